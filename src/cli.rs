@@ -1,0 +1,161 @@
+//! The command line: which command, and the settings as typed. Nothing is looked up or checked beyond syntax.
+
+use crate::settings::{self, SETTINGS};
+use lexopt::{Arg, Parser, ValueExt};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// The HTTP server.
+    Serve,
+    /// The tools over stdin and stdout.
+    Stdio,
+    /// Everything with no configuration.
+    Demo,
+    /// Say what would be served, and every mistake.
+    Check,
+    /// Make a bcrypt hash.
+    HashPassword,
+    /// Make an API token of this name.
+    GenerateToken(String),
+    /// Print the help.
+    Help,
+    /// Print the version.
+    Version,
+}
+
+/// Settings as typed: variable name to value. A flag wins over the variable; an empty variable counts as unset.
+pub type Raw = BTreeMap<&'static str, String>;
+
+/// The command and the settings of a command line and an environment.
+///
+/// # Errors
+/// Every mistake of the command line, in words.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn(&str) -> Option<String>) -> Result<(Command, Raw), Vec<String>> {
+    let mut raw: Raw = SETTINGS
+        .iter()
+        .filter_map(|setting| environment(setting.variable).filter(|value| !value.trim().is_empty()).map(|value| (setting.variable, value)))
+        .collect();
+    let mut words: Vec<String> = Vec::new();
+    let mut mistakes = Vec::new();
+    let mut shown = None;
+    let mut parser = Parser::from_args(arguments);
+    loop {
+        let argument = match parser.next() {
+            Ok(Some(argument)) => argument,
+            Ok(None) => break,
+            Err(error) => {
+                mistakes.push(error.to_string());
+                break;
+            }
+        };
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => shown = Some(Command::Help),
+            Arg::Short('V') | Arg::Long("version") => shown = Some(Command::Version),
+            Arg::Long(flag) => match settings::of_flag(flag) {
+                None => mistakes.push(format!("--{flag} is not a flag; see --help")),
+                Some(setting) if setting.value.is_empty() => {
+                    let value = parser.optional_value().map_or_else(|| "true".into(), |value| value.to_string_lossy().into_owned());
+                    raw.insert(setting.variable, value);
+                }
+                Some(setting) => match parser.value().and_then(|value| value.string()) {
+                    Ok(value) => drop(raw.insert(setting.variable, value)),
+                    Err(_) => mistakes.push(format!("--{} needs a value, for example {}", setting.flag, setting.example)),
+                },
+            },
+            Arg::Short(flag) => mistakes.push(format!("-{flag} is not a flag; see --help")),
+            Arg::Value(word) => words.push(word.to_string_lossy().into_owned()),
+        }
+    }
+    if let Some(command) = shown {
+        return Ok((command, raw));
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let command = match words.as_slice() {
+        [] | ["serve"] => Command::Serve,
+        ["stdio"] => Command::Stdio,
+        ["demo"] => Command::Demo,
+        ["check"] => Command::Check,
+        ["hash-password"] => Command::HashPassword,
+        ["generate-token"] => Command::GenerateToken("token".into()),
+        ["generate-token", name] => Command::GenerateToken((*name).into()),
+        ["help"] => Command::Help,
+        [known @ ("serve" | "stdio" | "demo" | "check" | "hash-password" | "generate-token"), ..] => {
+            mistakes.push(format!("{known} takes no further words; see --help"));
+            Command::Help
+        }
+        [other, ..] => {
+            mistakes.push(format!("{other:?} is not a command; see --help"));
+            Command::Help
+        }
+    };
+    if mistakes.is_empty() { Ok((command, raw)) } else { Err(mistakes) }
+}
+
+/// The text of `--help`.
+pub fn help() -> String {
+    let mut text = String::from(
+        "vault-sync-mcp: an Obsidian vault for Claude and other MCP clients
+
+Usage: vault-sync-mcp [COMMAND] [FLAGS]
+
+Commands:
+  serve                  the HTTP server (what happens without a command)
+  stdio                  the same tools over stdin and stdout, for clients on this machine
+  demo                   a sample vault with a login, ready to try; no configuration
+  check                  say what would be served, and every mistake in the configuration
+  hash-password          make the bcrypt hash of a password, for AUTH_USERS
+  generate-token [NAME]  make an API token and its entry for API_TOKENS
+
+Settings, as flag or environment variable; the flag wins:
+",
+    );
+    for setting in &SETTINGS {
+        let value = if setting.value.is_empty() { String::new() } else { format!(" {}", setting.value) };
+        let default = if setting.default.is_empty() { String::new() } else { format!(" Default: {}", setting.default) };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "  --{}{value}  ({})\n      {}{default}\n", setting.flag, setting.variable, setting.help);
+    }
+    text.push_str("\n  -h, --help     this text\n  -V, --version  the version\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str], variables: &[(&str, &str)]) -> Result<(Command, Raw), Vec<String>> {
+        let lookup = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        super::parse(words.iter().map(OsString::from), lookup)
+    }
+
+    #[test]
+    fn a_flag_wins_and_an_empty_variable_is_unset() {
+        let (command, raw) = parse(&["--read-lines", "5", "--read-only"], &[("READ_LINES", "7"), ("VAULT_PATH", ""), ("LOG_LEVEL", "warn")]).unwrap();
+        assert_eq!(command, Command::Serve);
+        assert_eq!(raw.get("READ_LINES").map(String::as_str), Some("5"));
+        assert_eq!(raw.get("READ_ONLY").map(String::as_str), Some("true"));
+        assert_eq!(raw.get("LOG_LEVEL").map(String::as_str), Some("warn"));
+        assert!(!raw.contains_key("VAULT_PATH"));
+        let (_, raw) = parse(&["check", "--read-only=false"], &[]).unwrap();
+        assert_eq!(raw.get("READ_ONLY").map(String::as_str), Some("false"));
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once() {
+        let mistakes = parse(&["sing", "--volume", "--port=1", "-x"], &[]).unwrap_err();
+        assert_eq!(mistakes.len(), 4, "{mistakes:?}");
+        assert!(parse(&["stdio", "now"], &[]).is_err());
+        assert_eq!(parse(&["--nonsense", "--help"], &[]).unwrap().0, Command::Help);
+    }
+
+    #[test]
+    fn help_names_every_setting() {
+        for setting in &SETTINGS {
+            assert!(help().contains(&format!("--{}", setting.flag)) && help().contains(setting.variable), "{}", setting.variable);
+        }
+    }
+}

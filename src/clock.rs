@@ -1,0 +1,113 @@
+//! The only place that asks what time it is.
+//!
+//! Decisions take a [`Now`] as an argument, so that a test can let a day pass and a clock that jumps is one case of a
+//! table instead of a mystery. Deadlines use the monotonic clock and are not affected by jumps.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A moment of the wall clock: whole seconds since 1970-01-01T00:00:00Z, never negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Now(pub u64);
+
+impl Now {
+    /// The current moment.
+    pub fn read() -> Now {
+        Now::of(SystemTime::now())
+    }
+
+    /// The moment of a file's time stamp; times before 1970 count as 1970.
+    pub fn of(time: SystemTime) -> Now {
+        Now(time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+    }
+
+    /// The moment `life` later.
+    pub fn after(self, life: Duration) -> Now {
+        Now(self.0.saturating_add(life.as_secs()))
+    }
+
+    /// Seconds since an earlier moment; 0 when the clock was set back in between.
+    pub fn since(self, earlier: Now) -> Duration {
+        Duration::from_secs(self.0.saturating_sub(earlier.0))
+    }
+
+    /// RFC 3339 in UTC with whole seconds, for example `2026-02-08T14:30:00Z`.
+    pub fn rfc3339(self) -> String {
+        let days = self.0 / 86_400;
+        let second = self.0 % 86_400;
+        let (year, month, day) = civil(days);
+        format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+    }
+}
+
+/// The Gregorian date of a day counted from 1970-01-01: the years are counted from 1 March of year 0, so that the leap
+/// day is the last of its year and month lengths follow one linear formula.
+fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+    const DAYS_FROM_YEAR_0_TO_1970: u64 = 719_468;
+    const DAYS_OF_400_YEARS: u64 = 146_097;
+    let days = days_since_1970 + DAYS_FROM_YEAR_0_TO_1970;
+    let era = days / DAYS_OF_400_YEARS;
+    let day_of_era = days % DAYS_OF_400_YEARS;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day)
+}
+
+/// A point on the monotonic clock by which something has to be done.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// A deadline `life` from now.
+    pub fn after(life: Duration) -> Deadline {
+        Deadline(Instant::now() + life)
+    }
+
+    /// The same deadline, later by `more`.
+    pub fn extended(self, more: Duration) -> Deadline {
+        Deadline(self.0 + more)
+    }
+
+    /// What is left; `None` when it has passed.
+    pub fn left(self) -> Option<Duration> {
+        self.0.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    }
+}
+
+/// Reads the monotonic clock, for durations.
+pub fn instant() -> Instant {
+    Instant::now()
+}
+
+/// Reads the wall clock with the precision of a file's time stamp.
+pub fn system() -> SystemTime {
+    SystemTime::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (1_770_561_000, "2026-02-08T14:30:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(Now(seconds).rfc3339(), expected);
+        }
+    }
+
+    #[test]
+    fn a_clock_set_back_gives_no_negative_age() {
+        assert_eq!(Now(10).since(Now(20)), Duration::ZERO);
+        assert_eq!(Now::of(UNIX_EPOCH - Duration::from_secs(5)), Now(0));
+    }
+}

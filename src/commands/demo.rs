@@ -1,0 +1,108 @@
+//! `demo`: everything with no configuration. A copy of the sample vault in a temporary folder, a login, a token, and a
+//! `curl` line that works; served on this machine only.
+
+use super::{FAILED, sample_vault, say, serve, start_logging, tell, wrong};
+use crate::cli::Raw;
+use crate::config::{Config, For};
+use crate::disk;
+use crate::oauth::store::Store;
+use crate::secret::{self, SecretHash};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+
+const PORT: u16 = 8090;
+/// Cheap, because the password is random and lives as long as the demo.
+const COST: u32 = 8;
+
+pub(super) fn demo(raw: &Raw) -> u8 {
+    match prepare(raw) {
+        Ok((config, folder, told)) => {
+            start_logging(config.log_level);
+            let code = match Store::in_memory().ok().and_then(|store| serve::start(config, store)) {
+                Some((running, _)) => {
+                    say(&told);
+                    serve::until_signal(running)
+                }
+                None => FAILED,
+            };
+            // The copy was made for this run, and the text above said so.
+            let _ = disk::remove_copy(&folder);
+            code
+        }
+        Err(Failure::Wrong(mistakes)) => wrong(mistakes.iter()),
+        Err(Failure::Broken(why)) => {
+            tell(&format!("vault-sync-mcp: {why}\n"));
+            FAILED
+        }
+    }
+}
+
+enum Failure {
+    Wrong(Vec<crate::config::Mistake>),
+    Broken(String),
+}
+
+fn broken(error: impl std::fmt::Display) -> Failure {
+    Failure::Broken(error.to_string())
+}
+
+fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
+    let token = secret::new_token().map_err(broken)?;
+    let password: String = secret::new_id().map_err(broken)?.chars().take(12).collect();
+    let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id().map_err(broken)?));
+    sample_vault::write(&folder).map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
+    let listen = raw.get("LISTEN_ADDR").cloned().map_or_else(free_address, Ok).map_err(broken)?;
+    let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
+    let origin = format!("http://127.0.0.1:{port}");
+    let hash = bcrypt::hash(&password, COST).map_err(broken)?;
+    let mut settings = raw.clone();
+    settings.insert("VAULT_PATH", folder.display().to_string());
+    settings.insert("LISTEN_ADDR", listen);
+    settings.insert("SERVER_URL", origin.clone());
+    settings.insert("AUTH_USERS", format!("demo:{hash}"));
+    settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
+    settings.remove("CLIENT_CREDENTIALS");
+    settings.remove("STATE_DIR");
+    match Config::read(&settings, For::Network, None, None) {
+        Ok(config) => {
+            let told = told(&origin, &password, &token, &folder);
+            Ok((config, folder, told))
+        }
+        Err(mistakes) => {
+            let _ = disk::remove_copy(&folder);
+            Err(Failure::Wrong(mistakes))
+        }
+    }
+}
+
+/// The usual port on this machine, or any that is free.
+fn free_address() -> std::io::Result<String> {
+    let local = |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+    let found = TcpListener::bind(local(PORT)).or_else(|_| TcpListener::bind(local(0)))?;
+    Ok(found.local_addr()?.to_string())
+}
+
+fn told(origin: &str, password: &str, token: &str, folder: &Path) -> String {
+    format!(
+        r#"
+A sample vault is being served. It is a copy in
+  {folder}
+and is deleted when you stop the demo with Ctrl-C.
+
+MCP endpoint  {origin}/mcp
+User name     demo
+Password      {password}
+API token     {token}
+
+Try it:
+
+curl -s {origin}/mcp -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"vault_search","arguments":{{"query":"heating controller"}}}}}}'
+
+With Claude Code, which opens the login page in your browser:
+
+claude mcp add --transport http vault {origin}/mcp
+
+"#,
+        folder = folder.display()
+    )
+}

@@ -1,0 +1,122 @@
+//! What each command does: wiring, and words for the person at the terminal.
+
+mod check;
+mod demo;
+pub mod sample_vault;
+mod secrets;
+mod serve;
+
+use crate::cli::{self, Command, Raw};
+use crate::config::{Config, For, Mistake};
+use crate::mcp::Server;
+use crate::vault::Vault;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Exit code for a wrong command line or configuration.
+const WRONG: u8 = 2;
+/// Exit code for everything else that failed.
+const FAILED: u8 = 1;
+
+/// Runs the program; gives its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let variable = |name: &str| std::env::var(name).ok();
+    let (command, raw) = match cli::parse(arguments, variable) {
+        Ok(parsed) => parsed,
+        Err(mistakes) => return wrong(mistakes.iter()),
+    };
+    match command {
+        Command::Help => say(&cli::help()),
+        Command::Version => say(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), "\n")),
+        Command::HashPassword => secrets::hash_password(),
+        Command::GenerateToken(name) => secrets::generate_token(&name),
+        Command::Serve => configured(&raw, For::Network, serve::serve),
+        Command::Check => check::check(&raw),
+        Command::Demo => demo::demo(&raw),
+        Command::Stdio => configured(&raw, For::Stdio, stdio),
+    }
+}
+
+fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
+    match read(raw, purpose) {
+        Ok(config) => {
+            start_logging(config.log_level);
+            run(config)
+        }
+        Err(mistakes) => wrong(mistakes.iter()),
+    }
+}
+
+fn read(raw: &Raw, purpose: For) -> Result<Config, Vec<Mistake>> {
+    let variable = |name: &str| std::env::var(name).ok();
+    Config::read(raw, purpose, variable("HOME").as_deref(), variable("STATE_DIRECTORY").as_deref())
+}
+
+fn stdio(config: Config) -> u8 {
+    let Some(engine) = engine(&config) else { return FAILED };
+    match crate::stdio::serve(&engine, io::stdin(), io::stdout()) {
+        Ok(()) => 0,
+        Err(error) => {
+            log::error!("stdin failed: {error}");
+            FAILED
+        }
+    }
+}
+
+/// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
+fn engine(config: &Config) -> Option<Arc<Server>> {
+    let vault = Vault::open(&config.vault_path).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
+    let vault = Arc::new(vault);
+    let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.read_lines));
+    engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
+    // The index is filled while the first client is still shaking hands.
+    let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
+        let started = crate::clock::instant();
+        match vault.refresh() {
+            Ok(()) => log::info!("index complete: {} files in {} ms", vault.size(), started.elapsed().as_millis()),
+            Err(error) => log::error!("{error}"),
+        }
+    });
+    filling.inspect_err(|error| log::error!("no thread: {error}")).ok()?;
+    Some(engine)
+}
+
+/// Log lines on stderr: time and level, unless journald adds both. A line stays a line whatever is in it.
+fn start_logging(level: log::LevelFilter) {
+    let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let format = move |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
+        let message: String = record.args().to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let level = record.level();
+        // The number is syslog's priority; journald takes it off the line (sd-daemon(3)).
+        match (in_journal, level) {
+            (true, log::Level::Error) => writeln!(buffer, "<3>{message}"),
+            (true, log::Level::Warn) => writeln!(buffer, "<4>{message}"),
+            (true, log::Level::Info) => writeln!(buffer, "<6>{message}"),
+            (true, _) => writeln!(buffer, "<7>{message}"),
+            (false, _) => writeln!(buffer, "{} {level:<5} {message}", crate::clock::Now::read().rfc3339()),
+        }
+    };
+    env_logger::Builder::new().filter_level(level).format(format).init();
+}
+
+/// Prints to stdout. A reader that has gone away (`| head`) is no failure.
+fn say(text: &str) -> u8 {
+    let mut out = io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    0
+}
+
+/// Prints to stderr.
+fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn wrong(mistakes: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> u8 {
+    let count = mistakes.len();
+    tell(&format!("vault-sync-mcp: {count} mistake{}:\n", if count == 1 { "" } else { "s" }));
+    for mistake in mistakes {
+        tell(&format!("  - {mistake}\n"));
+    }
+    WRONG
+}

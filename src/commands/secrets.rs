@@ -1,0 +1,67 @@
+//! `hash-password` and `generate-token`: secrets for the configuration, shown once.
+
+use super::{FAILED, WRONG, say, tell};
+use crate::config::is_name;
+use crate::limits;
+use crate::secret::{self, SecretHash};
+use std::io::{self, BufRead, IsTerminal, Read};
+
+/// What bcrypt is asked to spend; about a quarter second on a PC, a second on a Pi.
+const COST: u32 = 12;
+
+pub(super) fn hash_password() -> u8 {
+    let password = match ask() {
+        Ok(password) => password,
+        Err(why) => {
+            tell(&format!("vault-sync-mcp: {why}\n"));
+            return WRONG;
+        }
+    };
+    match bcrypt::hash(password, COST) {
+        Ok(hash) => say(&format!("{hash}\n")),
+        Err(error) => {
+            tell(&format!("vault-sync-mcp: {error}\n"));
+            FAILED
+        }
+    }
+}
+
+/// Twice without echo on a terminal; one line from a pipe.
+fn ask() -> Result<String, String> {
+    let password = if io::stdin().is_terminal() {
+        let first = rpassword::prompt_password("Password: ").map_err(|error| error.to_string())?;
+        let second = rpassword::prompt_password("The same again: ").map_err(|error| error.to_string())?;
+        if first != second {
+            return Err("the two passwords differ".into());
+        }
+        first
+    } else {
+        let mut line = String::new();
+        io::stdin().lock().take(4096).read_line(&mut line).map_err(|error| error.to_string())?;
+        line.trim_end_matches(['\r', '\n']).to_owned()
+    };
+    if password.is_empty() {
+        return Err("the password is empty".into());
+    }
+    if password.len() > limits::PASSWORD_BYTES {
+        return Err(format!("the password is longer than {} bytes, which bcrypt would cut", limits::PASSWORD_BYTES));
+    }
+    Ok(password)
+}
+
+pub(super) fn generate_token(name: &str) -> u8 {
+    if !is_name(name) {
+        tell("vault-sync-mcp: a token's name has letters, digits, - _ . only, 64 at most\n");
+        return WRONG;
+    }
+    match secret::new_token() {
+        Ok(token) => say(&format!(
+            "token: {token}\nentry: {name}:{}\n\nThe token is shown only now: send it as \"Authorization: Bearer TOKEN\".\nPut the entry into API_TOKENS; add :read to it for a token that may only read.\n(In CLIENT_CREDENTIALS the same entry makes {name} a client id and the token its secret.)\n",
+            SecretHash::of(&token).to_hex()
+        )),
+        Err(error) => {
+            tell(&format!("vault-sync-mcp: {error}\n"));
+            FAILED
+        }
+    }
+}

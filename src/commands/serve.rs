@@ -1,0 +1,72 @@
+//! `serve`: the HTTP server, until a signal ends it.
+
+use super::{FAILED, engine};
+use crate::clock::Now;
+use crate::config::Config;
+use crate::http::server::{Running, Server};
+use crate::oauth::Oauth;
+use crate::oauth::store::Store;
+use crate::web::App;
+use crate::web::guard::Guard;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::net::SocketAddr;
+use std::path::Path;
+
+pub(super) fn serve(config: Config) -> u8 {
+    let store = match open_store(config.state_dir.as_deref()) {
+        Ok(store) => store,
+        Err(why) => {
+            log::error!("STATE_DIR: {why}");
+            return FAILED;
+        }
+    };
+    start(config, store).map_or(FAILED, |(running, _)| until_signal(running))
+}
+
+/// The store of a state folder, which is made if it is missing; in memory without one.
+pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
+    let Some(folder) = folder else {
+        log::warn!("no STATE_DIR: logins are forgotten when the server stops");
+        return Store::in_memory().map_err(|error| error.to_string());
+    };
+    crate::disk::create_folder(folder).map_err(|error| format!("the folder cannot be made: {}", error.kind()))?;
+    Store::open(folder, Now::read())
+}
+
+/// Binds and starts; the address that was bound.
+pub(super) fn start(config: Config, store: Store) -> Option<(Running<App>, SocketAddr)> {
+    let engine = engine(&config)?;
+    let server = Server::bind(config.listen, config.max_connections, config.workers)
+        .inspect_err(|error| log::error!("cannot listen on {}: {error}", config.listen))
+        .ok()?;
+    let address = server.address();
+    let app = App {
+        mcp: engine,
+        guard: Guard { origin: config.origin.clone(), allowed_origins: config.allowed_origins },
+        oauth: Oauth::new(config.origin, config.logins, store),
+        trusted_proxies: config.trusted_proxies,
+    };
+    let url = format!("{}/mcp", app.oauth.origin);
+    let running = server.start(app).inspect_err(|error| log::error!("no thread: {error}")).ok()?;
+    log::info!("listening on {address}, serving {url}");
+    Some((running, address))
+}
+
+/// Serves until SIGTERM or SIGINT, then stops in order.
+pub(super) fn until_signal(running: Running<App>) -> u8 {
+    let mut signals = match Signals::new([SIGTERM, SIGINT]) {
+        Ok(signals) => signals,
+        Err(error) => {
+            log::error!("signals cannot be handled: {error}");
+            return FAILED;
+        }
+    };
+    signals.forever().next();
+    log::info!("stopping");
+    let busy = running.stop();
+    if busy > 0 {
+        log::warn!("stopped with {busy} connections still busy");
+    }
+    0
+}

@@ -1,0 +1,470 @@
+//! The configuration: what was typed, checked as a whole. A wrong one starts nothing, and all mistakes are told at once.
+
+use crate::cli::Raw;
+use crate::limits;
+use crate::oauth::Logins;
+use crate::principal::Access;
+use crate::secret::SecretHash;
+use crate::settings::SETTINGS;
+use crate::tools::Toolset;
+use log::LevelFilter;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// A finished configuration.
+#[derive(Debug)]
+pub struct Config {
+    /// The vault's folder.
+    pub vault_path: PathBuf,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The public origin; empty on stdio.
+    pub origin: String,
+    /// Who may log in.
+    pub logins: Logins,
+    /// Where logins are kept.
+    pub state_dir: Option<PathBuf>,
+    /// What is offered.
+    pub toolsets: Vec<Toolset>,
+    /// Offer nothing that writes.
+    pub read_only: bool,
+    /// Lines that `vault_read` shows without a range.
+    pub read_lines: usize,
+    /// Further browser origins.
+    pub allowed_origins: Vec<String>,
+    /// Proxies that are believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Requests in handlers at once.
+    pub workers: usize,
+    /// Connections at once.
+    pub max_connections: usize,
+    /// What is logged.
+    pub log_level: LevelFilter,
+}
+
+/// A mistake in the configuration: the setting, what is wrong, and what would be right. Never the value of a secret.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The variable's name.
+    pub setting: &'static str,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = SETTINGS.iter().find(|row| row.variable == self.setting);
+        let (flag, example) = row.map_or(("", ""), |row| (row.flag, row.example));
+        write!(f, "{} (--{flag}) {}. Example: {}='{example}'", self.setting, self.what, self.setting)
+    }
+}
+
+/// For whom the configuration is: a server on the network has to know more than one on stdio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// `serve` and `check`.
+    Network,
+    /// `stdio`.
+    Stdio,
+}
+
+/// Collects mistakes while it reads.
+struct Reader<'a> {
+    raw: &'a Raw,
+    mistakes: Vec<Mistake>,
+}
+
+impl Config {
+    /// Checks what was typed. `home` and `state_directory` are the variables `HOME` and systemd's `STATE_DIRECTORY`.
+    ///
+    /// # Errors
+    /// Every mistake.
+    pub fn read(raw: &Raw, purpose: For, home: Option<&str>, state_directory: Option<&str>) -> Result<Config, Vec<Mistake>> {
+        let mut reader = Reader { raw, mistakes: Vec::new() };
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let vault_path = reader.folder("VAULT_PATH", home);
+        let workers = cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024);
+        let config = Config {
+            listen: reader.listen(),
+            origin: reader.origin(purpose),
+            logins: Logins { users: reader.users(), machines: reader.machines(), tokens: reader.tokens() },
+            state_dir: reader.state_dir(home, state_directory, vault_path.as_deref()),
+            toolsets: reader.toolsets(),
+            read_only: reader.flag("READ_ONLY"),
+            read_lines: reader.number("READ_LINES", 200, 1, 100_000),
+            allowed_origins: reader.origins(),
+            trusted_proxies: reader.proxies(),
+            workers: reader.number("WORKERS", workers, 1, 1024),
+            max_connections: reader.number("MAX_CONNECTIONS", limits::CONNECTIONS_DEFAULT, 8, 100_000),
+            log_level: reader.log_level(),
+            vault_path: vault_path.unwrap_or_default(),
+        };
+        let nobody = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
+        let tried = ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].iter().any(|name| raw.contains_key(name));
+        if purpose == For::Network && nobody && !tried {
+            reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one nobody can log in");
+        }
+        if reader.mistakes.is_empty() { Ok(config) } else { Err(reader.mistakes) }
+    }
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, setting: &'static str, what: impl Into<String>) {
+        self.mistakes.push(Mistake { setting, what: what.into() });
+    }
+
+    fn text(&self, setting: &str) -> Option<&str> {
+        self.raw.get(setting).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    fn list(&self, setting: &str) -> Vec<String> {
+        let text = self.text(setting).unwrap_or_default();
+        text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn folder(&mut self, setting: &'static str, home: Option<&str>) -> Option<PathBuf> {
+        let Some(text) = self.text(setting) else {
+            self.wrong(setting, "is required");
+            return None;
+        };
+        let path = expand_home(text, home);
+        if !path.is_absolute() {
+            self.wrong(setting, "must be an absolute path");
+            return None;
+        }
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => match std::fs::read_dir(&path) {
+                Ok(_) => Some(path),
+                Err(error) => {
+                    self.wrong(setting, format!("cannot be read: {}", error.kind()));
+                    None
+                }
+            },
+            Ok(_) => {
+                self.wrong(setting, "is a file; it must be the vault's folder");
+                None
+            }
+            Err(error) => {
+                self.wrong(setting, format!("cannot be opened: {}", error.kind()));
+                None
+            }
+        }
+    }
+
+    fn listen(&mut self) -> SocketAddr {
+        let all = |port| SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
+        let Some(text) = self.text("LISTEN_ADDR") else { return all(8090) };
+        let local = |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+        let port = |text: &str| text.parse::<u16>().ok();
+        let parsed = match text.strip_prefix(':') {
+            Some(rest) => port(rest).map(all),
+            None => text.strip_prefix("localhost:").and_then(port).map(local).or_else(|| text.parse().ok()),
+        };
+        parsed.unwrap_or_else(|| {
+            self.wrong("LISTEN_ADDR", "must be :PORT, an IPv4 address with a port, or an IPv6 address in brackets with a port");
+            all(8090)
+        })
+    }
+
+    fn origin(&mut self, purpose: For) -> String {
+        let Some(text) = self.text("SERVER_URL").map(str::to_owned) else {
+            if purpose == For::Network {
+                self.wrong("SERVER_URL", "is required: the URL at which clients reach this server");
+            }
+            return String::new();
+        };
+        if let Err(why) = check_origin(&text) {
+            self.wrong("SERVER_URL", why);
+        }
+        text
+    }
+
+    fn users(&mut self) -> BTreeMap<String, String> {
+        let mut users = BTreeMap::new();
+        for (number, entry) in (1..).zip(self.list("AUTH_USERS")) {
+            let Some((user, hash)) = entry.split_once(':') else {
+                self.wrong("AUTH_USERS", format!("entry {number} has no colon between user and hash"));
+                continue;
+            };
+            if user.is_empty() || user.chars().any(char::is_control) {
+                self.wrong("AUTH_USERS", format!("entry {number} has no user name"));
+            } else if !is_bcrypt(hash) {
+                let why = "the hash of user {} is not a bcrypt hash; make one with hash-password, and mind that shells replace $ in double quotes (use single ones)";
+                self.wrong("AUTH_USERS", why.replace("{}", user));
+            } else if users.insert(user.to_owned(), hash.to_owned()).is_some() {
+                self.wrong("AUTH_USERS", format!("has user {user} twice"));
+            }
+        }
+        users
+    }
+
+    fn machines(&mut self) -> BTreeMap<String, SecretHash> {
+        let mut machines = BTreeMap::new();
+        for (number, entry) in (1..).zip(self.list("CLIENT_CREDENTIALS")) {
+            match entry.split_once(':').map(|(id, hash)| (id, SecretHash::from_hex(hash))) {
+                Some((id, Some(hash))) if is_name(id) => {
+                    if machines.insert(id.to_owned(), hash).is_some() {
+                        self.wrong("CLIENT_CREDENTIALS", format!("has client {id} twice"));
+                    }
+                }
+                _ => self.wrong("CLIENT_CREDENTIALS", format!("entry {number} is not client_id:sha256 (64 hex digits; see generate-token)")),
+            }
+        }
+        machines
+    }
+
+    fn tokens(&mut self) -> Vec<(String, SecretHash, Access)> {
+        let mut tokens = Vec::new();
+        let mut names = BTreeSet::new();
+        for (number, entry) in (1..).zip(self.list("API_TOKENS")) {
+            let parts: Vec<&str> = entry.split(':').collect();
+            let (name, hash, access) = match parts.as_slice() {
+                [name, hash] => (*name, SecretHash::from_hex(hash), Some(Access::Write)),
+                [name, hash, "read"] => (*name, SecretHash::from_hex(hash), Some(Access::Read)),
+                _ => ("", None, None),
+            };
+            match (hash, access) {
+                (Some(hash), Some(access)) if is_name(name) => {
+                    if !names.insert(name.to_owned()) {
+                        self.wrong("API_TOKENS", format!("has token {name} twice"));
+                    }
+                    tokens.push((name.to_owned(), hash, access));
+                }
+                _ => self.wrong("API_TOKENS", format!("entry {number} is not name:sha256 or name:sha256:read (64 hex digits; see generate-token)")),
+            }
+        }
+        tokens
+    }
+
+    fn state_dir(&mut self, home: Option<&str>, state_directory: Option<&str>, vault: Option<&Path>) -> Option<PathBuf> {
+        // systemd may give several, separated by colons.
+        let given = state_directory.and_then(|given| given.split(':').next()).filter(|given| !given.is_empty());
+        let path = match self.text("STATE_DIR") {
+            Some(text) => expand_home(text, home),
+            None => PathBuf::from(given?),
+        };
+        if !path.is_absolute() {
+            self.wrong("STATE_DIR", "must be an absolute path");
+            return None;
+        }
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if vault.is_some_and(|vault| real(&path).starts_with(real(vault))) {
+            self.wrong("STATE_DIR", "lies inside the vault; what is in it must not be synchronised");
+            return None;
+        }
+        if path.exists() && !path.is_dir() {
+            self.wrong("STATE_DIR", "is a file; it must be a folder");
+            return None;
+        }
+        Some(path)
+    }
+
+    fn toolsets(&mut self) -> Vec<Toolset> {
+        let names = self.list("TOOLSETS");
+        if names.is_empty() {
+            return vec![Toolset::Vault];
+        }
+        if names.iter().any(|name| name == "all") {
+            return Toolset::ALL.to_vec();
+        }
+        let known: Vec<&str> = Toolset::ALL.iter().map(|set| set.name()).collect();
+        for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
+            self.wrong("TOOLSETS", format!("has {name:?}, which is not one of: {}, all", known.join(", ")));
+        }
+        Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == set.name())).collect()
+    }
+
+    fn flag(&mut self, setting: &'static str) -> bool {
+        match self.text(setting).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("false" | "0" | "no" | "off") => false,
+            Some("true" | "1" | "yes" | "on") => true,
+            Some(_) => {
+                self.wrong(setting, "must be true or false");
+                false
+            }
+        }
+    }
+
+    fn number(&mut self, setting: &'static str, default: usize, min: usize, max: usize) -> usize {
+        let Some(text) = self.text(setting) else { return default };
+        match text.parse() {
+            Ok(number) if (min..=max).contains(&number) => number,
+            _ => {
+                self.wrong(setting, format!("must be a number from {min} to {max}"));
+                default
+            }
+        }
+    }
+
+    fn origins(&mut self) -> Vec<String> {
+        let origins = self.list("ALLOWED_ORIGINS");
+        for origin in origins.iter().filter(|origin| *origin != "*") {
+            let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
+            if !is_origin {
+                self.wrong("ALLOWED_ORIGINS", format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash)"));
+            }
+        }
+        origins
+    }
+
+    fn proxies(&mut self) -> Vec<IpAddr> {
+        let mut proxies = Vec::new();
+        for text in self.list("TRUSTED_PROXIES") {
+            match text.parse::<IpAddr>() {
+                Ok(address) => proxies.push(address.to_canonical()),
+                Err(_) => self.wrong("TRUSTED_PROXIES", format!("has {text:?}, which is not an IP address")),
+            }
+        }
+        proxies
+    }
+
+    fn log_level(&mut self) -> LevelFilter {
+        match self.text("LOG_LEVEL").unwrap_or("info").parse() {
+            Ok(level) => level,
+            Err(_) => {
+                self.wrong("LOG_LEVEL", "must be error, warn, info, debug or trace");
+                LevelFilter::Info
+            }
+        }
+    }
+}
+
+/// An origin that can be compared byte for byte: what clients do with the issuer.
+fn check_origin(text: &str) -> Result<(), &'static str> {
+    let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
+    if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
+        return Err("must be scheme, host and perhaps a port: no path, no query, no slash at the end");
+    }
+    if text.chars().any(|c| c.is_ascii_uppercase() || !c.is_ascii_graphic()) {
+        return Err("must be in lower case and ASCII (write a non-ASCII host name in its xn-- form)");
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err("has a port that is not a number");
+    }
+    match (scheme, port) {
+        ("https", Some("443")) | ("http", Some("80")) => Err("must not name the default port: clients leave it out"),
+        ("https", _) => Ok(()),
+        ("http", _) if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
+        ("http", _) => Err("must be https unless the host is 127.0.0.1, [::1] or localhost"),
+        _ => Err("must start with https://"),
+    }
+}
+
+fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
+    match (text.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => PathBuf::from(home),
+        (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// `$2b$12$` and 53 characters of bcrypt's base64.
+fn is_bcrypt(hash: &str) -> bool {
+    let parts: Vec<&str> = hash.split('$').collect();
+    let ["", version, cost, rest] = parts.as_slice() else { return false };
+    matches!(*version, "2a" | "2b" | "2x" | "2y")
+        && cost.len() == 2
+        && cost.parse().is_ok_and(|cost: u8| (4..=20).contains(&cost))
+        && rest.len() == 53
+        && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./".contains(&byte))
+}
+
+/// A name that is safe in a list, a log and a header.
+pub fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: &str = "$2b$12$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234";
+
+    fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
+        let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Config::read(&raw, For::Network, Some("/home/alex"), None)
+    }
+
+    #[test]
+    fn a_minimal_configuration_is_enough() {
+        let users = format!("alex:{HASH}");
+        let config = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("AUTH_USERS", &users)]).unwrap();
+        assert_eq!(config.listen.to_string(), "[::]:8090");
+        assert_eq!((config.read_lines, config.read_only), (200, false));
+        assert_eq!(config.toolsets, [Toolset::Vault]);
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_setting_and_no_secret() {
+        let mistakes = read(&[
+            ("VAULT_PATH", "notes"),
+            ("LISTEN_ADDR", "8090"),
+            ("SERVER_URL", "http://v.example/"),
+            ("AUTH_USERS", "alex:hunter2secret,nocolon"),
+            ("API_TOKENS", "a:topsecret"),
+            ("CLIENT_CREDENTIALS", "b:topsecret"),
+            ("STATE_DIR", "here"),
+            ("TOOLSETS", "vault,cooking"),
+            ("READ_ONLY", "maybe"),
+            ("READ_LINES", "0"),
+            ("ALLOWED_ORIGINS", "app.example"),
+            ("TRUSTED_PROXIES", "proxy"),
+            ("WORKERS", "many"),
+            ("MAX_CONNECTIONS", "1"),
+            ("LOG_LEVEL", "loud"),
+        ])
+        .unwrap_err();
+        let named: BTreeSet<&str> = mistakes.iter().map(|mistake| mistake.setting).collect();
+        assert_eq!(named.len(), 15, "{mistakes:?}");
+        let told: String = mistakes.iter().map(|mistake| format!("{mistake}\n")).collect();
+        assert!(!told.contains("hunter2secret") && !told.contains("topsecret"), "{told}");
+        assert!(told.contains("Example: VAULT_PATH='/data/obsidian-vault'"), "{told}");
+        let nothing = read(&[]).unwrap_err();
+        assert_eq!(nothing.iter().map(|mistake| mistake.setting).collect::<Vec<_>>(), ["VAULT_PATH", "SERVER_URL", "AUTH_USERS"]);
+    }
+
+    #[test]
+    fn public_urls() {
+        for (url, fine) in [
+            ("https://vault.example.com", true),
+            ("https://vault.example.com:8443", true),
+            ("http://127.0.0.1:8090", true),
+            ("http://localhost:8090", true),
+            ("http://[::1]:8090", true),
+            ("https://[2001:db8::1]", true),
+            ("https://vault.example.com/", false),
+            ("https://vault.example.com/mcp", false),
+            ("https://vault.example.com:443", false),
+            ("https://Vault.example.com", false),
+            ("http://vault.example.com", false),
+            ("http://192.168.1.5:8090", false),
+            ("vault.example.com", false),
+            ("ftp://vault.example.com", false),
+            ("https://", false),
+            ("https://a b", false),
+            ("https://user@vault.example.com", false),
+        ] {
+            assert_eq!(check_origin(url).is_ok(), fine, "{url}");
+        }
+    }
+
+    #[test]
+    fn home_is_expanded_only_at_the_start() {
+        assert_eq!(expand_home("~/vault", Some("/home/a")), Path::new("/home/a/vault"));
+        assert_eq!(expand_home("~", Some("/home/a")), Path::new("/home/a"));
+        assert_eq!(expand_home("~bob/vault", Some("/home/a")), Path::new("~bob/vault"));
+        assert_eq!(expand_home("/a~/b", Some("/home/a")), Path::new("/a~/b"));
+    }
+
+    #[test]
+    fn a_state_folder_inside_the_vault_is_refused() {
+        let mistakes = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("AUTH_USERS", &format!("a:{HASH}")), ("STATE_DIR", "/tmp/state")]);
+        assert!(mistakes.unwrap_err().iter().any(|mistake| mistake.setting == "STATE_DIR"));
+    }
+}

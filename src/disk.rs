@@ -1,0 +1,159 @@
+//! The one writer: every file this program changes is changed here, whole or not at all.
+//!
+//! A replacement is a hidden temporary file in the same folder, written, flushed to the disk, renamed over the target,
+//! and the folder flushed (SPEC 6.4). Whoever looks at the target, at any moment and after any crash, sees all of the
+//! old bytes or all of the new ones.
+
+use crate::secret;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Permission bits of a file to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// What the process's umask leaves of read and write for all: a new note.
+    New,
+    /// These bits exactly: those of the file that is replaced, or 0600 for secrets.
+    Exactly(u32),
+}
+
+/// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
+/// only the rename is missing; when it refuses, nothing has changed.
+///
+/// # Errors
+/// What `last_look` or the disk said. The target still has its old bytes, unless the error came from the final flush of
+/// the folder: then it has the new ones, but a power cut could still bring the old ones back.
+pub fn replace<E: From<io::Error>>(target: &Path, bytes: &[u8], mode: Mode, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    let outcome = write_temporary(&temporary, bytes, mode).map_err(E::from).and_then(|file| {
+        last_look()?;
+        std::fs::rename(&temporary, target)?;
+        drop(file);
+        Ok(())
+    });
+    if outcome.is_err() {
+        // It may not exist; and if it cannot be removed now, the next start does.
+        let _ = std::fs::remove_file(&temporary);
+        return outcome;
+    }
+    Ok(flush_folder(folder)?)
+}
+
+/// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its place in a power cut.
+///
+/// # Errors
+/// What the disk says; a folder that exists already is none.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        other => other?,
+    }
+    folder.parent().map_or(Ok(()), flush_folder)
+}
+
+/// Whether a file name is one of a temporary file of [`replace`].
+pub fn is_temporary(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX)).is_some_and(|id| id.len() == 32)
+}
+
+/// Removes a temporary file that a crash left behind. One that a live process is writing is locked by it and stays.
+/// Whether it was removed.
+pub fn remove_leftover(temporary: &Path) -> bool {
+    let Ok(file) = File::open(temporary) else { return false };
+    file.try_lock().is_ok() && std::fs::remove_file(temporary).is_ok()
+}
+
+/// Renames a file out of the way; for a damaged state file.
+///
+/// # Errors
+/// What the disk says.
+pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(file, to)
+}
+
+/// Whether files can be made in a folder: one is, and removed again.
+///
+/// # Errors
+/// What the disk says.
+pub fn try_writing(folder: &Path) -> io::Result<()> {
+    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+    let probe = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    write_temporary(&probe, b"", Mode::Exactly(0o600))?;
+    std::fs::remove_file(&probe)
+}
+
+/// Removes a folder that this run of the program made for itself.
+///
+/// # Errors
+/// What the disk says.
+pub fn remove_copy(folder: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(folder)
+}
+
+fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode) -> io::Result<File> {
+    // A secret must not be readable for a moment either, so the bits are right from the start.
+    let first_bits = match mode {
+        Mode::New => 0o666,
+        Mode::Exactly(bits) => bits & 0o600,
+    };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(first_bits).open(temporary)?;
+    // Not every network file system has locks; there a crash's leftover is removed by hand.
+    let _ = file.try_lock();
+    file.write_all(bytes)?;
+    if let Mode::Exactly(bits) = mode {
+        file.set_permissions(Permissions::from_mode(bits))?;
+    }
+    file.sync_all()?;
+    Ok(file)
+}
+
+fn flush_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some network and FUSE file systems cannot flush a folder; they promise nothing more than rename gives.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_or_failed_replacement_leaves_old_bytes_and_no_litter() {
+        let folder = std::env::temp_dir().join(format!("vsm-disk-{}", secret::new_id().unwrap()));
+        create_folder(&folder).unwrap();
+        let note = folder.join("note.md");
+        replace::<io::Error>(&note, b"old", Mode::New, || Ok(())).unwrap();
+        std::fs::set_permissions(&note, Permissions::from_mode(0o640)).unwrap();
+        let refused = replace::<io::Error>(&note, b"new", Mode::Exactly(0o640), || Err(io::ErrorKind::Other.into()));
+        assert!(refused.is_err());
+        assert_eq!(std::fs::read(&note).unwrap(), b"old");
+        assert!(replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, || Ok(())).is_err());
+        replace::<io::Error>(&note, b"new", Mode::Exactly(0o640), || Ok(())).unwrap();
+        assert_eq!(std::fs::read(&note).unwrap(), b"new");
+        assert_eq!(note.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn only_a_leftover_nobody_is_writing_is_removed() {
+        let folder = std::env::temp_dir().join(format!("vsm-left-{}", secret::new_id().unwrap()));
+        create_folder(&folder).unwrap();
+        let name = format!("{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}", secret::new_id().unwrap());
+        assert!(is_temporary(&name) && !is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
+        let writing = write_temporary(&folder.join(&name), b"half", Mode::New).unwrap();
+        assert!(!remove_leftover(&folder.join(&name)), "still being written");
+        drop(writing);
+        assert!(remove_leftover(&folder.join(&name)));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,159 @@
+//! The chunked transfer coding (RFC 9112 section 7.1): bytes in, body out. No socket in sight.
+
+use super::error::Refusal;
+use crate::limits;
+
+/// Decodes a chunked body that arrives bit by bit. Chunk extensions are skipped and trailers thrown away, both within
+/// bounds; everything else must be exactly as the RFC writes it.
+#[derive(Debug)]
+pub struct Chunked {
+    state: State,
+    line: Vec<u8>,
+    trailer_bytes: usize,
+    max: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Size,
+    Data(usize),
+    DataEnd,
+    Trailer,
+    Done,
+}
+
+impl Chunked {
+    /// A decoder for a body of at most `max` bytes.
+    pub fn new(max: usize) -> Chunked {
+        Chunked { state: State::Size, line: Vec::new(), trailer_bytes: 0, max }
+    }
+
+    /// Whether the body is complete.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Takes bytes, appends what belongs to the body to `body`, and gives the number of bytes used: all of them, or
+    /// fewer when the body ended before.
+    ///
+    /// # Errors
+    /// [`Refusal::BodyTooLarge`], or [`Refusal::Malformed`] for anything but strict chunks.
+    pub fn feed(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<usize, Refusal> {
+        let mut rest = bytes;
+        while !rest.is_empty() && self.state != State::Done {
+            match self.state {
+                State::Data(left) => {
+                    let (now, later) = rest.split_at(left.min(rest.len()));
+                    body.extend_from_slice(now);
+                    rest = later;
+                    self.state = if now.len() == left { State::DataEnd } else { State::Data(left - now.len()) };
+                }
+                State::Size | State::DataEnd | State::Trailer => {
+                    let Some(line) = self.take_line(&mut rest)? else { break };
+                    self.state = self.after_line(&line, body.len())?;
+                }
+                State::Done => break,
+            }
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// Collects up to the next CR LF; the line without it, or `None` when it has not ended yet.
+    fn take_line(&mut self, rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Refusal> {
+        let end = memchr::memchr(b'\n', rest);
+        let (now, later) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+        let bound = if self.state == State::Trailer { limits::TRAILER_BYTES } else { limits::CHUNK_LINE_BYTES };
+        if self.line.len() + now.len() > bound {
+            return Err(Refusal::Malformed("a chunk's size line or trailer is too long"));
+        }
+        self.line.extend_from_slice(now);
+        *rest = later;
+        if end.is_none() {
+            return Ok(None);
+        }
+        let line = std::mem::take(&mut self.line);
+        match line.strip_suffix(b"\r\n") {
+            Some(line) => Ok(Some(line.to_vec())),
+            None => Err(Refusal::Malformed("lines of a chunked body end with CR LF")),
+        }
+    }
+
+    fn after_line(&mut self, line: &[u8], have: usize) -> Result<State, Refusal> {
+        match self.state {
+            State::DataEnd if line.is_empty() => Ok(State::Size),
+            State::DataEnd => Err(Refusal::Malformed("a chunk is longer than its size")),
+            State::Trailer if line.is_empty() => Ok(State::Done),
+            State::Trailer => {
+                self.trailer_bytes += line.len();
+                if self.trailer_bytes > limits::TRAILER_BYTES {
+                    return Err(Refusal::Malformed("the trailers are too long"));
+                }
+                Ok(State::Trailer)
+            }
+            State::Size | State::Data(_) | State::Done => match chunk_size(line)? {
+                0 => Ok(State::Trailer),
+                size if size > self.max.saturating_sub(have) => Err(Refusal::BodyTooLarge),
+                size => Ok(State::Data(size)),
+            },
+        }
+    }
+}
+
+/// Strict hex digits, then nothing or an extension after `;`.
+fn chunk_size(line: &[u8]) -> Result<usize, Refusal> {
+    let digits = line.split(|&byte| byte == b';').next().unwrap_or_default();
+    let bad = Refusal::Malformed("a chunk's size is not a hexadecimal number");
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return Err(bad);
+    }
+    let digits = std::str::from_utf8(digits).map_err(|_| bad)?;
+    // More digits than the machine's word has: too large for every route.
+    usize::from_str_radix(digits, 16).map_err(|_| Refusal::BodyTooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &[u8] = b"4\r\nWiki\r\n6;ext=\"a\"\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\nX-T: v\r\n\r\nGET /next";
+
+    #[test]
+    fn a_body_is_the_same_wherever_it_is_cut() {
+        for cut in 0..=GOOD.len() {
+            let mut decoder = Chunked::new(1000);
+            let mut body = Vec::new();
+            let mut used = decoder.feed(&GOOD[..cut], &mut body).unwrap();
+            if !decoder.is_done() {
+                assert_eq!(used, cut, "everything is used until the end is seen");
+                used += decoder.feed(&GOOD[cut..], &mut body).unwrap();
+            }
+            assert!(decoder.is_done());
+            assert_eq!(body, b"Wikipedia in \r\n\r\nchunks.");
+            assert_eq!(&GOOD[used..], b"GET /next", "the next request is left alone, cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn anything_but_strict_chunks_is_refused() {
+        for bad in [
+            &b"\r\n"[..], b"g\r\n", b"+4\r\nWiki\r\n", b"0x4\r\nWiki\r\n", b"4 \r\nWiki\r\n", b" 4\r\nWiki\r\n",
+            b"4\nWiki\r\n", b"4\r\nWikiX\r\n0\r\n\r\n", b"4\r\nWiki\n0\r\n\r\n", b"-1\r\n", b"fffffffffffffffff\r\n",
+            b"7fffffffffffffff\r\n", b"0\r\n\n",
+        ] {
+            let mut decoder = Chunked::new(1000);
+            let mut body = Vec::new();
+            assert!(decoder.feed(bad, &mut body).is_err(), "{:?}", String::from_utf8_lossy(bad));
+        }
+    }
+
+    #[test]
+    fn every_part_is_bounded() {
+        let mut body = Vec::new();
+        assert_eq!(Chunked::new(3).feed(b"4\r\n", &mut body), Err(Refusal::BodyTooLarge));
+        assert!(Chunked::new(1000).feed(&[b'1'; 400], &mut body).is_err(), "size digits without end");
+        let extension = [b"1;".to_vec(), vec![b'x'; 400]].concat();
+        assert!(Chunked::new(1000).feed(&extension, &mut body).is_err());
+        let trailers = [b"0\r\n".to_vec(), b"a: b\r\n".repeat(2000)].concat();
+        assert!(Chunked::new(1000).feed(&trailers, &mut body).is_err());
+    }
+}

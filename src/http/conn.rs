@@ -1,0 +1,418 @@
+//! One connection: read a request, have it admitted and served, write the answer, keep the connection or close it.
+//!
+//! Deadlines are totals: the time limit of each read is what is left of the whole, so a peer that sends one byte now
+//! and then gains nothing.
+
+use super::body::Chunked;
+use super::error::Refusal;
+use super::events::EventStream;
+use super::head::{Framing, Head, HeadScanner, Method};
+use super::response::{self, BodyFraming, Response};
+use super::server::{Activity, Peer, Shared};
+use super::{Reply, Service};
+use crate::clock::{self, Deadline};
+use crate::limits;
+use std::cell::Cell;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// What becomes of the connection after an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Keep,
+    /// Close at once: the peer is done, or gone.
+    Close,
+    /// Close so that the peer can still read the answer although it may have sent more than was read.
+    Linger,
+}
+
+/// Serves one connection until it ends. Runs on a thread of its own.
+pub(super) fn run<S: Service>(server: &Shared<S>, peer: &Arc<Peer>) {
+    let mut connection = Connection {
+        server,
+        peer,
+        socket: TimedSocket { socket: &peer.socket, timeout: Cell::new(None) },
+        buffer: Buffer::default(),
+        served: 0,
+    };
+    let next = loop {
+        match connection.exchange() {
+            Next::Keep if !server.is_stopping() => {}
+            next => break next,
+        }
+    };
+    if next == Next::Linger {
+        connection.linger();
+    }
+    let _ = peer.socket.shutdown(Shutdown::Both);
+}
+
+struct Connection<'a, S: Service> {
+    server: &'a Shared<S>,
+    peer: &'a Arc<Peer>,
+    socket: TimedSocket<'a>,
+    buffer: Buffer,
+    served: usize,
+}
+
+impl<S: Service> Connection<'_, S> {
+    fn exchange(&mut self) -> Next {
+        let head = match self.read_head() {
+            Ok(Some(head)) => head,
+            Ok(None) => return Next::Close,
+            Err(refusal) => return self.refuse(refusal, Method::Get),
+        };
+        self.served += 1;
+        let service = &self.server.service;
+        let admitted = catch_unwind(AssertUnwindSafe(|| service.admit(&head, self.peer.address)));
+        let admission = match admitted {
+            Ok(Ok(admission)) => admission,
+            Ok(Err(answer)) => return self.answer_unread(&head, *answer),
+            Err(_) => return self.answer_unread(&head, service.broken()),
+        };
+        if let Framing::Length(length) = head.framing()
+            && length > admission.body_max
+        {
+            return self.refuse(Refusal::BodyTooLarge, head.method());
+        }
+        let mut reserved = Reserved { server: self.server, bytes: 0 };
+        let body = match self.read_body(&head, admission.body_max, &mut reserved) {
+            Ok(Some(body)) => body,
+            Ok(None) => return Next::Close,
+            Err(refusal) => return self.refuse(refusal, head.method()),
+        };
+        self.peer.set(Activity::Serving);
+        let permit = if admission.takes_worker {
+            match self.server.workers.enter(limits::WORKER_WAIT) {
+                Some(permit) => Some(permit),
+                None => return self.refuse(Refusal::Busy, head.method()),
+            }
+        } else {
+            None
+        };
+        let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket)));
+        drop(permit);
+        drop(reserved);
+        match served {
+            Ok(Reply::Whole(answer)) => self.answer(&head, &answer, head.wants_close()),
+            Ok(Reply::Events(answer, attach)) => self.stream(&head, &answer, attach),
+            Err(_) => self.answer(&head, &service.broken(), true),
+        }
+    }
+
+    /// Waits for a request and reads its head. `Ok(None)`: the peer left, or sent nothing in time.
+    fn read_head(&mut self) -> Result<Option<Head>, Refusal> {
+        let mut scanner = HeadScanner::default();
+        let patience = if self.served == 0 { limits::HEAD_DEADLINE } else { limits::IDLE_DEADLINE };
+        let mut deadline = Deadline::after(patience);
+        let mut begun = false;
+        self.peer.set(Activity::Idle);
+        loop {
+            if !self.buffer.bytes().is_empty() {
+                if !begun {
+                    begun = true;
+                    deadline = Deadline::after(limits::HEAD_DEADLINE);
+                    self.peer.set(Activity::Reading);
+                }
+                if let Some(length) = scanner.scan(self.buffer.bytes())? {
+                    let head = Head::parse(self.buffer.bytes().get(..length).unwrap_or_default())?;
+                    self.buffer.consume(length);
+                    return Ok(Some(head));
+                }
+            }
+            match self.buffer.fill(&self.socket, deadline) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(error) if begun && error.kind() == ErrorKind::TimedOut => return Err(Refusal::Timeout),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads the body whole. `Ok(None)`: the peer left in the middle, which is never a shorter body.
+    fn read_body(&mut self, head: &Head, max: usize, reserved: &mut Reserved<'_, S>) -> Result<Option<Vec<u8>>, Refusal> {
+        let framing = head.framing();
+        if framing == Framing::None || framing == Framing::Length(0) {
+            return Ok(Some(Vec::new()));
+        }
+        if head.expects_continue() && self.buffer.bytes().is_empty() && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err() {
+            return Ok(None);
+        }
+        if let Framing::Length(length) = framing
+            && !reserved.more(length)
+        {
+            return Err(Refusal::Busy);
+        }
+        let start = Deadline::after(limits::BODY_DEADLINE);
+        let mut body = Vec::new();
+        let mut chunked = Chunked::new(max);
+        let mut received = 0_usize;
+        loop {
+            let bytes = self.buffer.bytes();
+            let (used, done) = match framing {
+                Framing::None => (0, true),
+                Framing::Length(length) => {
+                    let used = bytes.len().min(length - body.len());
+                    body.extend_from_slice(bytes.get(..used).unwrap_or_default());
+                    (used, body.len() == length)
+                }
+                Framing::Chunked => {
+                    if !reserved.more(bytes.len()) {
+                        return Err(Refusal::Busy);
+                    }
+                    (chunked.feed(bytes, &mut body)?, chunked.is_done())
+                }
+            };
+            self.buffer.consume(used);
+            received += used;
+            if done {
+                return Ok(Some(body));
+            }
+            let earned = Duration::from_secs((received / limits::BODY_MIN_RATE) as u64);
+            match self.buffer.fill(&self.socket, start.extended(earned)) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Refusal::Timeout),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Answers a request whose body nobody wants. A small one is read and dropped, so that the connection can be kept:
+    /// clients make their next request on it right away.
+    fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
+        let small = match head.framing() {
+            Framing::None => Some(0),
+            Framing::Length(length) if length <= limits::DISCARD_BYTES && !head.expects_continue() => Some(length),
+            Framing::Length(_) | Framing::Chunked => None,
+        };
+        let Some(mut unread) = small else {
+            return match self.answer(head, &answer, true) {
+                Next::Close => Next::Linger,
+                other => other,
+            };
+        };
+        let next = self.answer(head, &answer, head.wants_close());
+        if next != Next::Keep {
+            return if unread > 0 { Next::Linger } else { next };
+        }
+        let deadline = Deadline::after(limits::HEAD_DEADLINE);
+        loop {
+            let used = unread.min(self.buffer.bytes().len());
+            self.buffer.consume(used);
+            unread -= used;
+            if unread == 0 {
+                return Next::Keep;
+            }
+            if !matches!(self.buffer.fill(&self.socket, deadline), Ok(1..)) {
+                return Next::Close;
+            }
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal, method: Method) -> Next {
+        let answer = Response::refusal(refusal);
+        let head = response::head_bytes(&answer, BodyFraming::Whole, true, clock::system());
+        let body = if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
+        match self.send(&head, body) {
+            Ok(()) => Next::Linger,
+            Err(_) => Next::Close,
+        }
+    }
+
+    fn answer(&mut self, request: &Head, answer: &Response, close: bool) -> Next {
+        let close = close || self.server.is_stopping();
+        let head = response::head_bytes(answer, BodyFraming::Whole, close, clock::system());
+        let body = if response::sends_body(request.method(), answer.status) { answer.body.as_slice() } else { &[] };
+        match self.send(&head, body) {
+            Ok(()) if !close => Next::Keep,
+            _ => Next::Close,
+        }
+    }
+
+    /// Sends the head of an event stream, hands its writing half over, and stays until it ends.
+    fn stream(&mut self, request: &Head, answer: &Response, attach: Box<dyn FnOnce(Arc<EventStream>) + Send>) -> Next {
+        let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
+        let head = response::head_bytes(answer, framing, true, clock::system());
+        if self.send(&head, &[]).is_err() || self.peer.socket.set_write_timeout(Some(limits::EVENT_WRITE_STALL)).is_err() {
+            return Next::Close;
+        }
+        self.peer.set(Activity::Streaming);
+        let stream = Arc::new(EventStream::new(Arc::clone(&self.peer.socket), framing == BodyFraming::Chunked));
+        self.server.remember(&stream);
+        attach(Arc::clone(&stream));
+        let mut surplus = self.buffer.bytes().len();
+        let mut scratch = [0_u8; 512];
+        while stream.is_open() && !self.server.is_stopping() && surplus <= limits::HEAD_BYTES {
+            let Some(wait) = limits::HEARTBEAT.checked_sub(stream.silent_for()).filter(|wait| !wait.is_zero()) else {
+                stream.beat();
+                continue;
+            };
+            match self.socket.read_within(&mut scratch, wait) {
+                Ok(0) => break,
+                Ok(count) => surplus += count,
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                Err(_) => break,
+            }
+        }
+        if self.server.is_stopping() {
+            stream.end();
+        }
+        stream.lost();
+        Next::Close
+    }
+
+    /// Writes head and body, in one system call where they fit. A peer that takes nothing for a while, or too little
+    /// for too long, is given up.
+    fn send(&self, head: &[u8], body: &[u8]) -> io::Result<()> {
+        let total = head.len() + body.len();
+        let deadline = Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64));
+        let mut slices = [IoSlice::new(head), IoSlice::new(body)];
+        let mut left = &mut slices[..];
+        let mut unsent = total;
+        loop {
+            match (&*self.peer.socket).write_vectored(left) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    unsent = unsent.saturating_sub(count);
+                    if unsent == 0 {
+                        return Ok(());
+                    }
+                    IoSlice::advance_slices(&mut left, count);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if deadline.left().is_none() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
+    /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a reset in its place
+    /// would destroy the answer on its way.
+    fn linger(&mut self) {
+        self.peer.set(Activity::Reading);
+        if self.peer.socket.shutdown(Shutdown::Write).is_err() {
+            return;
+        }
+        let deadline = Deadline::after(limits::LINGER);
+        let mut scratch = [0_u8; 4096];
+        let mut seen = 0;
+        while let Some(left) = deadline.left() {
+            match self.socket.read_within(&mut scratch, left) {
+                Ok(1..) if seen > limits::LINGER_BYTES => return,
+                Ok(count @ 1..) => seen += count,
+                Ok(0) => return,
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Body bytes that this request holds of the total allowed.
+struct Reserved<'a, S: Service> {
+    server: &'a Shared<S>,
+    bytes: usize,
+}
+
+impl<S: Service> Reserved<'_, S> {
+    fn more(&mut self, bytes: usize) -> bool {
+        let before = self.server.body_bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.bytes += bytes;
+        before + bytes <= limits::BODIES_TOTAL_BYTES
+    }
+}
+
+impl<S: Service> Drop for Reserved<'_, S> {
+    fn drop(&mut self) {
+        self.server.body_bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
+}
+
+/// Reads with a time limit, and asks the kernel to change the limit only when it has to become shorter.
+struct TimedSocket<'a> {
+    socket: &'a TcpStream,
+    timeout: Cell<Option<Duration>>,
+}
+
+impl TimedSocket<'_> {
+    /// Reads once; `TimedOut` when the deadline has passed.
+    fn read_by(&self, into: &mut [u8], deadline: Deadline) -> io::Result<usize> {
+        loop {
+            let Some(left) = deadline.left() else { return Err(ErrorKind::TimedOut.into()) };
+            // The kernel's limit may be shorter than what is left, from an earlier phase: then it is raised, and only
+            // then, so that requests on a kept-alive connection cost no extra system call.
+            match self.read_within(into, left) {
+                Err(error) if error.kind() == ErrorKind::TimedOut => self.timeout.set(None),
+                other => return other,
+            }
+        }
+    }
+
+    /// Reads once, waiting at most about `wait`, possibly less.
+    fn read_within(&self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
+        if self.timeout.get().is_none_or(|current| current > wait) {
+            let wait = wait.max(Duration::from_millis(1));
+            self.socket.set_read_timeout(Some(wait))?;
+            self.timeout.set(Some(wait));
+        }
+        loop {
+            match (&mut &*self.socket).read(into) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+                other => return other,
+            }
+        }
+    }
+}
+
+/// Bytes read ahead of what was consumed: at most one head, or one piece of a body.
+#[derive(Default)]
+struct Buffer {
+    storage: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    const FIRST: usize = 4 * 1024;
+    const MOST: usize = limits::HEAD_BYTES + 1024;
+
+    fn bytes(&self) -> &[u8] {
+        self.storage.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.start = (self.start + count).min(self.end);
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Reads more; the number of bytes, 0 at the end of the stream. A full buffer is never asked for more: every
+    /// caller consumes, or refuses at [`limits::HEAD_BYTES`], before that.
+    fn fill(&mut self, socket: &TimedSocket<'_>, deadline: Deadline) -> io::Result<usize> {
+        if self.end == self.storage.len() {
+            if self.start > 0 {
+                self.storage.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+            } else {
+                let size = (self.storage.len() * 2).clamp(Buffer::FIRST, Buffer::MOST);
+                self.storage.resize(size, 0);
+            }
+        }
+        let room = self.storage.get_mut(self.end..).unwrap_or_default();
+        if room.is_empty() {
+            return Err(ErrorKind::OutOfMemory.into());
+        }
+        let count = socket.read_by(room, deadline)?;
+        self.end += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,70 @@
+//! HTTP/1.1 (RFC 9110, RFC 9112) on blocking sockets: one thread for each connection, a bound on everything.
+//!
+//! This room can be read as an HTTP server and nothing more; it knows no JSON, no MCP, no OAuth.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes, each tested with its input cut at every byte |
+//! | [`conn`] | one connection: read, admit, serve, write, keep or close; the only file with a socket's reads and writes |
+//! | [`events`] | an event stream that other threads write to |
+//! | [`server`] | listener, bounded threads, eviction, shutdown |
+//!
+//! A request is handled in two steps, because the body of a stranger is not worth reading: [`Service::admit`] sees the
+//! head alone and may answer at once (401, 404, 413); only then is the body read, within the bound that the route
+//! allows, and given to [`Service::serve`].
+
+pub mod body;
+pub mod client_address;
+pub mod conn;
+pub mod error;
+pub mod events;
+pub mod head;
+pub mod response;
+pub mod server;
+
+pub use error::Refusal;
+pub use events::EventStream;
+pub use head::{Framing, Head, Method};
+pub use response::{HeaderValue, Response};
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// What the program behind the HTTP layer does with requests.
+pub trait Service: Send + Sync + 'static {
+    /// What [`Service::admit`] found out and [`Service::serve`] needs: the route, the caller.
+    type Ticket: Send;
+
+    /// Looks at a request's head before its body is read. `peer` is the address at the other end of the socket.
+    ///
+    /// # Errors
+    /// The answer, when the request is not to be read any further.
+    fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Self::Ticket>, Box<Response>>;
+
+    /// Answers a request that was admitted and has arrived whole.
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket) -> Reply;
+
+    /// The answer to a request whose handler panicked.
+    fn broken(&self) -> Response;
+}
+
+/// A request may be read.
+#[derive(Debug)]
+pub struct Admission<T> {
+    /// Bytes of body that this route takes.
+    pub body_max: usize,
+    /// Whether handling it takes one of the worker places. Requests that mostly wait, and are bounded elsewhere
+    /// (logins), do not.
+    pub takes_worker: bool,
+    /// Passed on to [`Service::serve`].
+    pub ticket: T,
+}
+
+/// What goes back to the peer.
+pub enum Reply {
+    /// A whole response.
+    Whole(Response),
+    /// An event stream (`text/event-stream`): its head, and what is told about it once the head has been sent. The
+    /// connection's thread then keeps it alive and notices the peer's hang-up until it ends.
+    Events(Response, Box<dyn FnOnce(Arc<EventStream>) + Send>),
+}

@@ -1,0 +1,174 @@
+//! Responses, and how they become bytes. No socket in sight.
+
+use super::error::Refusal;
+use super::head::Method;
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::time::SystemTime;
+
+/// A header value that cannot split a response: no CR, LF, NUL or other control character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderValue(Cow<'static, str>);
+
+impl HeaderValue {
+    /// A value known when the program was written.
+    pub const fn fixed(value: &'static str) -> HeaderValue {
+        HeaderValue(Cow::Borrowed(value))
+    }
+
+    /// A value made at run time. Characters that could end the header line are left out, and everything that is not
+    /// ASCII is too: no value made here needs either, so one that has them is an attack or a mistake.
+    pub fn of(value: &str) -> HeaderValue {
+        let clean = |c: char| (' '..='~').contains(&c) || c == '\t';
+        HeaderValue(Cow::Owned(value.chars().filter(|&c| clean(c)).collect()))
+    }
+}
+
+/// An answer to one request.
+#[derive(Debug)]
+pub struct Response {
+    /// Status code.
+    pub status: u16,
+    headers: Vec<(&'static str, HeaderValue)>,
+    /// The body, whole.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// An answer without a body.
+    pub fn empty(status: u16) -> Response {
+        Response { status, headers: Vec::with_capacity(8), body: Vec::new() }
+    }
+
+    /// An answer with a body of this media type.
+    pub fn with(status: u16, media_type: &'static str, body: impl Into<Vec<u8>>) -> Response {
+        let mut response = Response::empty(status).header("Content-Type", HeaderValue::fixed(media_type));
+        response.body = body.into();
+        response
+    }
+
+    /// A JSON answer.
+    pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Response {
+        Response::with(status, "application/json", body)
+    }
+
+    /// The answer to a request that the HTTP layer refuses.
+    pub fn refusal(refusal: Refusal) -> Response {
+        let mut response = Response::with(refusal.status().0, "text/plain; charset=utf-8", format!("{refusal}\n"));
+        if refusal == Refusal::Busy {
+            response = response.header("Retry-After", HeaderValue::fixed("1"));
+        }
+        response
+    }
+
+    /// Adds a header line.
+    pub fn header(mut self, name: &'static str, value: HeaderValue) -> Response {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Whether a header of this name was set.
+    pub fn has(&self, name: &str) -> bool {
+        self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+}
+
+/// How the body that follows a head is framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFraming {
+    /// The body of the response, with its length.
+    Whole,
+    /// An event stream in chunks.
+    Chunked,
+    /// An event stream that ends with the connection, for HTTP/1.0 peers.
+    UntilClose,
+}
+
+/// The head of a response as bytes: status line, Date, headers, framing, `Connection: close` when asked for.
+pub fn head_bytes(response: &Response, framing: BodyFraming, close: bool, now: SystemTime) -> Vec<u8> {
+    let mut head = String::with_capacity(256);
+    // Writing to a String cannot fail.
+    let _ = write!(head, "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason(response.status), httpdate::fmt_http_date(now));
+    for (name, value) in &response.headers {
+        let _ = write!(head, "{name}: {}\r\n", value.0);
+    }
+    match framing {
+        // RFC 9110 section 8.6: no Content-Length with 204 and 304.
+        BodyFraming::Whole if response.status == 204 || response.status == 304 => {}
+        BodyFraming::Whole => {
+            let _ = write!(head, "Content-Length: {}\r\n", response.body.len());
+        }
+        BodyFraming::Chunked => head.push_str("Transfer-Encoding: chunked\r\n"),
+        BodyFraming::UntilClose => {}
+    }
+    if close {
+        head.push_str("Connection: close\r\n");
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+/// Whether a response to this method carries its body (RFC 9110 section 9.3.2).
+pub fn sends_body(method: Method, status: u16) -> bool {
+    method != Method::Head && status != 204 && status != 304
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        303 => "See Other",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        417 => "Expectation Failed",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::UNIX_EPOCH;
+
+    fn text(response: &Response, framing: BodyFraming, close: bool) -> String {
+        String::from_utf8(head_bytes(response, framing, close, UNIX_EPOCH)).unwrap()
+    }
+
+    #[test]
+    fn a_header_value_cannot_split_the_response() {
+        let evil = HeaderValue::of("a\r\nSet-Cookie: x=1\r\n\r\n<html>\0é");
+        let response = Response::empty(303).header("Location", evil);
+        let head = text(&response, BodyFraming::Whole, false);
+        assert!(head.contains("Location: aSet-Cookie: x=1<html>\r\n"), "{head}");
+        assert_eq!(head.matches("\r\n\r\n").count(), 1);
+    }
+
+    #[test]
+    fn framing_follows_the_status() {
+        let no_content = text(&Response::empty(204), BodyFraming::Whole, false);
+        assert!(!no_content.contains("Content-Length"), "{no_content}");
+        let accepted = text(&Response::empty(202), BodyFraming::Whole, true);
+        assert!(accepted.contains("Content-Length: 0\r\nConnection: close\r\n"), "{accepted}");
+        let json = text(&Response::json(200, "{}"), BodyFraming::Whole, false);
+        assert_eq!(
+            json,
+            "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+        );
+        assert!(text(&Response::empty(200), BodyFraming::Chunked, true).contains("Transfer-Encoding: chunked\r\n"));
+    }
+}

@@ -1,0 +1,303 @@
+//! The listener, the bounded threads behind it, and the end of both.
+
+use super::error::Refusal;
+use super::response::{self, BodyFraming, Response};
+use super::{EventStream, Service, conn};
+use crate::clock::{self, Deadline};
+use crate::limits;
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// What a connection is doing; decides who makes room when the table is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Activity {
+    /// Between requests: closing it costs the peer nothing.
+    Idle,
+    /// Waiting for the rest of a request.
+    Reading,
+    /// In a handler, or being answered.
+    Serving,
+    /// An event stream.
+    Streaming,
+}
+
+/// One connection, as the rest of the server sees it.
+pub(super) struct Peer {
+    pub(super) socket: Arc<TcpStream>,
+    pub(super) address: IpAddr,
+    activity: AtomicU8,
+    since_ms: AtomicU64,
+    started: Instant,
+}
+
+impl Peer {
+    pub(super) fn set(&self, activity: Activity) {
+        self.since_ms.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.activity.store(activity as u8, Ordering::Release);
+    }
+
+    fn is(&self, activity: Activity) -> bool {
+        self.activity.load(Ordering::Acquire) == activity as u8
+    }
+
+    fn for_how_long(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.since_ms.load(Ordering::Relaxed)))
+    }
+}
+
+/// Lets a bounded number of requests into handlers at once; the others wait in line.
+pub(super) struct Workers {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Workers {
+    /// Waits for a place; `None` after `patience`.
+    pub(super) fn enter(&self, patience: Duration) -> Option<Permit<'_>> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut free, _) = self.freed.wait_timeout_while(free, patience, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free = free.checked_sub(1)?;
+        Some(Permit(self))
+    }
+}
+
+/// A place among the workers, given back when dropped.
+pub(super) struct Permit<'a>(&'a Workers);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+/// What all connections of a server share.
+pub(super) struct Shared<S> {
+    pub(super) service: S,
+    pub(super) workers: Workers,
+    pub(super) body_bytes: AtomicUsize,
+    connections_max: usize,
+    peers: Mutex<Vec<Arc<Peer>>>,
+    streams: Mutex<Vec<Weak<EventStream>>>,
+    stopping: AtomicBool,
+}
+
+impl<S> Shared<S> {
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Keeps hold of a stream, so that it can be ended at shutdown.
+    pub(super) fn remember(&self, stream: &Arc<EventStream>) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|known| known.strong_count() > 0);
+        streams.push(Arc::downgrade(stream));
+    }
+
+    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Peer>>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A bound listener, ready to serve.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    connections_max: usize,
+    workers: usize,
+}
+
+impl Server {
+    /// Binds `address`. The unspecified IPv6 address also takes IPv4; where IPv6 is off, IPv4 alone is bound.
+    ///
+    /// # Errors
+    /// What the operating system says: the port is in use, or not allowed.
+    pub fn bind(address: SocketAddr, connections_max: usize, workers: usize) -> io::Result<Server> {
+        let all_v6 = address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let listener = match listen(address) {
+            Err(_) if all_v6 => listen(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))?,
+            other => other?,
+        };
+        let address = listener.local_addr()?;
+        Ok(Server { listener, address, connections_max, workers })
+    }
+
+    /// The address that was bound, with the port the system chose for port 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts serving on threads of its own.
+    ///
+    /// # Errors
+    /// When the accept thread cannot be started.
+    pub fn start<S: Service>(self, service: S) -> io::Result<Running<S>> {
+        let shared = Arc::new(Shared {
+            service,
+            workers: Workers { free: Mutex::new(self.workers), freed: Condvar::new() },
+            body_bytes: AtomicUsize::new(0),
+            connections_max: self.connections_max,
+            peers: Mutex::new(Vec::new()),
+            streams: Mutex::new(Vec::new()),
+            stopping: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        let listener = self.listener;
+        let thread = std::thread::Builder::new().name("accept".into()).spawn(move || accept(&listener, &accepting))?;
+        Ok(Running { shared, address: self.address, thread })
+    }
+}
+
+/// A server at work.
+pub struct Running<S> {
+    shared: Arc<Shared<S>>,
+    address: SocketAddr,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl<S: Service> Running<S> {
+    /// The service behind the server.
+    pub fn service(&self) -> &S {
+        &self.shared.service
+    }
+
+    /// Stops: no new connections, idle ones closed, event streams ended cleanly, and running requests are waited for,
+    /// [`limits::SHUTDOWN_GRACE`] at most. Gives the number of connections that were still busy then.
+    pub fn stop(self) -> usize {
+        self.shared.stopping.store(true, Ordering::Release);
+        // The accept thread waits in the kernel; a connection of our own wakes it.
+        let ip = if self.address.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { self.address.ip() };
+        let wake = SocketAddr::new(ip, self.address.port());
+        if TcpStream::connect_timeout(&wake, Duration::from_secs(1)).is_ok() {
+            let _ = self.thread.join();
+        }
+        for stream in self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if let Some(stream) = stream.upgrade() {
+                stream.end();
+            }
+        }
+        let deadline = Deadline::after(limits::SHUTDOWN_GRACE);
+        loop {
+            let peers = self.shared.peers().clone();
+            for peer in &peers {
+                if peer.is(Activity::Idle) {
+                    let _ = peer.socket.shutdown(Shutdown::Both);
+                }
+            }
+            if peers.is_empty() || deadline.left().is_none() {
+                return peers.len();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(limits::LISTEN_BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Accepts until the server stops; no error ends it.
+fn accept<S: Service>(listener: &TcpListener, shared: &Arc<Shared<S>>) {
+    loop {
+        let accepted = listener.accept();
+        if shared.is_stopping() {
+            return;
+        }
+        match accepted {
+            Ok((socket, address)) => admit(socket, address, shared),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                log::warn!("accept failed: {error}; going on");
+                // Out of descriptors: the one thing that helps is to give some back.
+                make_room(shared);
+                std::thread::sleep(limits::ACCEPT_PAUSE);
+            }
+        }
+    }
+}
+
+fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared<S>>) {
+    if configure(&socket).is_err() {
+        return;
+    }
+    let peer = Arc::new(Peer {
+        socket: Arc::new(socket),
+        address: address.ip(),
+        activity: AtomicU8::new(Activity::Idle as u8),
+        since_ms: AtomicU64::new(0),
+        started: clock::instant(),
+    });
+    let count = shared.peers().len();
+    if count >= shared.connections_max {
+        let room = make_room(shared);
+        if !room || count >= shared.connections_max + limits::CONNECTIONS_OVERSHOOT {
+            turn_away(&peer);
+            return;
+        }
+    }
+    shared.peers().push(Arc::clone(&peer));
+    let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
+    let work = move || {
+        conn::run(&mine, &my_peer);
+        mine.peers().retain(|known| !Arc::ptr_eq(known, &my_peer));
+    };
+    let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
+    if let Err(error) = started {
+        log::warn!("no thread for a connection: {error}");
+        shared.peers().retain(|known| !Arc::ptr_eq(known, &peer));
+        turn_away(&peer);
+    }
+}
+
+fn configure(socket: &TcpStream) -> io::Result<()> {
+    // Without it an answer in two segments waits 40 ms for the peer's delayed acknowledgement.
+    socket.set_nodelay(true)?;
+    socket.set_write_timeout(Some(limits::WRITE_STALL))?;
+    let options = SockRef::from(socket);
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15)).with_retries(4);
+    options.set_tcp_keepalive(&keepalive)?;
+    #[cfg(target_os = "linux")]
+    options.set_tcp_user_timeout(Some(limits::WRITE_STALL))?;
+    Ok(())
+}
+
+/// Closes the connection that will miss it least: the one idle for longest, else the one that has been sending its
+/// request for longest, if that is long. Whether one was found.
+fn make_room<S>(shared: &Shared<S>) -> bool {
+    let peers = shared.peers();
+    let longest = |activity: Activity, at_least: Duration| {
+        let those = peers.iter().filter(|peer| peer.is(activity)).map(|peer| (peer.for_how_long(), peer));
+        those.filter(|(age, _)| *age >= at_least).max_by_key(|(age, _)| *age).map(|(_, peer)| peer)
+    };
+    let victim = longest(Activity::Idle, Duration::ZERO).or_else(|| longest(Activity::Reading, limits::EVICT_READING_AFTER));
+    match victim {
+        Some(peer) => {
+            // Not idle any more for the next newcomer's search; its thread ends at once.
+            peer.set(Activity::Serving);
+            let _ = peer.socket.shutdown(Shutdown::Both);
+            true
+        }
+        None => false,
+    }
+}
+
+/// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.
+fn turn_away(peer: &Peer) {
+    let answer = Response::refusal(Refusal::Busy);
+    let mut bytes = response::head_bytes(&answer, BodyFraming::Whole, true, clock::system());
+    bytes.extend_from_slice(&answer.body);
+    let _ = (&*peer.socket).write(&bytes);
+    let _ = peer.socket.shutdown(Shutdown::Write);
+}

@@ -1,0 +1,21 @@
+//! map
+pub mod cli;
+pub mod clock;
+pub mod commands;
+pub mod config;
+pub mod disk;
+pub mod form;
+pub mod http;
+pub mod limits;
+pub mod mcp;
+pub mod oauth;
+pub mod percent;
+pub mod principal;
+pub mod rpc;
+pub mod secret;
+pub mod settings;
+pub mod stdio;
+pub mod tools;
+pub mod uri;
+pub mod vault;
+pub mod web;

@@ -1,0 +1,200 @@
+//! Every bound of the program, once, with its unit in the name or type and its reason beside it.
+//!
+//! A peer, a model or a vault may be as large, slow or hostile as it likes; what it can cost is written here.
+
+use std::time::Duration;
+
+// --- Connections (http) -------------------------------------------------------------------------
+
+/// Connections held open at once unless `--max-connections` says otherwise. About 20 kB of memory each, so a full
+/// table costs a Pi 10 MB.
+pub const CONNECTIONS_DEFAULT: usize = 512;
+/// Connections above the cap that may exist for a moment while evicted ones end. Beyond it: 503.
+pub const CONNECTIONS_OVERSHOOT: usize = 32;
+/// Requests in a handler at once, per processor core, unless `--workers` says otherwise: handlers wait for disks.
+pub const WORKERS_PER_CORE: usize = 8;
+/// How long a request that was read waits for a free worker before it is answered 503.
+pub const WORKER_WAIT: Duration = Duration::from_secs(10);
+/// Stack of a connection's thread, bytes. Parsing and tools are not recursive beyond JSON's and YAML's own depth
+/// limits of 128 levels, which were measured to need less than a quarter of this in a debug build.
+pub const CONNECTION_STACK: usize = 1024 * 1024;
+/// Connections waiting in the kernel to be accepted: a burst of a proxy, not of an attacker.
+pub const LISTEN_BACKLOG: i32 = 1024;
+/// How long the accept thread rests after an error such as EMFILE, instead of spinning or ending.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+// --- Deadlines (http), all total, none per read -------------------------------------------------
+
+/// From the first byte of a request to the end of its head.
+pub const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+/// For a request body, plus one second for each [`BODY_MIN_RATE`] bytes that did arrive.
+pub const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// Bytes per second below which a large upload is cut.
+pub const BODY_MIN_RATE: usize = 32 * 1024;
+/// A kept-alive connection without a request; longer than the 60 s for which nginx keeps an upstream connection.
+pub const IDLE_DEADLINE: Duration = Duration::from_secs(75);
+/// A peer that takes no byte of an answer for this long is gone.
+pub const WRITE_STALL: Duration = Duration::from_secs(30);
+/// Bytes per second below which a peer that reads a large answer in drips is cut.
+pub const WRITE_MIN_RATE: usize = 8 * 1024;
+/// How long an answer to a refused request is protected from the peer's unread bytes (a reset would discard it).
+pub const LINGER: Duration = Duration::from_secs(1);
+/// Bytes discarded while lingering.
+pub const LINGER_BYTES: usize = 256 * 1024;
+/// A connection that has been reading its request for longer than this may be closed for a newcomer.
+pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
+/// How long running requests may take to end at shutdown (SPEC section 3).
+pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+/// Comment line on a silent event stream, shorter than every proxy's idle limit that was met (60 s and up).
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A subscriber that cannot take an event for this long is dropped: it must not hold up the others.
+pub const EVENT_WRITE_STALL: Duration = Duration::from_secs(1);
+
+// --- Message sizes (http) -----------------------------------------------------------------------
+
+/// Request line and header lines together, bytes. Above it 431.
+pub const HEAD_BYTES: usize = 16 * 1024;
+/// Request line, bytes. Above it 414. An authorization request with a long `state` fits four times.
+pub const REQUEST_LINE_BYTES: usize = 12 * 1024;
+/// Header lines. Above it 431.
+pub const HEADER_LINES: usize = 100;
+/// Body of a form or a client registration, bytes.
+pub const FORM_BYTES: usize = 64 * 1024;
+/// Body of a message to `/mcp`, bytes: the largest note (see [`NOTE_BYTES`]) with room for JSON escapes.
+pub const MCP_BYTES: usize = 16 * 1024 * 1024;
+/// All request bodies being read or handled at one time, bytes. Above it 503.
+pub const BODIES_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+/// A body this small is read and thrown away after a refusal, so that the connection can be kept.
+pub const DISCARD_BYTES: usize = 64 * 1024;
+/// One chunk-size line with its extensions, bytes.
+pub const CHUNK_LINE_BYTES: usize = 256;
+/// All trailer lines of a chunked body, bytes; they are thrown away.
+pub const TRAILER_BYTES: usize = 4 * 1024;
+/// Fields of a query string or form.
+pub const FORM_FIELDS: usize = 64;
+/// Addresses of an `X-Forwarded-For` chain that are looked at, from the right.
+pub const FORWARDED_HOPS: usize = 16;
+
+// --- MCP ----------------------------------------------------------------------------------------
+
+/// Legacy sessions in all. ChatGPT opens one for each tool call, so they are cheap and the oldest goes first.
+pub const SESSIONS: usize = 2_000;
+/// Legacy sessions of one login, so that a client in a loop only evicts itself.
+pub const SESSIONS_PER_PRINCIPAL: usize = 500;
+/// A session nobody used for this long is forgotten; the client gets 404 and initializes again.
+pub const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
+/// Event streams open at once; each costs a connection and its thread.
+pub const STREAMS: usize = 128;
+/// Event streams of one login.
+pub const STREAMS_PER_PRINCIPAL: usize = 16;
+/// Calls of one session that can be cancelled at one time.
+pub const RUNNING_PER_SESSION: usize = 64;
+/// Messages in one JSON-RPC batch (2025-03-26 only).
+pub const BATCH: usize = 100;
+/// JSON-RPC ids and progress tokens, characters.
+pub const ID_CHARS: usize = 256;
+/// Resources in one page of `resources/list`.
+pub const RESOURCES_PAGE: usize = 500;
+/// Bytes of a file that `resources/read` gives whole; it has no way to ask for a part.
+pub const RESOURCE_BYTES: u64 = 1024 * 1024;
+/// How often the vault is looked at while somebody listens for changes.
+pub const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// Requests that a client on stdio may send ahead of their answers.
+pub const STDIO_QUEUE: usize = 256;
+
+// --- Tool results -------------------------------------------------------------------------------
+
+/// Characters of one tool result's JSON. claude.ai cuts at about 150,000, Claude Code at 100,000.
+pub const RESULT_CHARS: usize = 95_000;
+/// Bytes of an image, sound or PDF handed to a client: Claude Desktop takes results up to 1 MB, and base64 adds a third.
+pub const BLOB_BYTES: u64 = 700 * 1024;
+/// Files in one page of `vault_list_all`; the characters of the answer usually end it before.
+pub const LIST_PAGE: usize = 1_000;
+/// Results of one search.
+pub const SEARCH_RESULTS: usize = 200;
+/// Characters of a search query.
+pub const QUERY_CHARS: usize = 1_000;
+/// Words of a search query that are looked for; more words narrow nothing.
+pub const QUERY_WORDS: usize = 16;
+/// Characters of context on either side of a match (the source document's figure).
+pub const SNIPPET_CONTEXT: usize = 50;
+
+// --- Vault --------------------------------------------------------------------------------------
+
+/// The largest file that is read, edited or written as text, bytes. Obsidian itself becomes unusable far below.
+pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
+/// The largest file whose text is kept for search, bytes; larger ones are found by name.
+pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
+/// All text kept for search, bytes. Beyond it files are found by name and tag only.
+pub const INDEX_BYTES: u64 = 1024 * 1024 * 1024;
+/// Files in the index; beyond it a warning is logged and the rest is not seen.
+pub const FILES: usize = 1_000_000;
+/// Folders within folders.
+pub const DEPTH: usize = 64;
+/// Bytes of a path below the vault.
+pub const PATH_BYTES: usize = 1024;
+/// Bytes of one name in a path: the limit of Linux file systems.
+pub const NAME_BYTES: usize = 255;
+/// Bytes of frontmatter that are parsed: YAML beyond that is not metadata.
+pub const FRONTMATTER_BYTES: usize = 64 * 1024;
+/// Tags of one note.
+pub const TAGS: usize = 256;
+/// A walk that took less than this is always made in front of the call: waiting is cheaper than being stale.
+pub const WALK_IN_FRONT: Duration = Duration::from_millis(2);
+/// A walk stays valid for this many times its own duration (SPEC 6.6), so checking costs a tenth of a core.
+pub const WALK_VALID_TIMES: u32 = 10;
+/// A file whose mtime lies this close before the moment it was read may change again within the same tick of the
+/// file system's clock (10 ms on Linux without high-resolution stamps), so its stamp does not prove it unchanged.
+pub const MTIME_TICK: Duration = Duration::from_millis(40);
+/// The same for file systems that keep whole seconds (FAT keeps two).
+pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
+/// How often an edit is tried again when the file changed between reading and replacing it.
+pub const EDIT_RETRIES: usize = 3;
+/// Occurrences of an ambiguous text that are counted before giving up: the answer is no after two.
+pub const OCCURRENCES: usize = 1_000;
+/// Locks that serialise writers; two paths share one only by chance.
+pub const WRITE_LOCKS: usize = 64;
+
+// --- OAuth --------------------------------------------------------------------------------------
+
+/// Access tokens (the source document's figure): opaque, looked up at each use, so revocation is immediate.
+pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
+/// Authorization codes (the source document's figure).
+pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
+/// A refresh token that nobody used for this long; sliding.
+pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
+/// How long an already exchanged refresh token leads to its successor instead of revoking the family: honest clients
+/// share tokens between processes and were measured to be up to an hour late.
+pub const REFRESH_WINDOW: Duration = Duration::from_secs(3600);
+/// Exchanged refresh tokens remembered per grant.
+pub const RETIRED_TOKENS: usize = 64;
+/// Access tokens alive per grant; the oldest is dropped.
+pub const ACCESS_TOKENS_PER_GRANT: usize = 50;
+/// Access tokens of one machine client (`client_credentials`).
+pub const ACCESS_TOKENS_PER_MACHINE: usize = 50;
+/// Registered clients; the oldest without a grant makes room.
+pub const CLIENTS: usize = 1_000;
+/// A registration that never led to a grant is forgotten after this.
+pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Grants in all; the one unused for longest makes room.
+pub const GRANTS: usize = 1_000;
+/// Authorization codes outstanding.
+pub const CODES: usize = 1_000;
+/// Redirect URIs of one client.
+pub const REDIRECT_URIS: usize = 16;
+/// Characters of one redirect URI, `state` or resource.
+pub const URI_CHARS: usize = 2_000;
+/// Characters of a client's name that are kept and shown.
+pub const CLIENT_NAME_CHARS: usize = 80;
+/// Passwords checked at the same time: bcrypt takes a quarter second of one core by design.
+pub const PASSWORD_CHECKS: usize = 2;
+/// Logins waiting for a password check; further ones are told to try again.
+pub const PASSWORD_QUEUE: usize = 64;
+/// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
+pub const PASSWORD_BYTES: usize = 72;
+/// Addresses whose failed logins are remembered.
+pub const THROTTLED_SOURCES: usize = 10_000;
+/// The longest wait of an address that keeps failing.
+pub const THROTTLE_LONGEST: Duration = Duration::from_secs(4);
+/// Failures of an address are forgotten after this long without another.
+pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);

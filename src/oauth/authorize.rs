@@ -1,0 +1,139 @@
+//! The authorization endpoint: from a client's request to a code, by way of a person who logs in.
+//!
+//! There is no browser session: every approval takes the password, so there is nothing for a forged request to ride on.
+
+use super::error::AuthorizeError;
+use super::redirect::Redirect;
+use super::store::{Client, Code, StoredAccess};
+use super::{Oauth, resource};
+use crate::clock::Now;
+use crate::form::Form;
+use crate::limits;
+use crate::principal::Access;
+use crate::secret::{self, SecretHash};
+use std::net::IpAddr;
+
+/// A request that may be shown to a person.
+#[derive(Debug)]
+pub struct AuthorizeRequest {
+    /// The client.
+    pub client: Client,
+    /// The proven way back.
+    pub redirect: Redirect,
+    /// What the client asks for; everything if it asks for nothing we know.
+    pub access: Access,
+    challenge: String,
+}
+
+/// What became of a login.
+#[derive(Debug)]
+pub enum Approval {
+    /// Send the browser here.
+    Granted(String),
+    /// Wrong user name or password; the person may try again.
+    Refused,
+    /// Too many logins are being checked; try again in a moment.
+    Busy,
+}
+
+impl Oauth {
+    /// Checks the parameters of a request. They are checked again when the form comes back, so nothing is remembered
+    /// in between.
+    ///
+    /// # Errors
+    /// [`AuthorizeError::Show`] until client and redirect URI are proven, [`AuthorizeError::SendBack`] after.
+    pub fn check(&self, query: &Form) -> Result<AuthorizeRequest, AuthorizeError> {
+        const UNKNOWN: AuthorizeError = AuthorizeError::Show {
+            why: "This application is not registered here (any more).",
+            advice: "Remove the connector or server in the application and add it again: it then registers anew.",
+        };
+        const NO_WAY_BACK: AuthorizeError = AuthorizeError::Show {
+            why: "The application asked to be sent to an address that it has not registered, or that is not allowed.",
+            advice: "If you did not start this yourself, close the page. Otherwise remove the connector and add it again.",
+        };
+        let state = self.store.look();
+        let client = query.get("client_id").and_then(|id| state.clients.get(id)).ok_or(UNKNOWN)?;
+        let requested = match (query.get("redirect_uri"), client.redirect_uris.as_slice()) {
+            (Some(uri), _) => uri,
+            // RFC 6749 section 3.1.2.3: it may be left out when exactly one is registered.
+            (None, [only]) => only,
+            (None, _) => return Err(NO_WAY_BACK),
+        };
+        let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_WAY_BACK)?;
+        let back = |code, description| Err(AuthorizeError::SendBack(redirect.clone(), code, description));
+        if query.get("state").is_some_and(|state| state.len() > limits::URI_CHARS) {
+            return back("invalid_request", "state is too long");
+        }
+        if query.get("response_type") != Some("code") {
+            return back("unsupported_response_type", "response_type must be code");
+        }
+        // RFC 7636 section 4.3: a missing method means plain, which is not offered.
+        if query.get("code_challenge_method") != Some("S256") {
+            return back("invalid_request", "code_challenge_method must be S256");
+        }
+        // BASE64URL of a SHA-256 has 43 characters.
+        let is_digest = |text: &&str| text.len() == 43 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        let Some(challenge) = query.get("code_challenge").filter(is_digest) else {
+            return back("invalid_request", "code_challenge must be a base64url SHA-256");
+        };
+        if query.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
+            return back("invalid_target", "the resource is not this server");
+        }
+        let access = query.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
+        Ok(AuthorizeRequest { client: client.clone(), challenge: challenge.into(), access, redirect })
+    }
+
+    /// The person pressed Deny.
+    pub fn deny(&self, request: &AuthorizeRequest) -> String {
+        log::info!("login denied client={:?}", request.client.id);
+        request.redirect.location(&[("error", "access_denied"), ("error_description", "the request was denied")], &self.origin)
+    }
+
+    /// Sends an error back to the client.
+    pub fn send_back(&self, redirect: &Redirect, code: &str, description: &str) -> String {
+        redirect.location(&[("error", code), ("error_description", description)], &self.origin)
+    }
+
+    /// A person logs in and allows `access` at most. Takes as long for a name that does not exist as for a wrong
+    /// password. A failure is answered late, the later the more there were from this address; a right password is
+    /// always taken at once, so that no stranger can lock anybody out.
+    ///
+    /// # Errors
+    /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
+    pub fn approve(&self, request: &AuthorizeRequest, user: &str, password: &str, access: Access, from: IpAddr, now: Now) -> Result<Approval, AuthorizeError> {
+        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password) {
+            None => return Ok(Approval::Busy),
+            Some(right) => right,
+        };
+        let client = &request.client;
+        if !right {
+            // The name is not logged: people type passwords into the wrong field.
+            log::warn!("login failed from={from} client={:?}", client.id);
+            std::thread::sleep(self.throttle.failed(from, now));
+            return Ok(Approval::Refused);
+        }
+        self.throttle.succeeded(from);
+        let access = access.min(request.access);
+        let code = secret::new_token().map_err(|_| AuthorizeError::Unavailable)?;
+        let record = Code {
+            hash: SecretHash::of(&code),
+            client: client.id.clone(),
+            redirect_uri: request.redirect.uri().into(),
+            challenge: request.challenge.clone(),
+            user: user.into(),
+            access: StoredAccess(access),
+            expires: now.after(limits::CODE_LIFE).0,
+            spent: None,
+        };
+        let stored = self.store.change(now, |state| {
+            if state.codes.len() >= limits::CODES {
+                let oldest = state.codes.values().min_by_key(|code| code.expires).map(|code| code.hash);
+                oldest.and_then(|oldest| state.codes.remove(&oldest));
+            }
+            state.codes.insert(record.hash, record);
+        });
+        stored.map_err(|_| AuthorizeError::Unavailable)?;
+        log::info!("login ok user={user:?} client={:?} name={:?} scope={:?} from={from}", client.id, client.name, access.scope());
+        Ok(Approval::Granted(request.redirect.location(&[("code", &code)], &self.origin)))
+    }
+}

@@ -1,0 +1,62 @@
+//! The guard of the MCP endpoint: from an Authorization header to a [`Principal`], or the challenge to send.
+
+use super::Oauth;
+use crate::clock::Now;
+use crate::principal::{Access, Principal};
+use crate::secret::SecretHash;
+
+/// Why a request is not let in (RFC 6750 section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Challenge {
+    /// No token was sent; then no error is named.
+    NoToken,
+    /// The token is unknown, expired or revoked.
+    InvalidToken,
+    /// The token does not allow what was tried; what would.
+    InsufficientScope(Access),
+}
+
+impl Oauth {
+    /// Who is calling. Tokens are taken from the header only, never from the URL.
+    ///
+    /// # Errors
+    /// [`Challenge::NoToken`], [`Challenge::InvalidToken`].
+    pub fn authenticate(&self, authorization: Option<&str>, now: Now) -> Result<Principal, Challenge> {
+        let header = authorization.unwrap_or_default();
+        let (scheme, token) = header.split_once(' ').ok_or(Challenge::NoToken)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Challenge::NoToken);
+        }
+        let hash = SecretHash::of(token.trim());
+        if let Some((name, _, access)) = self.logins.tokens.iter().find(|(_, known, _)| *known == hash) {
+            return Ok(Principal { subject: format!("token:{name}"), client: String::new(), access: *access });
+        }
+        let state = self.store.look();
+        let known = state.access_tokens.get(&hash).filter(|known| known.expires > now.0).ok_or(Challenge::InvalidToken)?;
+        let subject = match &known.grant {
+            None if self.logins.machines.contains_key(&known.client) => format!("client:{}", known.client),
+            None => return Err(Challenge::InvalidToken),
+            Some(grant) => {
+                let grant = state.grants.get(grant).filter(|grant| self.logins.stands(grant)).ok_or(Challenge::InvalidToken)?;
+                grant.user.clone()
+            }
+        };
+        Ok(Principal { subject, client: known.client.clone(), access: known.access.0 })
+    }
+
+    /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.
+    pub fn challenge(&self, challenge: Challenge) -> String {
+        let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
+        let all = Access::Write.scope();
+        match challenge {
+            Challenge::NoToken => format!(r#"Bearer resource_metadata="{metadata}", scope="{all}""#),
+            Challenge::InvalidToken => format!(
+                r#"Bearer error="invalid_token", error_description="The access token is unknown, expired or revoked", resource_metadata="{metadata}", scope="{all}""#
+            ),
+            Challenge::InsufficientScope(needs) => format!(
+                r#"Bearer error="insufficient_scope", scope="{}", resource_metadata="{metadata}", error_description="This login may only read""#,
+                needs.scope()
+            ),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The pages that a person sees. Plain HTML and a little CSS in one document: no scripts, nothing loaded from anywhere.
+
+use super::authorize::AuthorizeRequest;
+use super::redirect::Place;
+use crate::principal::Access;
+
+/// What the login page says above the form after a try that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// Wrong user name or password.
+    WrongPassword,
+    /// Too many logins at once.
+    Busy,
+}
+
+/// The login page. `action` is where the form goes: this endpoint with the request's own query.
+pub fn login(request: &AuthorizeRequest, action: &str, user: &str, notice: Option<Notice>) -> String {
+    let name = escape(&request.client.name);
+    let place = request.redirect.place();
+    let (destination, warning) = match &place {
+        Some(Place::Web(host)) => (
+            format!("<strong>{}</strong>", escape(host)),
+            if place.as_ref().is_some_and(Place::is_known) {
+                ""
+            } else {
+                "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
+            },
+        ),
+        Some(Place::Loopback) => (
+            "<strong>an app on this computer</strong>".into(),
+            "The app runs on the computer you are using now. Only continue if you just started the login there.",
+        ),
+        Some(Place::Application(scheme)) => (format!("<strong>the app “{}” on this computer</strong>", escape(scheme)), ""),
+        None => ("<strong>an unknown place</strong>".into(), ""),
+    };
+    let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
+    let notice = match notice {
+        Some(Notice::WrongPassword) => r#"<p class="error" role="alert">User name or password is wrong. Nothing has been granted.</p>"#,
+        Some(Notice::Busy) => r#"<p class="error" role="alert">Too many logins at the moment. Please try again in a few seconds.</p>"#,
+        None => "",
+    };
+    let choice = match request.access {
+        Access::Write => {
+            r#"<fieldset><legend>What it may do</legend>
+<label class="choice"><input type="radio" name="access" value="write" checked><span>Read and change notes<small>search, read, create, edit and replace files</small></span></label>
+<label class="choice"><input type="radio" name="access" value="read"><span>Only read notes<small>search and read; tools that write are not offered</small></span></label>
+</fieldset>"#
+        }
+        Access::Read => r#"<p>It asks to <strong>read</strong> your notes. It will not be able to change them.</p><input type="hidden" name="access" value="read">"#,
+    };
+    let user = escape(user);
+    let action = escape(action);
+    // The first field gets the keyboard, unless the name is there already.
+    let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
+    document(
+        "Log in to your vault",
+        &format!(
+            r#"<h1>Allow access to your vault?</h1>
+<p><strong>{name}</strong> <small class="inline">(the name it gave itself)</small> wants to use your Obsidian vault.</p>
+<p>After the login you are sent back to {destination}.</p>
+{warning}{notice}
+<form method="post" action="{action}" autocomplete="on">
+{choice}
+<label for="username">User name</label>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200" value="{user}" {name_focus}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200" {password_focus}>
+<div class="buttons">
+<button type="submit" name="decision" value="allow" class="main">Log in and allow</button>
+<button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
+</div>
+</form>"#
+        ),
+    )
+}
+
+/// A page that says what is wrong and what to do.
+pub fn error(why: &str, advice: &str) -> String {
+    document("This did not work", &format!("<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>", escape(why), escape(advice)))
+}
+
+/// The page at `/`.
+pub fn home(origin: &str) -> String {
+    let origin = escape(origin);
+    document(
+        "Obsidian vault for MCP clients",
+        &format!(
+            r#"<h1>Obsidian vault</h1>
+<p>This server gives Claude and other MCP clients access to an Obsidian vault, after a login.</p>
+<p>To connect, add this URL as a custom connector or MCP server:</p>
+<p><code>{origin}/mcp</code></p>"#
+        ),
+    )
+}
+
+/// Text made safe for HTML, in element content and in quoted attributes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+const STYLE: &str = "
+:root{color-scheme:light dark;--text:#1d1d22;--soft:#5d5d68;--ground:#f4f3f7;--card:#fff;--line:#cfcdd8;--main:#5b3fa8;--on-main:#fff;--bad:#a3201b;--warn:#7a4b00;--warn-ground:#fff4dc}
+@media(prefers-color-scheme:dark){:root{--text:#ececf1;--soft:#a9a8b5;--ground:#17161b;--card:#222128;--line:#44424f;--main:#a78bfa;--on-main:#17161b;--bad:#ff8f88;--warn:#ffd58a;--warn-ground:#3a2f17}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:flex;align-items:center;justify-content:center;padding:1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,sans-serif}
+main{width:100%;max-width:27rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}
+h1{font-size:1.3rem;line-height:1.25;margin:0 0 .75rem}
+p{margin:.6rem 0;overflow-wrap:anywhere}
+small{color:var(--soft);display:block}
+small.inline{display:inline}
+code{display:block;padding:.6rem;border:1px solid var(--line);border-radius:.4rem;overflow-wrap:anywhere;user-select:all}
+fieldset{border:1px solid var(--line);border-radius:.5rem;margin:1rem 0;padding:.4rem .8rem .7rem}
+.choice{display:flex;gap:.6rem;align-items:flex-start;margin:.5rem 0;font-weight:normal}
+.choice input{margin:.35rem 0 0;flex:none;accent-color:var(--main)}
+label{display:block;font-weight:600;margin:.8rem 0 .25rem}
+input[type=text],input[type=password]{width:100%;font:inherit;padding:.6rem .7rem;border:1px solid var(--line);border-radius:.4rem;background:var(--ground);color:inherit}
+.buttons{display:flex;flex-wrap:wrap;gap:.6rem;margin-top:1.2rem}
+button{font:inherit;padding:.6rem 1.1rem;border-radius:.4rem;border:1px solid var(--line);background:transparent;color:inherit;cursor:pointer}
+button.main{background:var(--main);border-color:var(--main);color:var(--on-main);font-weight:600;flex:1 1 auto}
+:focus-visible{outline:3px solid var(--main);outline-offset:2px}
+.error{color:var(--bad);font-weight:600}
+.warning{background:var(--warn-ground);color:var(--warn);padding:.6rem .8rem;border-radius:.4rem}
+";
+
+fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+}
+
+/// The Content-Security-Policy of every page: nothing but our own inline style and the empty icon. There is no
+/// `form-action`, on purpose: browsers apply it to the redirects after the form too, and the last hops of a login
+/// (`claude.ai`, then an application's own scheme) cannot be known here.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_client_sends_can_become_markup() {
+        assert_eq!(escape(r#"<script>"&'"#), "&lt;script&gt;&quot;&amp;&#39;");
+        let page = error("<b>", "\"'>");
+        assert!(!page.contains("<b>") && !page.contains("\"'>"));
+    }
+}

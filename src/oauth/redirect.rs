@@ -1,0 +1,195 @@
+//! Redirect URIs: which may be registered, which match, and [`Redirect`], the only way back to a client.
+
+use crate::limits;
+use crate::percent;
+
+/// Hosts of clients that people know; for others the login page warns.
+const KNOWN_HOSTS: [&str; 6] = ["claude.ai", "claude.com", "chatgpt.com", "vscode.dev", "insiders.vscode.dev", "www.cursor.com"];
+
+/// Schemes of applications that register themselves with the operating system and are known to speak MCP. Any other
+/// (`javascript:` above all) is refused.
+const APPLICATION_SCHEMES: [&str; 4] = ["claude", "cursor", "vscode", "vscode-insiders"];
+
+/// Where a redirect URI leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A web site; its host.
+    Web(String),
+    /// A port on the user's own computer.
+    Loopback,
+    /// An application on the user's own computer; its scheme.
+    Application(String),
+}
+
+impl Place {
+    /// Where an acceptable redirect URI leads; `None` for any other: plain http to another host, user names in it,
+    /// fragments, odd characters, unknown schemes.
+    pub fn of(uri: &str) -> Option<Place> {
+        let plain = uri.len() <= limits::URI_CHARS && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
+        if !plain || uri.contains('#') {
+            return None;
+        }
+        let (scheme, rest) = uri.split_once(':')?;
+        let scheme = scheme.to_ascii_lowercase();
+        if APPLICATION_SCHEMES.contains(&scheme.as_str()) {
+            return Some(Place::Application(scheme));
+        }
+        let (host, _) = split_authority(rest.strip_prefix("//")?)?;
+        match scheme.as_str() {
+            "https" => Some(Place::Web(host)),
+            "http" if is_loopback(&host) => Some(Place::Loopback),
+            _ => None,
+        }
+    }
+
+    /// Whether people know the place; for others the login page warns.
+    pub fn is_known(&self) -> bool {
+        match self {
+            Place::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
+            Place::Loopback | Place::Application(_) => true,
+        }
+    }
+}
+
+/// Host (lower case, without port) and what follows the authority.
+fn split_authority(rest: &str) -> Option<(String, &str)> {
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end)?;
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(bracketed) => {
+            let (host, port) = bracketed.split_once(']')?;
+            (format!("[{host}]"), port.strip_prefix(':').or(port.is_empty().then_some("")))
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host.to_owned(), Some(port)),
+            None => (authority.to_owned(), Some("")),
+        },
+    };
+    let port_is_fine = port.is_some_and(|port| port.is_empty() || port.parse::<u16>().is_ok());
+    let host_is_fine = !host.is_empty() && !host.contains(['@', '%']);
+    (port_is_fine && host_is_fine).then(|| (host.to_ascii_lowercase(), path))
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Whether a redirect URI of a request is one that was registered: the same text, or, on loopback, the same but for the
+/// port (RFC 8252 section 7.3), because native clients listen where there is a free one.
+pub fn matches(registered: &str, requested: &str) -> bool {
+    if registered == requested {
+        return Place::of(requested).is_some();
+    }
+    let parts = |uri: &'_ str| {
+        let (host, path) = split_authority(uri.strip_prefix("http://")?)?;
+        is_loopback(&host).then(|| (host, path.to_owned()))
+    };
+    parts(registered).is_some_and(|known| parts(requested) == Some(known)) && Place::of(requested).is_some()
+}
+
+/// A way back to a client that is proven: only [`Redirect::proven`] makes one, from a URI that matches a registration.
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    uri: String,
+    state: Option<String>,
+}
+
+impl Redirect {
+    /// A way back, if `requested` matches one of the client's registered URIs.
+    pub fn proven(registered: &[String], requested: &str, state: Option<&str>) -> Option<Redirect> {
+        let proven = registered.iter().any(|known| matches(known, requested));
+        proven.then(|| Redirect { uri: requested.to_owned(), state: state.map(str::to_owned) })
+    }
+
+    /// The redirect URI itself.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Where it leads.
+    pub fn place(&self) -> Option<Place> {
+        Place::of(&self.uri)
+    }
+
+    /// The URL to send the browser to: the parameters, then `state` as it came, then `iss` (RFC 9207).
+    pub fn location(&self, parameters: &[(&str, &str)], issuer: &str) -> String {
+        let mut location = self.uri.clone();
+        let state = self.state.as_deref().map(|state| ("state", state));
+        for (name, value) in parameters.iter().copied().chain(state).chain([("iss", issuer)]) {
+            location.push(if location.contains('?') { '&' } else { '?' });
+            location.push_str(name);
+            location.push('=');
+            location.push_str(&percent::encode(value, ""));
+        }
+        location
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_places_that_can_be_shown_to_a_person_are_accepted() {
+        for (uri, expected) in [
+            ("https://claude.ai/api/mcp/auth_callback", Some(Place::Web("claude.ai".into()))),
+            ("https://EXAMPLE.com:8443/cb?x=1", Some(Place::Web("example.com".into()))),
+            ("http://127.0.0.1:33418/callback", Some(Place::Loopback)),
+            ("http://localhost/callback", Some(Place::Loopback)),
+            ("http://[::1]:1/cb", Some(Place::Loopback)),
+            ("cursor://anysphere.cursor-mcp/oauth/callback", Some(Place::Application("cursor".into()))),
+            ("http://evil.example.com/", None),
+            ("http://localhost.evil.example/", None),
+            ("http://127.0.0.1@evil.example/", None),
+            ("https://claude.ai@evil.example/", None),
+            ("https://claude.ai\\@evil.example/", None),
+            ("https:///nohost", None),
+            ("https:claude.ai", None),
+            ("https://a.example/#frag", None),
+            ("https://a.example/\r\nSet-Cookie: x", None),
+            ("https://a.example/ space", None),
+            ("https://bücher.example/", None),
+            ("https://a.example:99999/", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("file:///etc/passwd", None),
+            ("//evil.example/", None),
+            ("", None),
+        ] {
+            assert_eq!(Place::of(uri), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_uri_matches_exactly_or_on_loopback_with_another_port() {
+        for (registered, requested, expected) in [
+            ("https://a.example/cb", "https://a.example/cb", true),
+            ("https://a.example/cb", "https://a.example/cb/", false),
+            ("https://a.example/cb", "https://a.example/cb?x", false),
+            ("https://a.example/cb", "https://a.example.evil.example/cb", false),
+            ("https://a.example/cb", "https://A.example/cb", false),
+            ("https://a.example/cb", "https://a.example:444/cb", false),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:5000/cb", true),
+            ("http://127.0.0.1:1/cb", "http://127.0.0.1:5000/cb", true),
+            ("http://localhost:1/cb", "http://localhost/cb", true),
+            ("http://localhost/cb", "http://127.0.0.1/cb", false),
+            ("http://localhost/cb", "http://localhost:5/other", false),
+            ("http://localhost/cb", "https://localhost/cb", false),
+            ("http://evil.example/cb", "http://evil.example/cb", false),
+            ("javascript:alert(1)", "javascript:alert(1)", false),
+        ] {
+            assert_eq!(matches(registered, requested), expected, "{registered} {requested}");
+        }
+    }
+
+    #[test]
+    fn a_location_carries_state_once_and_the_issuer_last() {
+        let registered = ["https://a.example/cb?keep=1".to_owned()];
+        let redirect = Redirect::proven(&registered, &registered[0], Some("a b&c=\r\n#")).unwrap();
+        assert_eq!(
+            redirect.location(&[("code", "abc")], "https://v.example"),
+            "https://a.example/cb?keep=1&code=abc&state=a%20b%26c%3D%0D%0A%23&iss=https%3A%2F%2Fv.example"
+        );
+        assert!(Redirect::proven(&registered, "https://b.example/", None).is_none());
+    }
+}

@@ -1,0 +1,110 @@
+//! Dynamic client registration (RFC 7591). Anyone may register; a registration lets nobody in by itself.
+
+use super::redirect::Place;
+use super::store::Client;
+use super::{Error, Oauth};
+use crate::clock::Now;
+use crate::limits;
+use crate::secret::{self, SecretHash};
+use serde_json::{Map, Value, json};
+
+impl Oauth {
+    /// Registers a client: body in, answer out (201). Unknown members are ignored, the method asked for is honoured and
+    /// always named, redirect URIs come back byte for byte, and no member is ever null: clients were seen to break on
+    /// each of these. When this returns, the registration is durable.
+    ///
+    /// # Errors
+    /// `invalid_client_metadata`, `invalid_redirect_uri`, or that it cannot be stored.
+    pub fn register(&self, body: &[u8], now: Now) -> Result<Value, Error> {
+        let wrong = |why: &str| Error::InvalidClientMetadata(why.into());
+        let Ok(Value::Object(wish)) = serde_json::from_slice(body) else { return Err(wrong("the body must be a JSON object")) };
+        let redirect_uris = redirect_uris(&wish)?;
+        let named = wish.get("client_name").and_then(Value::as_str).unwrap_or_default();
+        let name = clean_name(named);
+        // RFC 7591 section 2: the default is client_secret_basic.
+        let auth_method = match wish.get("token_endpoint_auth_method") {
+            None | Some(Value::Null) => "client_secret_basic",
+            Some(Value::String(method)) => match method.as_str() {
+                "none" => "none",
+                "client_secret_post" => "client_secret_post",
+                "client_secret_basic" => "client_secret_basic",
+                _ => return Err(wrong("token_endpoint_auth_method must be none, client_secret_post or client_secret_basic")),
+            },
+            Some(_) => return Err(wrong("token_endpoint_auth_method must be a string")),
+        };
+        let id = secret::new_uuid()?;
+        let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()?) };
+        let client = Client {
+            id: id.clone(),
+            name: name.clone(),
+            redirect_uris: redirect_uris.clone(),
+            auth_method: auth_method.into(),
+            secret: client_secret.as_deref().map(SecretHash::of),
+            created: now.0,
+            granted: false,
+        };
+        let room = self.store.change(now, |state| {
+            if state.clients.len() >= limits::CLIENTS {
+                let oldest = state.clients.values().filter(|client| !client.granted).min_by_key(|client| client.created);
+                let Some(oldest) = oldest.map(|client| client.id.clone()) else { return false };
+                state.clients.remove(&oldest);
+            }
+            state.clients.insert(client.id.clone(), client);
+            true
+        })?;
+        if !room {
+            log::warn!("registration refused: {} clients have grants", limits::CLIENTS);
+            return Err(Error::Unavailable);
+        }
+        log::info!("registered client={id:?} name={name:?} redirect={:?}", redirect_uris.first().map_or("", String::as_str));
+        let mut answer = json!({
+            "client_id": id,
+            "client_id_issued_at": now.0,
+            "client_name": name,
+            "redirect_uris": redirect_uris,
+            "grant_types": grant_types(&wish),
+            "response_types": ["code"],
+            "token_endpoint_auth_method": auth_method,
+        });
+        if let Some(members) = answer.as_object_mut() {
+            if let Some(scope) = wish.get("scope").and_then(Value::as_str) {
+                members.insert("scope".into(), scope.into());
+            }
+            if let Some(secret) = client_secret {
+                members.insert("client_secret".into(), secret.into());
+                members.insert("client_secret_expires_at".into(), 0.into());
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
+/// three at once.)
+fn redirect_uris(wish: &Map<String, Value>) -> Result<Vec<String>, Error> {
+    let wrong = |why: &str| Error::InvalidRedirectUri(why.into());
+    let Some(Value::Array(listed)) = wish.get("redirect_uris") else { return Err(wrong("redirect_uris must be an array of strings")) };
+    let uris: Option<Vec<String>> = listed.iter().map(|uri| uri.as_str().map(str::to_owned)).collect();
+    let uris = uris.ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
+    if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::URI_CHARS) {
+        return Err(wrong("too many or too long redirect_uris"));
+    }
+    if !uris.iter().any(|uri| Place::of(uri).is_some()) {
+        return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));
+    }
+    Ok(uris)
+}
+
+fn grant_types(wish: &Map<String, Value>) -> Vec<&'static str> {
+    let listed = wish.get("grant_types").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let offered = ["authorization_code", "refresh_token"];
+    let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|wish| wish == offered)).collect();
+    if wanted.is_empty() { offered.into() } else { wanted }
+}
+
+/// A name as it is shown on the login page and in the log: no control or invisible formatting characters, not too long.
+fn clean_name(name: &str) -> String {
+    let shown = |c: &char| !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let name: String = name.chars().filter(shown).take(limits::CLIENT_NAME_CHARS).collect();
+    if name.trim().is_empty() { "An application without a name".into() } else { name.trim().into() }
+}

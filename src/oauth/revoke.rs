@@ -1,0 +1,35 @@
+//! Revocation (RFC 7009).
+
+use super::client_auth::{Authenticated, Credentials};
+use super::{Error, Oauth};
+use crate::clock::Now;
+use crate::form::Form;
+use crate::secret::SecretHash;
+
+impl Oauth {
+    /// Ends a token of the calling client: a refresh token with its whole grant, an access token alone. A token that is
+    /// unknown, or another client's, changes nothing and is no error (RFC 7009 section 2.2).
+    ///
+    /// # Errors
+    /// `invalid_request`, `invalid_client`, or that it cannot be stored.
+    pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<(), Error> {
+        let token = SecretHash::of(form.get("token").ok_or_else(|| Error::InvalidRequest("token is missing".into()))?);
+        let credentials = Credentials::of(authorization, form)?;
+        let state = self.store.look();
+        let client = match credentials.authenticate(&state, &self.logins)? {
+            Authenticated::Registered(client) => client.id.as_str(),
+            Authenticated::Machine(id) => id,
+        };
+        let grant = state.grant_of_refresh(token).filter(|grant| grant.client == client).map(|grant| grant.id.clone());
+        let access = state.access_tokens.get(&token).is_some_and(|known| known.client == client);
+        if grant.is_none() && !access {
+            return Ok(());
+        }
+        self.store.change(now, |state| {
+            state.access_tokens.remove(&token);
+            grant.iter().for_each(|grant| state.end_grant(grant));
+        })?;
+        log::info!("revoked client={client:?} grant={:?}", grant.unwrap_or_default());
+        Ok(())
+    }
+}

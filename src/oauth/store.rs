@@ -1,0 +1,320 @@
+//! Clients, grants, codes and tokens: in memory, and with a state folder also in one file.
+//!
+//! A change is made on a copy, the copy is written to the disk, and only then does it count: an answer that was sent is
+//! never forgotten, and a change that could not be stored never happened (503).
+//!
+//! # The file
+//!
+//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (1), `key` (64 hex digits, the
+//! secret that refresh tokens are derived with), and lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
+//! the members named as there. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
+//! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME`, said in
+//! the log, and the server starts with nobody logged in.
+
+use crate::clock::Now;
+use crate::disk::{self, Mode};
+use crate::limits;
+use crate::principal::Access;
+use crate::secret::{self, SecretHash};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+const VERSION: u32 = 1;
+const FILE: &str = "state.json";
+
+/// A registered client (RFC 7591).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Client {
+    /// Its `client_id`.
+    pub id: String,
+    /// What it calls itself; proves nothing.
+    pub name: String,
+    /// As registered, byte for byte.
+    pub redirect_uris: Vec<String>,
+    /// `token_endpoint_auth_method`.
+    pub auth_method: String,
+    /// Hash of its secret, unless the method is `none`.
+    pub secret: Option<SecretHash>,
+    /// When it registered.
+    pub created: u64,
+    /// Whether it ever got a grant; then it is never forgotten to make room.
+    pub granted: bool,
+}
+
+/// What a user allowed a client.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Grant {
+    /// Its id, for logs and lists.
+    pub id: String,
+    /// The user who logged in.
+    pub user: String,
+    /// Changes with the user's password ([`super::Logins::mark`]).
+    pub mark: String,
+    /// The client.
+    pub client: String,
+    /// What was allowed.
+    pub access: StoredAccess,
+    /// When.
+    pub created: u64,
+    /// The last refresh.
+    pub used: u64,
+    /// Hash of the refresh token that is valid now.
+    pub refresh: SecretHash,
+    /// Refresh tokens that were exchanged, and when: oldest first.
+    pub retired: Vec<(SecretHash, u64)>,
+}
+
+/// An authorization code.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Code {
+    /// Hash of the code.
+    pub hash: SecretHash,
+    /// For whom.
+    pub client: String,
+    /// Where it was sent.
+    pub redirect_uri: String,
+    /// PKCE challenge, S256.
+    pub challenge: String,
+    /// Who logged in.
+    pub user: String,
+    /// What was allowed.
+    pub access: StoredAccess,
+    /// Valid until.
+    pub expires: u64,
+    /// The grant that it was exchanged for: a second use is a theft.
+    pub spent: Option<String>,
+}
+
+/// An access token.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AccessToken {
+    /// Hash of the token.
+    pub hash: SecretHash,
+    /// The grant it belongs to; none for a machine client.
+    pub grant: Option<String>,
+    /// The client's id.
+    pub client: String,
+    /// What it allows.
+    pub access: StoredAccess,
+    /// Valid until.
+    pub expires: u64,
+}
+
+/// [`Access`] as it is stored: a scope string.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String", into = "String")]
+pub struct StoredAccess(pub Access);
+
+impl TryFrom<String> for StoredAccess {
+    type Error = &'static str;
+
+    fn try_from(scope: String) -> Result<StoredAccess, &'static str> {
+        Access::of_scope(&scope).map(StoredAccess).ok_or("not a scope")
+    }
+}
+
+impl From<StoredAccess> for String {
+    fn from(access: StoredAccess) -> String {
+        access.0.scope().into()
+    }
+}
+
+impl Serialize for SecretHash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretHash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretHash, D::Error> {
+        let hex = String::deserialize(deserializer)?;
+        SecretHash::from_hex(&hex).ok_or_else(|| serde::de::Error::custom("not 64 hex digits"))
+    }
+}
+
+/// All that is remembered.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// The key that refresh tokens are derived with.
+    pub key: [u8; 32],
+    /// By id.
+    pub clients: BTreeMap<String, Client>,
+    /// By id.
+    pub grants: BTreeMap<String, Grant>,
+    /// By hash.
+    pub codes: HashMap<SecretHash, Code>,
+    /// By hash.
+    pub access_tokens: HashMap<SecretHash, AccessToken>,
+}
+
+impl State {
+    /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before.
+    pub fn grant_of_refresh(&self, token: SecretHash) -> Option<&Grant> {
+        self.grants.values().find(|grant| grant.refresh == token || grant.retired.iter().any(|(old, _)| *old == token))
+    }
+
+    /// Ends a grant: its refresh tokens, access tokens and code are worth nothing from now on.
+    pub fn end_grant(&mut self, id: &str) {
+        self.grants.remove(id);
+        self.access_tokens.retain(|_, token| token.grant.as_deref() != Some(id));
+    }
+
+    /// Adds an access token; of those that share its grant (or its machine client) the oldest goes beyond the limit.
+    pub fn add_access_token(&mut self, token: AccessToken) {
+        let limit = if token.grant.is_some() { limits::ACCESS_TOKENS_PER_GRANT } else { limits::ACCESS_TOKENS_PER_MACHINE };
+        let same = |known: &&AccessToken| known.grant == token.grant && known.client == token.client;
+        if self.access_tokens.values().filter(same).count() >= limit {
+            let oldest = self.access_tokens.values().filter(same).min_by_key(|known| known.expires).map(|known| known.hash);
+            oldest.and_then(|oldest| self.access_tokens.remove(&oldest));
+        }
+        self.access_tokens.insert(token.hash, token);
+    }
+
+    /// Forgets what has expired.
+    fn tidy(&mut self, now: Now) {
+        self.codes.retain(|_, code| code.expires > now.0);
+        self.access_tokens.retain(|_, token| token.expires > now.0);
+        let idle = limits::REFRESH_IDLE.as_secs();
+        let expired: Vec<String> = self.grants.values().filter(|grant| grant.used.saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
+        expired.iter().for_each(|id| self.end_grant(id));
+        let unused = limits::UNUSED_CLIENT_LIFE.as_secs();
+        self.clients.retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
+    }
+}
+
+/// The change could not be stored; it has not happened.
+#[derive(Debug)]
+pub struct Failed;
+
+/// What is remembered, and where.
+#[derive(Debug)]
+pub struct Store {
+    state: RwLock<Arc<State>>,
+    changing: Mutex<()>,
+    file: Option<PathBuf>,
+}
+
+impl Store {
+    /// A store in memory only: everything is forgotten at exit.
+    ///
+    /// # Errors
+    /// [`secret::NoRandomness`].
+    pub fn in_memory() -> Result<Store, secret::NoRandomness> {
+        Ok(Store::with(State { key: secret::random()?, ..State::default() }, None))
+    }
+
+    /// A store that survives restarts, in `folder`.
+    ///
+    /// # Errors
+    /// In words for the person who starts the server: the folder cannot be used, or the file was written by a later
+    /// version. A damaged file is no error: it is set aside.
+    pub fn open(folder: &Path, now: Now) -> Result<Store, String> {
+        let file = folder.join(FILE);
+        let fresh = || secret::random().map(|key| State { key, ..State::default() }).map_err(|error| error.to_string());
+        let state = match std::fs::read(&file) {
+            Ok(bytes) => match decode(&bytes) {
+                Ok(state) => state,
+                Err(Undecodable::LaterVersion(version)) => {
+                    return Err(format!("{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"));
+                }
+                Err(Undecodable::Damaged(why)) => {
+                    let aside = folder.join(format!("{FILE}.damaged-{}", now.0));
+                    disk::set_aside(&file, &aside).map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
+                    log::error!("{FILE} is damaged ({why}); it was set aside, and everybody has to log in again");
+                    fresh()?
+                }
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => fresh()?,
+            Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
+        };
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(disk::is_temporary) {
+                disk::remove_leftover(&entry.path());
+            }
+        }
+        let store = Store::with(state, Some(file));
+        // Written at once: a folder that cannot be written is told now, not at the first login.
+        store.change(now, |_| ()).map_err(|_| "the folder cannot be written".to_owned())?;
+        Ok(store)
+    }
+
+    fn with(state: State, file: Option<PathBuf>) -> Store {
+        Store { state: RwLock::new(Arc::new(state)), changing: Mutex::new(()), file }
+    }
+
+    /// What is remembered at this moment.
+    pub fn look(&self) -> Arc<State> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes what is remembered, one change at a time. When this returns, the change is on the disk.
+    ///
+    /// # Errors
+    /// [`Failed`]: it could not be stored, and nothing has changed.
+    pub fn change<T>(&self, now: Now, change: impl FnOnce(&mut State) -> T) -> Result<T, Failed> {
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = State::clone(&self.look());
+        next.tidy(now);
+        let outcome = change(&mut next);
+        if let Some(file) = &self.file {
+            let encoded = encode(&next).map_err(std::io::Error::other);
+            let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Exactly(0o600), || Ok(())));
+            written.map_err(|error| {
+                log::error!("the state cannot be stored: {error}");
+                Failed
+            })?;
+        }
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        Ok(outcome)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    key: String,
+    clients: Vec<Client>,
+    grants: Vec<Grant>,
+    codes: Vec<Code>,
+    access_tokens: Vec<AccessToken>,
+}
+
+enum Undecodable {
+    LaterVersion(u32),
+    Damaged(String),
+}
+
+fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
+    let stored = Stored {
+        version: VERSION,
+        key: secret::hex(&state.key),
+        clients: state.clients.values().cloned().collect(),
+        grants: state.grants.values().cloned().collect(),
+        codes: state.codes.values().cloned().collect(),
+        access_tokens: state.access_tokens.values().cloned().collect(),
+    };
+    serde_json::to_vec(&stored)
+}
+
+fn decode(bytes: &[u8]) -> Result<State, Undecodable> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let damaged = |error: serde_json::Error| Undecodable::Damaged(error.to_string());
+    let Versioned { version } = serde_json::from_slice(bytes).map_err(damaged)?;
+    if version > VERSION {
+        return Err(Undecodable::LaterVersion(version));
+    }
+    let stored: Stored = serde_json::from_slice(bytes).map_err(damaged)?;
+    let key = SecretHash::from_hex(&stored.key).ok_or_else(|| Undecodable::Damaged("key".into()))?;
+    Ok(State {
+        key: key.bytes(),
+        clients: stored.clients.into_iter().map(|client| (client.id.clone(), client)).collect(),
+        grants: stored.grants.into_iter().map(|grant| (grant.id.clone(), grant)).collect(),
+        codes: stored.codes.into_iter().map(|code| (code.hash, code)).collect(),
+        access_tokens: stored.access_tokens.into_iter().map(|token| (token.hash, token)).collect(),
+    })
+}

@@ -1,0 +1,55 @@
+//! How long a failed login has to wait for its answer.
+
+use crate::clock::Now;
+use crate::limits;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Failures by address.
+#[derive(Default)]
+pub(super) struct Throttle {
+    failures: Mutex<HashMap<IpAddr, (u32, Now)>>,
+}
+
+impl Throttle {
+    /// Notes a failure; how long its answer is to be held back: a quarter second, then twice as long each time.
+    pub(super) fn failed(&self, from: IpAddr, now: Now) -> Duration {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let forgotten = |last: Now| now.since(last) > limits::THROTTLE_MEMORY;
+        if failures.len() >= limits::THROTTLED_SOURCES {
+            failures.retain(|_, (_, last)| !forgotten(*last));
+        }
+        if failures.len() >= limits::THROTTLED_SOURCES {
+            return limits::THROTTLE_LONGEST;
+        }
+        let (count, last) = failures.entry(from).or_insert((0, now));
+        *count = if forgotten(*last) { 1 } else { count.saturating_add(1) };
+        *last = now;
+        (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_LONGEST)
+    }
+
+    /// Forgets the failures of an address.
+    pub(super) fn succeeded(&self, from: IpAddr) {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_wait_longer_each_time_and_are_forgotten() {
+        let throttle = Throttle::default();
+        let from: IpAddr = "203.0.113.1".parse().unwrap();
+        let waits: Vec<u128> = (0..7).map(|_| throttle.failed(from, Now(100)).as_millis()).collect();
+        assert_eq!(waits, [250, 500, 1000, 2000, 4000, 4000, 4000]);
+        assert_eq!(throttle.failed("203.0.113.2".parse().unwrap(), Now(100)).as_millis(), 250, "another address");
+        let later = Now(100 + limits::THROTTLE_MEMORY.as_secs() + 1);
+        assert_eq!(throttle.failed(from, later).as_millis(), 250);
+        throttle.succeeded(from);
+        assert_eq!(throttle.failed(from, later).as_millis(), 250);
+    }
+}

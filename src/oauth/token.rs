@@ -1,0 +1,210 @@
+//! The token endpoint: codes and refresh tokens for access tokens.
+//!
+//! # Refresh tokens
+//!
+//! A refresh token is exchanged for its successor, and the successor is *computed* from it with a key of the server
+//! ([`secret::successor`]). So whoever presents an old token within [`limits::REFRESH_WINDOW`] is led to the newest of
+//! its line: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
+//! working token, and no token has to be kept in readable form. A token that is presented later than that has been
+//! copied: its grant ends. Access tokens are not touched by a refresh; other processes are using them.
+
+use super::client_auth::{Authenticated, Credentials};
+use super::store::{AccessToken, Client, Grant, State, StoredAccess};
+use super::{Error, Logins, Oauth, resource};
+use crate::clock::Now;
+use crate::form::Form;
+use crate::limits;
+use crate::principal::Access;
+use crate::secret::{self, SecretHash};
+use serde_json::{Value, json};
+
+const BAD_CODE: Error = Error::InvalidGrant("the code is unknown, expired, used, or meant for another client");
+const BAD_REFRESH: Error = Error::InvalidGrant("the refresh token is unknown, expired or revoked; log in again");
+
+/// What the outcome of an exchange is answered with.
+struct Issued {
+    access_token: String,
+    refresh_token: Option<String>,
+    access: Access,
+}
+
+impl Issued {
+    /// RFC 6749 section 5.1.
+    fn to_json(&self) -> Value {
+        let mut answer = json!({
+            "access_token": self.access_token,
+            "token_type": "Bearer",
+            "expires_in": limits::ACCESS_TOKEN_LIFE.as_secs(),
+            "scope": self.access.scope(),
+        });
+        if let (Some(token), Some(members)) = (&self.refresh_token, answer.as_object_mut()) {
+            members.insert("refresh_token".into(), token.clone().into());
+        }
+        answer
+    }
+}
+
+impl Oauth {
+    /// Answers a token request (RFC 6749 sections 4.1.3, 4.4.2 and 6).
+    ///
+    /// # Errors
+    /// As RFC 6749 section 5.2. What is refused changes nothing, except that a code or refresh token used by its own
+    /// client when it must not be any more ends the grant.
+    pub fn exchange(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<Value, Error> {
+        let kind = form.get("grant_type").ok_or_else(|| Error::InvalidRequest("grant_type is missing".into()))?;
+        let credentials = Credentials::of(authorization, form)?;
+        if form.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
+            return Err(Error::InvalidTarget);
+        }
+        let state = self.store.look();
+        let issued = match (kind, credentials.authenticate(&state, &self.logins)?) {
+            ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(client, form, now)?,
+            ("refresh_token", Authenticated::Registered(client)) => self.refresh(client, form, now)?,
+            ("client_credentials", Authenticated::Machine(id)) => self.machine(id, form, now)?,
+            ("authorization_code" | "refresh_token" | "client_credentials", _) => return Err(Error::UnauthorizedClient),
+            _ => return Err(Error::UnsupportedGrantType),
+        };
+        Ok(issued.to_json())
+    }
+
+    fn exchange_code(&self, client: &Client, form: &Form, now: Now) -> Result<Issued, Error> {
+        let missing = |name: &str| Error::InvalidRequest(format!("{name} is missing"));
+        let code = SecretHash::of(form.get("code").ok_or_else(|| missing("code"))?);
+        let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
+        let redirect_uri = form.get("redirect_uri");
+        let (access_token, refresh_token, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
+        let outcome = self.store.change(now, |state| {
+            let known = state.codes.get(&code).ok_or(BAD_CODE)?;
+            // Client, address and verifier before anything else: whoever has only seen the code cannot use it up.
+            let is_theirs = known.client == client.id
+                && redirect_uri.is_none_or(|uri| uri == known.redirect_uri)
+                && verifier_fits(verifier, &known.challenge);
+            if !is_theirs {
+                return Err(BAD_CODE);
+            }
+            if let Some(grant) = known.spent.clone() {
+                // RFC 6749 section 4.1.2: used twice, one of the two was a thief.
+                state.end_grant(&grant);
+                log::warn!("code used twice: grant={grant:?} of client={:?} ended", client.id);
+                return Ok(None);
+            }
+            let Some(mark) = self.logins.mark(&known.user) else { return Err(BAD_CODE) };
+            let grant = Grant {
+                id: grant_id.clone(),
+                user: known.user.clone(),
+                mark,
+                client: client.id.clone(),
+                access: known.access,
+                created: now.0,
+                used: now.0,
+                refresh: SecretHash::of(&refresh_token),
+                retired: Vec::new(),
+            };
+            let access = grant.access;
+            if let Some(known) = state.codes.get_mut(&code) {
+                known.spent = Some(grant_id.clone());
+            }
+            if let Some(client) = state.clients.get_mut(&client.id) {
+                client.granted = true;
+            }
+            if state.grants.len() >= limits::GRANTS {
+                let oldest = state.grants.values().min_by_key(|grant| grant.used).map(|grant| grant.id.clone());
+                oldest.inspect(|oldest| state.end_grant(oldest));
+            }
+            state.grants.insert(grant_id.clone(), grant);
+            add_access(state, &access_token, Some(&grant_id), &client.id, access, now);
+            Ok(Some(access.0))
+        })?;
+        let access = outcome?.ok_or(BAD_CODE)?;
+        Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
+    }
+
+    fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Issued, Error> {
+        let token = form.get("refresh_token").ok_or_else(|| Error::InvalidRequest("refresh_token is missing".into()))?;
+        let access_token = secret::new_token()?;
+        let outcome = self.store.change(now, |state| {
+            let known = state.grant_of_refresh(SecretHash::of(token)).ok_or(BAD_REFRESH)?;
+            if known.client != client.id {
+                return Err(BAD_REFRESH);
+            }
+            let mut grant = known.clone();
+            if self.logins.mark(&grant.user).as_ref() != Some(&grant.mark) {
+                log::warn!("grant={:?} ended: its user is gone or has another password", grant.id);
+                state.end_grant(&grant.id);
+                return Ok(None);
+            }
+            let Some(newest) = newest_of_line(&mut grant, &state.key, token, now) else {
+                log::warn!("refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended", grant.id, grant.user, client.id);
+                state.end_grant(&grant.id);
+                return Ok(None);
+            };
+            grant.used = now.0;
+            // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token only.
+            let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access.0);
+            let access = StoredAccess(asked.min(grant.access.0));
+            add_access(state, &access_token, Some(&grant.id), &client.id, access, now);
+            state.grants.insert(grant.id.clone(), grant);
+            Ok(Some((newest, access.0)))
+        })?;
+        let (refresh_token, access) = outcome?.ok_or(BAD_REFRESH)?;
+        Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
+    }
+
+    fn machine(&self, id: &str, form: &Form, now: Now) -> Result<Issued, Error> {
+        let access_token = secret::new_token()?;
+        let access = form.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
+        self.store.change(now, |state| add_access(state, &access_token, None, id, StoredAccess(access), now))?;
+        log::info!("machine login client={id:?} scope={:?}", access.scope());
+        Ok(Issued { access_token, refresh_token: None, access })
+    }
+}
+
+/// RFC 7636 section 4.1 and 4.6.
+fn verifier_fits(verifier: &str, challenge: &str) -> bool {
+    let is_verifier = (43..=128).contains(&verifier.len()) && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    is_verifier && secret::equal(&secret::s256(verifier), challenge)
+}
+
+/// The refresh token that the holder of `token` goes on with: its successor, made now if `token` is the valid one, else
+/// the end of the line that starts at it. `None` when it was exchanged too long ago.
+fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, now: Now) -> Option<String> {
+    let hash = SecretHash::of(token);
+    if grant.refresh == hash {
+        let next = secret::successor(key, token);
+        grant.retired.push((hash, now.0));
+        if grant.retired.len() > limits::RETIRED_TOKENS {
+            grant.retired.remove(0);
+        }
+        grant.refresh = SecretHash::of(&next);
+        return Some(next);
+    }
+    let (_, exchanged) = *grant.retired.iter().find(|(old, _)| *old == hash)?;
+    if now.since(Now(exchanged)) >= limits::REFRESH_WINDOW {
+        return None;
+    }
+    let mut newest = secret::successor(key, token);
+    for _ in 0..limits::RETIRED_TOKENS {
+        if SecretHash::of(&newest) == grant.refresh {
+            return Some(newest);
+        }
+        newest = secret::successor(key, &newest);
+    }
+    None
+}
+
+fn add_access(state: &mut State, token: &str, grant: Option<&str>, client: &str, access: StoredAccess, now: Now) {
+    state.add_access_token(AccessToken {
+        hash: SecretHash::of(token),
+        grant: grant.map(str::to_owned),
+        client: client.into(),
+        access,
+        expires: now.after(limits::ACCESS_TOKEN_LIFE).0,
+    });
+}
+
+impl Logins {
+    /// Whether a grant of this user still stands.
+    pub(super) fn stands(&self, grant: &Grant) -> bool {
+        self.mark(&grant.user).as_ref() == Some(&grant.mark)
+    }
+}

@@ -1,0 +1,79 @@
+//! Who is asking: the result of authentication, and all that the rooms behind it learn about the caller.
+
+use std::fmt;
+
+/// What a caller may do. Writing implies reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Scope `vault:read`.
+    Read,
+    /// Scopes `vault:read` and `vault:write`.
+    Write,
+}
+
+impl Access {
+    /// The scope string of RFC 6749 section 3.3.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Access::Read => "vault:read",
+            Access::Write => "vault:read vault:write",
+        }
+    }
+
+    /// Reads a scope string. Names that are not ours (`offline_access`, `claudeai`, OpenID's) are ignored, because
+    /// clients send them unasked; `None` when nothing of ours is in it.
+    pub fn of_scope(scope: &str) -> Option<Access> {
+        let mut names = scope.split_ascii_whitespace();
+        let write = names.clone().any(|name| name == "vault:write");
+        let read = names.any(|name| name == "vault:read");
+        match (write, read) {
+            (true, _) => Some(Access::Write),
+            (false, true) => Some(Access::Read),
+            (false, false) => None,
+        }
+    }
+}
+
+/// An authenticated caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// A user of `AUTH_USERS`, `token:NAME` of `API_TOKENS`, `client:ID` of `CLIENT_CREDENTIALS`, or `local` on stdio.
+    pub subject: String,
+    /// The OAuth client's id, empty where there is none.
+    pub client: String,
+    /// What the caller may do.
+    pub access: Access,
+}
+
+impl Principal {
+    /// The person at the keyboard of a stdio session: whoever may start the program may do everything it can.
+    pub fn local() -> Principal {
+        Principal { subject: "local".into(), client: String::new(), access: Access::Write }
+    }
+
+    /// Tells one login from another, for everything that belongs to one (sessions, streams).
+    pub fn key(&self) -> String {
+        format!("{}\n{}", self.subject, self.client)
+    }
+}
+
+/// For log lines: the subject and the client, never anything secret.
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "user={:?} client={:?}", self.subject, self.client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_of_others_are_ignored_and_writing_implies_reading() {
+        assert_eq!(Access::of_scope("vault:write"), Some(Access::Write));
+        assert_eq!(Access::of_scope("openid vault:read offline_access"), Some(Access::Read));
+        assert_eq!(Access::of_scope("claudeai"), None);
+        assert_eq!(Access::of_scope(""), None);
+        assert!(Access::Write > Access::Read);
+    }
+}

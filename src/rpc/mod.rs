@@ -1,0 +1,76 @@
+//! JSON-RPC 2.0 as MCP uses it: messages in ([`decode`]), messages out ([`encode`]), errors ([`error`]). This room knows
+//! no method and no transport.
+
+pub mod decode;
+pub mod encode;
+pub mod error;
+
+pub use error::Error;
+
+use serde_json::{Map, Number, Value};
+use std::fmt;
+
+/// The id of a request: a string or an integer, echoed as it came. MCP forbids null and fractions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Id {
+    /// An integer.
+    Number(Number),
+    /// A string.
+    Text(String),
+}
+
+impl Id {
+    /// The id in a message; `None` for anything that is not an id.
+    pub fn of(value: &Value) -> Option<Id> {
+        match value {
+            Value::Number(number) if number.is_i64() || number.is_u64() => Some(Id::Number(number.clone())),
+            Value::String(text) if text.len() <= crate::limits::ID_CHARS => Some(Id::Text(text.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// The id as JSON.
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Number(number) => write!(f, "{number}"),
+            Id::Text(text) => write!(f, "{}", Value::String(text.clone())),
+        }
+    }
+}
+
+/// Parameters of a request or notification; empty when there are none.
+pub type Params = Map<String, Value>;
+
+/// One message from the other side.
+#[derive(Debug)]
+pub enum Message {
+    /// Wants an answer.
+    Request {
+        /// To be echoed.
+        id: Id,
+        /// What is wanted.
+        method: String,
+        /// With what.
+        params: Params,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: String,
+        /// The details.
+        params: Params,
+    },
+    /// An answer to a request of ours.
+    Response,
+}
+
+/// What arrived in one body or line.
+#[derive(Debug)]
+pub enum Incoming {
+    /// One message.
+    One(Message),
+    /// A batch (2025-03-26 only); each message by itself may be wrong.
+    Batch(Vec<Result<Message, Error>>),
+}

@@ -1,0 +1,175 @@
+//! Making, hashing and comparing secrets. Nothing here can be printed by accident.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use subtle::ConstantTimeEq;
+
+/// The SHA-256 of a secret: all that is ever kept of one. 32 bytes; written as 64 lower-case hex digits.
+///
+/// The secrets made here have 256 random bits, so a plain hash is enough: there is nothing to guess, and a slow hash
+/// would only give a flood of bad tokens more to burn.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SecretHash([u8; 32]);
+
+impl SecretHash {
+    /// Hashes a secret as it came from a peer.
+    pub fn of(secret: &str) -> SecretHash {
+        SecretHash(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    /// Reads 64 hex digits; `None` for anything else.
+    pub fn from_hex(hex: &str) -> Option<SecretHash> {
+        let mut bytes = [0_u8; 32];
+        if hex.len() != 64 || !hex.is_ascii() {
+            return None;
+        }
+        for (slot, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            *slot = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(SecretHash(bytes))
+    }
+
+    /// 64 lower-case hex digits.
+    pub fn to_hex(self) -> String {
+        hex(&self.0)
+    }
+
+    /// The 32 bytes.
+    pub fn bytes(self) -> [u8; 32] {
+        self.0
+    }
+
+    /// Compares in constant time with the hash of what a peer sent.
+    pub fn matches(&self, secret: &str) -> bool {
+        self.0.ct_eq(&SecretHash::of(secret).0).into()
+    }
+}
+
+impl fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretHash(…)")
+    }
+}
+
+/// The operating system gave no random numbers. Without them no secret can be made, so the request fails.
+#[derive(Debug)]
+pub struct NoRandomness;
+
+impl fmt::Display for NoRandomness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the operating system gave no random numbers")
+    }
+}
+
+/// A new secret: 32 random bytes as 64 hex digits (the source document's form of a token).
+///
+/// # Errors
+/// [`NoRandomness`] when the operating system refuses.
+pub fn new_token() -> Result<String, NoRandomness> {
+    Ok(hex(&random::<32>()?))
+}
+
+/// A new identifier that need not be secret but must not collide or be guessed: 16 random bytes as hex.
+///
+/// # Errors
+/// [`NoRandomness`] when the operating system refuses.
+pub fn new_id() -> Result<String, NoRandomness> {
+    Ok(hex(&random::<16>()?))
+}
+
+/// A random (version 4) UUID in its usual form: what the source document promises as `client_id`.
+///
+/// # Errors
+/// [`NoRandomness`] when the operating system refuses.
+pub fn new_uuid() -> Result<String, NoRandomness> {
+    let number = u128::from_be_bytes(random::<16>()?);
+    // RFC 9562 section 5.4: version in bits 48 to 51, variant in bits 64 and 65.
+    let number = (number & !(0xf << 76) | (0x4 << 76)) & !(0b11 << 62) | (0b10 << 62);
+    let hex = format!("{number:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    Ok(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)))
+}
+
+/// Random bytes.
+///
+/// # Errors
+/// [`NoRandomness`] when the operating system refuses.
+pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+    let mut bytes = [0_u8; N];
+    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(bytes)
+}
+
+/// The PKCE challenge of a verifier with method S256: `BASE64URL(SHA256(verifier))` (RFC 7636 section 4.2).
+pub fn s256(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
+}
+
+/// Compares two texts of which one is secret, in constant time for equal lengths.
+pub fn equal(left: &str, right: &str) -> bool {
+    left.as_bytes().ct_eq(right.as_bytes()).into()
+}
+
+/// The token that follows `token` under `key`: `HEX(HMAC-SHA256(key, token))`.
+///
+/// Everyone who holds the old token gets the same successor, so two processes that refresh at once, or one whose
+/// answer was lost, all end with the same working token; and nobody without the key can compute it.
+pub fn successor(key: &[u8; 32], token: &str) -> String {
+    // A key shorter than the hash's block is padded with zeros (RFC 2104 section 2).
+    let mut block = [0_u8; 64];
+    for (slot, byte) in block.iter_mut().zip(key) {
+        *slot = *byte;
+    }
+    let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
+    mac.update(token.as_bytes());
+    hex(&mac.finalize().into_bytes())
+}
+
+/// Lower-case hex digits of some bytes.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pkce_example_of_rfc_7636_appendix_b() {
+        assert_eq!(s256("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    #[test]
+    fn successor_is_hmac_sha256_of_rfc_4231_case_1() {
+        // The 20-byte key of the test case, padded as the RFC pads it.
+        let mut key = [0_u8; 32];
+        key[..20].fill(0x0b);
+        assert_eq!(successor(&key, "Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    }
+
+    #[test]
+    fn a_uuid_has_version_and_variant_in_place() {
+        for _ in 0..50 {
+            let uuid = new_uuid().unwrap();
+            assert_eq!(uuid.len(), 36);
+            assert_eq!(&uuid[14..15], "4");
+            assert!("89ab".contains(&uuid[19..20]), "{uuid}");
+        }
+    }
+
+    #[test]
+    fn hashes_survive_their_hex_form_and_nothing_else_is_read() {
+        let hash = SecretHash::of("secret");
+        assert_eq!(SecretHash::from_hex(&hash.to_hex()), Some(hash));
+        assert!(hash.matches("secret") && !hash.matches("Secret"));
+        for bad in ["", "zz", &"g".repeat(64), &"0".repeat(63), &"ä".repeat(32)] {
+            assert_eq!(SecretHash::from_hex(bad), None);
+        }
+        assert!(!format!("{hash:?}").contains(&hash.to_hex()));
+    }
+}

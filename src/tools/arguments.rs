@@ -1,0 +1,108 @@
+//! A tool's arguments, checked against its parameters.
+
+use super::error::{Code, Error};
+use super::schema::{self, Default, Field};
+use serde_json::{Map, Value};
+
+/// Arguments that fit the parameters they were checked against.
+#[derive(Debug)]
+pub struct Arguments {
+    values: Map<String, Value>,
+}
+
+impl Arguments {
+    /// Checks what a client sent. An explicit `null` counts as missing; defaults are filled in.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming the argument: unknown, missing, or of the wrong type.
+    pub fn check(fields: &[Field], mut values: Map<String, Value>) -> Result<Arguments, Error> {
+        values.retain(|_, value| !value.is_null());
+        if let Some(unknown) = values.keys().find(|name| fields.iter().all(|field| field.name != name.as_str())) {
+            let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            let shown: String = unknown.chars().take(64).collect();
+            let known = if known.is_empty() { "This tool takes none.".into() } else { format!("Known: {}.", known.join(", ")) };
+            return Err(Error::new(Code::InvalidArgument, format!("Unknown argument {shown:?}. {known}")));
+        }
+        for field in fields {
+            match (values.get(field.name), field.default) {
+                (Some(value), _) => schema::check(field.name, &field.shape, value)?,
+                (None, None) if field.required => {
+                    return Err(Error::new(Code::InvalidArgument, format!("Argument {} is missing: {}", field.name, field.about)));
+                }
+                (None, None) => {}
+                (None, Some(default)) => {
+                    let value = match default {
+                        Default::Text(text) => text.into(),
+                        Default::Integer(number) => number.into(),
+                        Default::Flag(truth) => truth.into(),
+                    };
+                    values.insert(field.name.into(), value);
+                }
+            }
+        }
+        Ok(Arguments { values })
+    }
+
+    /// A text that may be missing.
+    pub fn maybe(&self, name: &str) -> Option<&str> {
+        self.values.get(name).and_then(Value::as_str)
+    }
+
+    /// A text that is required or has a default; empty only if the parameter was not declared so.
+    pub fn text(&self, name: &str) -> &str {
+        self.maybe(name).unwrap_or_default()
+    }
+
+    /// A whole number that is required or has a default.
+    pub fn number(&self, name: &str) -> usize {
+        self.values.get(name).and_then(schema::whole).and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
+    }
+
+    /// True or false, for a parameter that is required or has a default.
+    pub fn flag(&self, name: &str) -> bool {
+        self.values.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::schema::{ANY_TEXT, Shape, defaulted, optional, required};
+    use serde_json::json;
+
+    const FIELDS: &[Field] = &[
+        required("path", ANY_TEXT, "The file."),
+        defaulted("offset", Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange }, Default::Integer(1), "First line."),
+        defaulted("deep", Shape::Flag, Default::Flag(true), "All of it."),
+        optional("tag", Shape::Text { max: 3 }, "Only these."),
+    ];
+
+    fn check(value: Value) -> Result<Arguments, Error> {
+        Arguments::check(FIELDS, value.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn good_arguments_are_read_and_defaults_filled_in() {
+        let arguments = check(json!({ "path": "a", "offset": 5.0, "tag": null })).unwrap();
+        assert_eq!((arguments.text("path"), arguments.number("offset"), arguments.flag("deep"), arguments.maybe("tag")), ("a", 5, true, None));
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        for (value, code, word) in [
+            (json!({}), Code::InvalidArgument, "path"),
+            (json!({ "path": 5 }), Code::InvalidArgument, "path must be a string"),
+            (json!({ "path": "a", "pfad": 1 }), Code::InvalidArgument, "\"pfad\""),
+            (json!({ "path": "a", "offset": 0 }), Code::InvalidRange, "offset"),
+            (json!({ "path": "a", "offset": 1.5 }), Code::InvalidArgument, "whole number"),
+            (json!({ "path": "a", "offset": "1" }), Code::InvalidArgument, "whole number"),
+            (json!({ "path": "a", "offset": 1e300 }), Code::InvalidArgument, "whole number"),
+            (json!({ "path": "a", "deep": "yes" }), Code::InvalidArgument, "true or false"),
+            (json!({ "path": "a", "tag": "long" }), Code::InvalidArgument, "3 characters"),
+        ] {
+            let error = check(value.clone()).unwrap_err();
+            assert_eq!(error.code, code, "{value}");
+            assert!(error.message.contains(word), "{value}: {}", error.message);
+        }
+    }
+}

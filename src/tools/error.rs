@@ -1,0 +1,120 @@
+//! A tool's own failure: a code of the sources and words that tell a model what to do next.
+
+use crate::vault;
+use serde_json::{Map, Value, json};
+
+/// The error codes (SPEC 6.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// File or folder does not exist.
+    FileNotFound,
+    /// Outside the vault, hidden, or not what the tool works on.
+    PathNotAllowed,
+    /// The text to edit is not in the file.
+    TextNotFound,
+    /// The text to edit is there more than once.
+    TextNotUnique,
+    /// A range outside the file.
+    InvalidRange,
+    /// An argument is unknown, missing or of the wrong type.
+    InvalidArgument,
+    /// The file is not what the caller read.
+    Conflict,
+    /// Above a limit.
+    TooLarge,
+    /// Not a text file.
+    NotText,
+    /// Must not be written.
+    ReadOnly,
+    /// The disk refused to read.
+    ReadError,
+    /// The disk refused to write; the old bytes are in place.
+    WriteError,
+    /// The caller cancelled.
+    Cancelled,
+    /// A mistake of the server; the log has more.
+    InternalError,
+}
+
+impl Code {
+    /// The code on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::FileNotFound => "FILE_NOT_FOUND",
+            Code::PathNotAllowed => "PATH_NOT_ALLOWED",
+            Code::TextNotFound => "TEXT_NOT_FOUND",
+            Code::TextNotUnique => "TEXT_NOT_UNIQUE",
+            Code::InvalidRange => "INVALID_RANGE",
+            Code::InvalidArgument => "INVALID_ARGUMENT",
+            Code::Conflict => "CONFLICT",
+            Code::TooLarge => "TOO_LARGE",
+            Code::NotText => "NOT_TEXT",
+            Code::ReadOnly => "READ_ONLY",
+            Code::ReadError => "READ_ERROR",
+            Code::WriteError => "WRITE_ERROR",
+            Code::Cancelled => "CANCELLED",
+            Code::InternalError => "INTERNAL_ERROR",
+        }
+    }
+}
+
+/// A failure of a tool.
+#[derive(Debug)]
+pub struct Error {
+    /// Its code.
+    pub code: Code,
+    /// What happened and what to do about it.
+    pub message: String,
+    /// Facts beside the message, for example the current etag.
+    pub facts: Map<String, Value>,
+}
+
+impl Error {
+    /// A failure without facts beside its message.
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error { code, message: message.into(), facts: Map::new() }
+    }
+
+    /// Adds a fact.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Error {
+        self.facts.insert(name.into(), value.into());
+        self
+    }
+
+    /// `{"error":{"code":…,"message":…}}`, with the facts beside code and message.
+    pub fn to_json(&self) -> String {
+        let mut error = Map::new();
+        error.insert("code".into(), self.code.as_str().into());
+        error.insert("message".into(), self.message.clone().into());
+        error.extend(self.facts.clone());
+        json!({ "error": error }).to_string()
+    }
+}
+
+impl From<vault::Error> for Error {
+    fn from(error: vault::Error) -> Error {
+        use vault::Error as Refused;
+        let code = match &error {
+            Refused::NotFound { .. } => Code::FileNotFound,
+            Refused::NotAllowed { .. } => Code::PathNotAllowed,
+            Refused::TextNotFound(_) => Code::TextNotFound,
+            Refused::TextNotUnique(_) => Code::TextNotUnique,
+            Refused::InvalidRange(_) => Code::InvalidRange,
+            Refused::Conflict(_) => Code::Conflict,
+            Refused::TooLarge { .. } => Code::TooLarge,
+            Refused::NotText { .. } => Code::NotText,
+            Refused::ReadOnly(_) => Code::ReadOnly,
+            Refused::Cancelled => Code::Cancelled,
+            Refused::Unavailable => Code::ReadError,
+            Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
+            Refused::Disk { .. } => Code::WriteError,
+        };
+        let told = Error::new(code, error.to_string());
+        match error {
+            Refused::Conflict(Some(etag)) => told.with("etag", etag),
+            Refused::TooLarge { size, limit, .. } => told.with("size", size).with("limit", limit),
+            Refused::NotText { size, media_type, .. } => told.with("size", size).with("mime_type", media_type),
+            _ => told,
+        }
+    }
+}

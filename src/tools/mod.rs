@@ -1,0 +1,119 @@
+//! What a model can do: one value for each tool, one file for each value.
+//!
+//! A [`Tool`] holds everything about it in one place: name, descriptions, effect, parameters, results and code. The JSON
+//! Schema that clients see and the check of what they send are both made from the same [`schema::Field`] rows, so they
+//! cannot disagree. A tool knows nothing of JSON-RPC, HTTP or logins: it gets checked [`Arguments`] and gives a
+//! [`Reply`] or an [`Error`], and it cannot make a protocol error.
+
+pub mod arguments;
+pub mod error;
+pub mod reply;
+pub mod schema;
+pub mod vault;
+
+pub use arguments::Arguments;
+pub use error::{Code, Error};
+pub use reply::{Block, Reply};
+pub use schema::{Field, Shape};
+
+use crate::principal::Access;
+use crate::vault::Vault;
+use serde_json::{Value, json};
+
+/// A group of tools that is switched on as one (`TOOLSETS`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Toolset {
+    /// List, read, search, write and edit files.
+    Vault,
+}
+
+impl Toolset {
+    /// All toolsets, in the order in which their tools are listed.
+    pub const ALL: [Toolset; 1] = [Toolset::Vault];
+
+    /// The name used in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Toolset::Vault => "vault",
+        }
+    }
+
+    /// The tools of the set, in the order in which they are listed.
+    pub fn tools(self) -> &'static [&'static Tool] {
+        match self {
+            Toolset::Vault => &vault::TOOLS,
+        }
+    }
+}
+
+/// What a tool does to the vault. The annotations for clients and the access that a caller needs both follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Replaces or removes what was there. Doing it twice is the same as doing it once, if `idempotent`.
+    Replaces {
+        /// Whether a repeated call changes nothing more.
+        idempotent: bool,
+    },
+}
+
+/// One tool.
+pub struct Tool {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// What a model needs to know to use it well.
+    pub description: &'static str,
+    /// What it does to the vault.
+    pub effect: Effect,
+    /// Parameters.
+    pub input: &'static [Field],
+    /// Members of the structured result.
+    pub output: &'static [Field],
+    /// The code.
+    pub run: fn(&Context<'_>, &Arguments) -> Result<Reply, Error>,
+}
+
+impl Tool {
+    /// What a caller must be allowed to do.
+    pub fn needs(&self) -> Access {
+        match self.effect {
+            Effect::Reads => Access::Read,
+            Effect::Replaces { .. } => Access::Write,
+        }
+    }
+
+    /// The tool as `tools/list` shows it (MCP, "Tool").
+    pub fn listing(&self) -> Value {
+        let (destructive, idempotent) = match self.effect {
+            Effect::Reads => (false, true),
+            Effect::Replaces { idempotent } => (true, idempotent),
+        };
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": schema::object(self.input, true),
+            "outputSchema": schema::object(self.output, false),
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.effect == Effect::Reads,
+                "destructiveHint": destructive,
+                "idempotentHint": idempotent,
+                "openWorldHint": false,
+            },
+        })
+    }
+}
+
+/// What a tool works with.
+pub struct Context<'a> {
+    /// The vault.
+    pub vault: &'a Vault,
+    /// Lines that `vault_read` gives when no range is asked for.
+    pub read_lines: usize,
+    /// Whether the caller has lost interest; a tool that takes long asks now and then.
+    pub cancelled: &'a dyn Fn() -> bool,
+}

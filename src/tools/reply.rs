@@ -1,0 +1,55 @@
+//! What a tool gives back when it worked.
+
+use super::error::{Code, Error};
+use serde::Serialize;
+
+/// A block of content beside the structured result (MCP, "ContentBlock").
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// A picture.
+    Image {
+        /// Its bytes in base64.
+        data: String,
+        /// Its media type.
+        #[serde(rename = "mimeType")]
+        mime_type: &'static str,
+    },
+    /// A file.
+    Resource {
+        /// The file itself.
+        resource: Embedded,
+    },
+}
+
+/// A file embedded in a result.
+#[derive(Debug, Serialize)]
+pub struct Embedded {
+    /// Its URI.
+    pub uri: String,
+    /// Its media type.
+    #[serde(rename = "mimeType")]
+    pub mime_type: &'static str,
+    /// Its bytes in base64.
+    pub blob: String,
+}
+
+/// The outcome of a tool.
+#[derive(Debug)]
+pub struct Reply {
+    /// The structured result as JSON text; a client gets it as `structuredContent` and, the same, as text.
+    pub json: String,
+    /// Further content.
+    pub blocks: Vec<Block>,
+}
+
+impl Reply {
+    /// A structured result.
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` if it cannot be written as JSON, which no type used here can bring about.
+    pub fn of(result: &impl Serialize) -> Result<Reply, Error> {
+        let json = serde_json::to_string(result).map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
+        Ok(Reply { json, blocks: Vec::new() })
+    }
+}

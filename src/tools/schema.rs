@@ -1,0 +1,157 @@
+//! Parameters and results described once: as JSON Schema for clients, and as the check of what they send.
+
+use super::error::{Code, Error};
+use serde_json::{Map, Value, json};
+
+/// A member of an object.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub shape: Shape,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// What a missing parameter counts as.
+    pub default: Option<Default>,
+    /// What it is for, in words for a model.
+    pub about: &'static str,
+}
+
+/// A default value of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// A text.
+    Text(&'static str),
+    /// A whole number.
+    Integer(i64),
+    /// True or false.
+    Flag(bool),
+}
+
+/// The type of a value. Only what every client understands: no combinators, no references.
+#[derive(Debug)]
+pub enum Shape {
+    /// A string of at most this many characters.
+    Text {
+        /// Characters.
+        max: usize,
+    },
+    /// One of some strings.
+    OneOf(&'static [&'static str]),
+    /// A whole number within bounds.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+        /// The code of the error for a number outside; the sources have their own for some.
+        outside: Code,
+    },
+    /// True or false.
+    Flag,
+    /// Any number of values of one type.
+    List(&'static Shape),
+    /// Members with names.
+    Object(&'static [Field]),
+}
+
+/// Strings without a bound of their own; the message's size bounds them.
+pub const ANY_TEXT: Shape = Shape::Text { max: usize::MAX };
+
+/// A parameter that has to be there.
+pub const fn required(name: &'static str, shape: Shape, about: &'static str) -> Field {
+    Field { name, shape, required: true, default: None, about }
+}
+
+/// A parameter that may be missing, or a result member that is not always there.
+pub const fn optional(name: &'static str, shape: Shape, about: &'static str) -> Field {
+    Field { name, shape, required: false, default: None, about }
+}
+
+/// A parameter that counts as `default` when it is missing.
+pub const fn defaulted(name: &'static str, shape: Shape, default: Default, about: &'static str) -> Field {
+    Field { name, shape, required: false, default: Some(default), about }
+}
+
+/// The JSON Schema (2020-12) of an object. `closed` ones allow no other members: parameters are, results are not, so
+/// that a later version may add to them.
+pub fn object(fields: &[Field], closed: bool) -> Value {
+    let mut properties = Map::new();
+    for field in fields {
+        let mut schema = of_shape(&field.shape);
+        if let Some(members) = schema.as_object_mut() {
+            members.insert("description".into(), field.about.into());
+            match field.default {
+                Some(Default::Text(text)) => drop(members.insert("default".into(), text.into())),
+                Some(Default::Integer(number)) => drop(members.insert("default".into(), number.into())),
+                Some(Default::Flag(truth)) => drop(members.insert("default".into(), truth.into())),
+                None => {}
+            }
+        }
+        properties.insert(field.name.into(), schema);
+    }
+    let mut schema = json!({ "type": "object", "properties": properties });
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    if let Some(members) = schema.as_object_mut() {
+        if !required.is_empty() {
+            members.insert("required".into(), required.into());
+        }
+        if closed {
+            members.insert("additionalProperties".into(), false.into());
+        }
+    }
+    schema
+}
+
+fn of_shape(shape: &Shape) -> Value {
+    match shape {
+        Shape::Text { max: usize::MAX } => json!({ "type": "string" }),
+        Shape::Text { max } => json!({ "type": "string", "maxLength": max }),
+        Shape::OneOf(names) => json!({ "type": "string", "enum": names }),
+        Shape::Integer { min, max, .. } if *max == i64::MAX => json!({ "type": "integer", "minimum": min }),
+        Shape::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
+        Shape::Object(fields) => object(fields, false),
+    }
+}
+
+/// Checks a value against a shape. `name` is how the error calls it.
+///
+/// # Errors
+/// `INVALID_ARGUMENT`, or the shape's own code, naming the argument and what it should be.
+pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
+    let wrong = |wanted: &str| Err(Error::new(Code::InvalidArgument, format!("Argument {name} must be {wanted}.")));
+    match (shape, value) {
+        (Shape::Text { max }, Value::String(text)) => {
+            if text.len() > *max && text.chars().count() > *max { wrong(&format!("at most {max} characters long")) } else { Ok(()) }
+        }
+        (Shape::Text { .. }, _) => wrong("a string"),
+        (Shape::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
+        (Shape::OneOf(names), _) => wrong(&format!("one of: {}", names.join(", "))),
+        (Shape::Integer { min, max, outside }, Value::Number(_)) => match whole(value) {
+            Some(number) if (*min..=*max).contains(&number) => Ok(()),
+            Some(_) if *max == i64::MAX => Err(Error::new(*outside, format!("Argument {name} must be at least {min}."))),
+            Some(_) => Err(Error::new(*outside, format!("Argument {name} must be between {min} and {max}."))),
+            None => wrong("a whole number"),
+        },
+        (Shape::Integer { .. }, _) => wrong("a whole number"),
+        (Shape::Flag, Value::Bool(_)) => Ok(()),
+        (Shape::Flag, _) => wrong("true or false"),
+        (Shape::List(items), Value::Array(values)) => values.iter().try_for_each(|value| check(name, items, value)),
+        (Shape::List(_), _) => wrong("an array"),
+        (Shape::Object(fields), Value::Object(members)) => fields.iter().try_for_each(|field| match members.get(field.name) {
+            Some(value) => check(&format!("{name}.{}", field.name), &field.shape, value),
+            None if field.required => wrong(&format!("an object with a member {}", field.name)),
+            None => Ok(()),
+        }),
+        (Shape::Object(_), _) => wrong("an object"),
+    }
+}
+
+/// A whole number, also when it was written as 5.0: JSON does not tell the two apart.
+pub fn whole(value: &Value) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    value.as_i64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < EXACT).map(|number| number as i64))
+}

@@ -1,0 +1,82 @@
+//! `vault_list`: one folder.
+
+use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor, to_cursor};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::VaultPath;
+use crate::vault::list::Child;
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_list",
+    title: "List a folder",
+    description: "Lists one folder of the vault, one level deep: folders first with the number of their children, then \
+        files with size and modification time.",
+    effect: Effect::Reads,
+    input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR],
+    output: &[
+        required("path", ANY_TEXT, "The folder, with a leading /"),
+        required(
+            "entries",
+            Shape::List(&Shape::Object(&[
+                required("name", ANY_TEXT, "Name in this folder"),
+                required("type", Shape::OneOf(&["folder", "file"]), "What it is"),
+                optional("children", COUNT, "For a folder: files and folders directly in it"),
+                optional("size", COUNT, "For a file: bytes"),
+                optional("modified", ANY_TEXT, "For a file: modification time, RFC 3339 in UTC"),
+            ])),
+            "Folders, then files, each sorted by name",
+        ),
+        required("total_entries", COUNT, "Entries of the folder, on all pages together"),
+        TRUNCATED,
+        NEXT_CURSOR,
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Listing<'a> {
+    path: String,
+    entries: Vec<Listed<'a>>,
+    total_entries: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Listed<'a> {
+    Folder { name: &'a str, children: usize },
+    File { name: &'a str, size: u64, modified: String },
+}
+
+impl<'a> Listed<'a> {
+    fn of(child: &'a Child) -> Listed<'a> {
+        match child {
+            Child::Folder { name, children } => Listed::Folder { name, children: *children },
+            Child::File { name, stamp } => Listed::File { name, size: stamp.size, modified: stamp.modified().rfc3339() },
+        }
+    }
+}
+
+/// What sorts before what; the cursor is the same text.
+fn order(child: &Child) -> String {
+    match child {
+        Child::Folder { name, .. } => format!("0{name}"),
+        Child::File { name, .. } => format!("1{name}"),
+    }
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let folder = VaultPath::folder(arguments.text("path"))?;
+    let children = context.vault.list(&folder)?;
+    let after = from_cursor(arguments.maybe("cursor"))?;
+    let rest: Vec<&Child> = children.iter().filter(|child| after.as_ref().is_none_or(|after| order(child) > *after)).collect();
+    let entries = fitting(rest.iter().map(|child| Listed::of(child)));
+    let truncated = entries.len() < rest.len();
+    let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
+    let next_cursor = last.filter(|_| truncated).map(|child| to_cursor(&order(child)));
+    Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), truncated, next_cursor })
+}

@@ -1,0 +1,82 @@
+//! `vault_list_all`: the map of the vault.
+
+use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor, to_cursor};
+use crate::limits;
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::list::Filter;
+use crate::vault::{Entry, VaultPath};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_list_all",
+    title: "List all files",
+    description: "Lists every file of the vault with size, modification time and tags, sorted by path; no content. \
+        A good first call: it is the map of the vault. Narrow it with path or tag. \
+        A large vault comes in pages: if truncated is true, call again with cursor set to next_cursor.",
+    effect: Effect::Reads,
+    input: &[
+        optional("path", ANY_TEXT, "Only files below this folder"),
+        optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it, with or without #"),
+        CURSOR,
+        defaulted(
+            "limit",
+            Shape::Integer { min: 1, max: limits::LIST_PAGE as i64, outside: Code::InvalidArgument },
+            Default::Integer(limits::LIST_PAGE as i64),
+            "Files per page at most; a page also ends when the answer is full",
+        ),
+    ],
+    output: &[
+        required("total_files", COUNT, "Files that match, on all pages together"),
+        required(
+            "files",
+            Shape::List(&Shape::Object(&[
+                required("path", ANY_TEXT, "Path relative to the vault root"),
+                required("size", COUNT, "Bytes"),
+                required("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
+                required("tags", Shape::List(&ANY_TEXT), "Tags of the frontmatter, without #"),
+            ])),
+            "The files of this page",
+        ),
+        TRUNCATED,
+        NEXT_CURSOR,
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Listing<'a> {
+    total_files: usize,
+    files: Vec<File<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    path: &'a str,
+    size: u64,
+    modified: String,
+    tags: &'a [Box<str>],
+}
+
+impl<'a> File<'a> {
+    fn of(entry: &'a Entry) -> File<'a> {
+        File { path: &entry.path, size: entry.stamp.size, modified: entry.stamp.modified().rfc3339(), tags: &entry.tags }
+    }
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let page = context.vault.list_all(&Filter {
+        below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
+        tag: arguments.maybe("tag").map(str::to_owned),
+        after: from_cursor(arguments.maybe("cursor"))?,
+        limit: arguments.number("limit"),
+    })?;
+    let files = fitting(page.files.iter().map(|entry| File::of(entry)));
+    let truncated = page.more || files.len() < page.files.len();
+    let next_cursor = files.last().filter(|_| truncated).map(|last| to_cursor(last.path));
+    Reply::of(&Listing { total_files: page.total, files, truncated, next_cursor })
+}

@@ -1,0 +1,62 @@
+//! Toolset `vault`: the six tools of the source document (SPEC 7).
+
+mod edit;
+mod list;
+mod list_all;
+mod read;
+mod search;
+mod write;
+
+use super::error::{Code, Error};
+use super::schema::{ANY_TEXT, Field, Shape, optional};
+use super::Tool;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// The tools, in the order in which they are listed: the map of the vault first.
+pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
+
+const PATH: &str = "File path relative to the vault root, for example projects/idea.md";
+
+/// Parameter of the tools that change a file.
+const IF_MATCH: Field = optional(
+    "if_match",
+    ANY_TEXT,
+    "The etag that vault_read gave. If the file is no longer that one, nothing is changed and the answer is CONFLICT with the current etag.",
+);
+
+/// Parameter of the tools that answer in pages.
+const CURSOR: Field = optional("cursor", ANY_TEXT, "The next_cursor of the previous page.");
+
+const ETAG: &str = "Changes when the content changes; pass it as if_match to write only over what you read";
+const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; only present when true");
+const NEXT_CURSOR: Field = optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page");
+
+const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
+
+/// A cursor is the last name of a page: it stays right when files come and go, and across restarts.
+fn to_cursor(last: &str) -> String {
+    URL_SAFE_NO_PAD.encode(last)
+}
+
+fn from_cursor(cursor: Option<&str>) -> Result<Option<String>, Error> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map(Some).ok_or_else(|| Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool; start without one."))
+}
+
+/// Takes items as long as their JSON fits into one answer, at least one; the rest is for the next page.
+fn fitting<T: serde::Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
+    // Room for the members around the list.
+    let mut left = crate::limits::RESULT_CHARS - 1_000;
+    let mut taken = Vec::new();
+    for item in items {
+        let cost = serde_json::to_string(&item).map_or(0, |json| json.len() + 1);
+        if cost > left && !taken.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(cost);
+        taken.push(item);
+    }
+    taken
+}

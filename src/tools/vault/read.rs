@@ -1,0 +1,123 @@
+//! `vault_read`: a range of lines, or a picture, sound or PDF.
+
+use super::{COUNT, ETAG, PATH, TRUNCATED};
+use crate::limits;
+use crate::tools::reply::Embedded;
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Block, Code, Context, Effect, Error, Reply, Tool};
+use crate::uri;
+use crate::vault::media::Kind;
+use crate::vault::read::{Content, Range};
+use crate::vault::VaultPath;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_read",
+    title: "Read a file",
+    description: "Reads a file of the vault. content is the exact text with its line ends, so parts of it can be used as \
+        old_text of vault_edit. Long files are cut: if truncated is true, call again with offset set to next_offset. \
+        Ask for a range with offset and limit. Images come back as pictures, PDF and audio as embedded files.",
+    effect: Effect::Reads,
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        defaulted("offset", LINE, Default::Integer(1), "First line to show, counted from 1"),
+        defaulted(
+            "limit",
+            Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
+            Default::Integer(0),
+            "Number of lines; 0 means all from offset on. With neither offset nor limit a long file is cut",
+        ),
+        defaulted("column", LINE, Default::Integer(1), "First character of the first line, counted from 1; only for lines too long for one answer"),
+    ],
+    output: &[
+        required("path", ANY_TEXT, "The file"),
+        optional("total_lines", COUNT, "Lines in the whole file"),
+        optional("showing", Shape::List(&COUNT), "First and last line shown"),
+        optional("content", ANY_TEXT, "The exact text of these lines"),
+        TRUNCATED,
+        optional("next_offset", COUNT, "Pass as offset to go on"),
+        optional("next_column", COUNT, "Pass as column to go on; only when a line was cut"),
+        optional("lossy", Shape::Flag, "Some bytes are not UTF-8 and are shown as U+FFFD; such places cannot be edited"),
+        optional("mime_type", ANY_TEXT, "For files that are not text"),
+        required("size", COUNT, "Bytes"),
+        required("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
+        required("etag", ANY_TEXT, ETAG),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    showing: Option<(usize, usize)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_column: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'static str>,
+    size: u64,
+    modified: String,
+    etag: &'a str,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = VaultPath::file(arguments.text("path"))?;
+    let (offset, column, limit) = (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
+    // The cut applies when no range is asked for (SPEC 7).
+    let cut = offset == 1 && limit == 0;
+    let limit = if cut { context.read_lines } else { limit };
+    // Room for the other members of the answer.
+    let max_chars = limits::RESULT_CHARS - 3_000;
+    let read = context.vault.read(&path, Range { offset, column, limit, max_chars })?;
+    let mut shown = Shown {
+        path: read.path.as_str(),
+        total_lines: None,
+        showing: None,
+        content: None,
+        truncated: false,
+        next_offset: None,
+        next_column: None,
+        lossy: false,
+        mime_type: None,
+        size: read.stamp.size,
+        modified: read.stamp.modified().rfc3339(),
+        etag: &read.etag,
+    };
+    match &read.content {
+        Content::Lines(lines) => {
+            let rest = (lines.showing.1 + 1, 1);
+            let next = lines.next.or_else(|| (cut && lines.showing.1 < lines.total_lines).then_some(rest));
+            shown.total_lines = Some(lines.total_lines);
+            shown.showing = Some(lines.showing);
+            shown.content = Some(&lines.content);
+            shown.truncated = next.is_some();
+            shown.next_offset = next.map(|(line, _)| line);
+            shown.next_column = next.map(|(_, column)| column).filter(|&column| column > 1);
+            shown.lossy = lines.lossy;
+            Reply::of(&shown)
+        }
+        Content::Blob { bytes, kind, media_type } => {
+            shown.mime_type = Some(media_type);
+            let data = STANDARD.encode(bytes);
+            let block = match kind {
+                Kind::Image => Block::Image { data, mime_type: media_type },
+                _ => Block::Resource { resource: Embedded { uri: uri::of_path(read.path.as_str()), mime_type: media_type, blob: data } },
+            };
+            Ok(Reply { blocks: vec![block], ..Reply::of(&shown)? })
+        }
+    }
+}

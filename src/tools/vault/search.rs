@@ -1,0 +1,95 @@
+//! `vault_search`: names, tags and text.
+
+use super::{COUNT, fitting};
+use crate::limits;
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::VaultPath;
+use crate::vault::search::{Hit, MatchType, Query};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_search",
+    title: "Search the vault",
+    description: "Searches file names and paths, then frontmatter tags, then the text of notes, without regard to case. \
+        Several words match as a phrase first, then files that have all of them. One result per file: path, match_type, \
+        a snippet with the match in **bold**, and the line, which can be passed to vault_read as offset.",
+    effect: Effect::Reads,
+    input: &[
+        required("query", Shape::Text { max: limits::QUERY_CHARS }, "A word, several words or part of a word; no operators, not a regular expression"),
+        defaulted(
+            "max_results",
+            Shape::Integer { min: 1, max: limits::SEARCH_RESULTS as i64, outside: Code::InvalidArgument },
+            Default::Integer(20),
+            "Results at most",
+        ),
+        optional("path", ANY_TEXT, "Only files below this folder"),
+        optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),
+    ],
+    output: &[
+        required("query", ANY_TEXT, "The query"),
+        required("total_matches", COUNT, "All matching files, also those not returned"),
+        required(
+            "results",
+            Shape::List(&Shape::Object(&[
+                required("path", ANY_TEXT, "Path relative to the vault root"),
+                required("match_type", Shape::OneOf(&["filename", "tag", "content"]), "Where it matched"),
+                required("snippet", ANY_TEXT, "The match in **bold** with what stands around it"),
+                required("line", COUNT, "Line of the match, counted from 1"),
+            ])),
+            "Best matches first",
+        ),
+        optional("not_searched", COUNT, "Files too large for their text to be searched; their names and tags were"),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Results<'a> {
+    query: &'a str,
+    total_matches: usize,
+    results: Vec<Match<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_searched: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Match<'a> {
+    path: &'a str,
+    match_type: &'static str,
+    snippet: &'a str,
+    line: usize,
+}
+
+impl<'a> Match<'a> {
+    fn of(hit: &'a Hit) -> Match<'a> {
+        let match_type = match hit.match_type {
+            MatchType::Filename => "filename",
+            MatchType::Tag => "tag",
+            MatchType::Content => "content",
+        };
+        Match { path: &hit.entry.path, match_type, snippet: &hit.snippet, line: hit.line }
+    }
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let query = arguments.text("query");
+    if query.trim().is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Argument query is empty; use vault_list_all to see all files."));
+    }
+    let found = context.vault.search(
+        &Query {
+            text: query,
+            max_results: arguments.number("max_results"),
+            below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
+            tag: arguments.maybe("tag"),
+        },
+        context.cancelled,
+    )?;
+    Reply::of(&Results {
+        query,
+        total_matches: found.total,
+        results: fitting(found.hits.iter().map(Match::of)),
+        not_searched: Some(found.not_searched).filter(|&count| count > 0),
+    })
+}

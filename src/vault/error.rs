@@ -1,0 +1,114 @@
+//! Why the vault said no. `Display` is what a model may read: paths below the vault only, and what to do next. The
+//! operating system's own words go to the log.
+
+use std::fmt;
+use std::io;
+
+/// A refusal or failure of a vault operation; one variant per reaction.
+#[derive(Debug)]
+pub enum Error {
+    /// Nothing is there. `hint` says where else to look; it may be empty.
+    NotFound {
+        /// The path asked for.
+        path: String,
+        /// A sentence about similar files.
+        hint: String,
+    },
+    /// The path leads outside, into hidden places, or to something that is not what the operation works on.
+    NotAllowed {
+        /// The path asked for, as far as it can be repeated.
+        path: String,
+        /// The rule.
+        why: &'static str,
+    },
+    /// The text to be replaced is not in the file. The string says what was found instead; it may be empty.
+    TextNotFound(String),
+    /// The text to be replaced is there this many times.
+    TextNotUnique(usize),
+    /// A line range outside the file.
+    InvalidRange(String),
+    /// The file is not what the caller read; its current etag, `None` when it is gone.
+    Conflict(Option<String>),
+    /// The file or text is larger than the limit, in bytes.
+    TooLarge {
+        /// The path asked for.
+        path: String,
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The file is not text.
+    NotText {
+        /// The path asked for.
+        path: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Its media type, as its name suggests.
+        media_type: &'static str,
+    },
+    /// The file or the disk must not be written.
+    ReadOnly(String),
+    /// The vault folder itself is not there: unmounted, renamed, or its disk is gone.
+    Unavailable,
+    /// The caller cancelled.
+    Cancelled,
+    /// Something the operating system refused; `doing` completes "could not …".
+    Disk {
+        /// What was attempted.
+        doing: &'static str,
+        /// The path asked for.
+        path: String,
+        /// For the log only.
+        cause: io::Error,
+    },
+}
+
+impl Error {
+    /// Sorts a failure of the operating system by the reaction it deserves.
+    pub(super) fn disk(doing: &'static str, path: &str) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |cause| match cause.kind() {
+            io::ErrorKind::NotFound => Error::NotFound { path, hint: String::new() },
+            io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(path),
+            _ => Error::Disk { doing, path, cause },
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(cause: io::Error) -> Error {
+        Error::disk("write the file", "")(cause)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NotFound { path, hint } if hint.is_empty() => write!(f, "File not found: {path}"),
+            Error::NotFound { path, hint } => write!(f, "File not found: {path}. {hint}"),
+            Error::NotAllowed { path, why } => write!(f, "Path not allowed: {path} ({why})"),
+            Error::TextNotFound(hint) if hint.is_empty() => f.write_str("Text not found in file"),
+            Error::TextNotFound(hint) => write!(f, "Text not found in file. {hint}"),
+            Error::TextNotUnique(count) => {
+                write!(f, "Text appears {count} times in file, must be unique. Include more of the surrounding lines in old_text.")
+            }
+            Error::InvalidRange(why) => f.write_str(why),
+            Error::Conflict(Some(etag)) => {
+                write!(f, "The file has changed since it was read; its etag is now {etag}. Read it again, then repeat the change.")
+            }
+            Error::Conflict(None) => f.write_str("The file does not exist any more, so if_match cannot match."),
+            Error::TooLarge { path, size, limit } => write!(f, "Too large: {path} has {size} bytes, the limit is {limit}"),
+            Error::NotText { path, size, media_type } => {
+                write!(f, "Not a text file: {path} ({media_type}, {size} bytes). It can be listed but not shown.")
+            }
+            Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
+            Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
+            Error::Cancelled => f.write_str("Cancelled"),
+            Error::Disk { doing, path, cause } => {
+                // The kind ("permission denied", "no space left") helps and carries no path; the full cause may.
+                write!(f, "The server could not {doing}: {path} ({})", cause.kind())
+            }
+        }
+    }
+}

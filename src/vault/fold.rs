@@ -1,0 +1,127 @@
+//! Case folding for search, with the way back: where a match in the folded text lies in the original.
+
+/// A text folded for comparison without case.
+#[derive(Debug, Clone)]
+pub(super) struct Folded {
+    /// `None` when folding changes no byte, as for most of a lower-case note's memory.
+    text: Option<Box<str>>,
+    /// Places after which offsets run in parallel again: (offset in the folded text, offset in the original).
+    shifts: Box<[(u32, u32)]>,
+}
+
+impl Folded {
+    pub(super) fn of(original: &str) -> Folded {
+        if original.is_ascii() {
+            let changes = original.bytes().any(|byte| byte.is_ascii_uppercase());
+            let text = changes.then(|| original.to_ascii_lowercase().into_boxed_str());
+            return Folded { text, shifts: Box::default() };
+        }
+        let mut text = String::with_capacity(original.len() + 8);
+        let mut shifts = Vec::new();
+        for (at, c) in original.char_indices() {
+            let before = text.len();
+            push_folded(&mut text, c);
+            if text.len() - before != c.len_utf8() {
+                shifts.push((before as u32, at as u32));
+                shifts.push((text.len() as u32, (at + c.len_utf8()) as u32));
+            }
+        }
+        let same = text == original;
+        Folded { text: (!same).then(|| text.into_boxed_str()), shifts: shifts.into_boxed_slice() }
+    }
+
+    /// The folded text.
+    pub(super) fn text<'a>(&'a self, original: &'a str) -> &'a str {
+        self.text.as_deref().unwrap_or(original)
+    }
+
+    /// The bytes of the original that a match in the folded text covers; whole characters.
+    pub(super) fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
+        let mut start = self.original_offset(from).min(original.len());
+        while !original.is_char_boundary(start) {
+            start -= 1;
+        }
+        let mut end = self.original_offset(to).clamp(start, original.len());
+        while !original.is_char_boundary(end) {
+            end += 1;
+        }
+        (start, end)
+    }
+
+    fn original_offset(&self, folded: usize) -> usize {
+        let after = self.shifts.partition_point(|(at, _)| *at as usize <= folded);
+        let (base_folded, base_original) = after.checked_sub(1).and_then(|last| self.shifts.get(last)).copied().unwrap_or((0, 0));
+        let offset = base_original as usize + (folded - base_folded as usize);
+        // Inside a character that grew: not beyond its end.
+        self.shifts.get(after).map_or(offset, |(_, next)| offset.min(*next as usize))
+    }
+}
+
+/// A text folded where the way back is not needed: queries, names, tags.
+pub(super) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    text.chars().for_each(|c| push_folded(&mut folded, c));
+    folded
+}
+
+/// Lower case by Unicode, and the three letters whose capital does not come back by it: ß and ẞ as `ss` (so that
+/// STRASSE finds Straße), and the Greek final sigma.
+fn push_folded(folded: &mut String, c: char) {
+    match c {
+        'A'..='Z' => folded.push(c.to_ascii_lowercase()),
+        '\0'..='\x7f' => folded.push(c),
+        'ß' | 'ẞ' => folded.push_str("ss"),
+        'ς' => folded.push('σ'),
+        _ => folded.extend(c.to_lowercase()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, query: &str) -> Option<String> {
+        let folded = Folded::of(text);
+        let query = fold(query);
+        let at = folded.text(text).find(&query)?;
+        let (from, to) = folded.original_range(text, at, at + query.len());
+        Some(text[from..to].to_owned())
+    }
+
+    #[test]
+    fn a_match_is_shown_as_it_stands_in_the_text() {
+        for (text, query, expected) in [
+            ("The MQTT broker", "mqtt", "MQTT"),
+            ("Auf der Straße nach Süden", "STRASSE", "Straße"),
+            ("Auf der Straße nach Süden", "süden", "Süden"),
+            ("İstanbul ve Ankara", "ankara", "Ankara"),
+            ("300 \u{212a} is cold", "300 k is", "300 \u{212a} is"),
+            ("\u{212a}\u{212a}\u{212a} end", "end", "end"),
+            ("ΟΔΟΣ οδός", "οδος", "ΟΔΟΣ"),
+            ("ẞ ß", "ss ss", "ẞ ß"),
+            ("emoji 🎻 Cello", "🎻 cello", "🎻 Cello"),
+        ] {
+            assert_eq!(found(text, query).as_deref(), Some(expected), "{text} / {query}");
+        }
+    }
+
+    #[test]
+    fn every_range_maps_to_whole_characters() {
+        let text = "aİb\u{212a}cßdẞeÅf";
+        let folded = Folded::of(text);
+        let length = folded.text(text).len();
+        for from in 0..=length {
+            for to in from..=length {
+                let (start, end) = folded.original_range(text, from, to);
+                assert!(text.get(start..end).is_some(), "{from}..{to} -> {start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn unchanged_text_costs_nothing() {
+        assert!(Folded::of("already small, größer 🎻").text.is_some(), "ß changes");
+        assert!(Folded::of("already small 🎻 été").text.is_none());
+        assert!(Folded::of("plain ascii").text.is_none());
+    }
+}

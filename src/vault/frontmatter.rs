@@ -1,0 +1,115 @@
+//! The YAML block at the head of a note: where it is, and the tags in it. Reading only; writing keeps bytes and is done
+//! by whoever replaces text.
+
+use crate::limits;
+use serde_yaml::Value;
+
+/// The frontmatter block of a note's text: what stands between the fences; `None` when there is none. The block starts
+/// in the first line with `---` (a byte order mark before it is allowed) and must be closed with `---` or `...`.
+pub fn block(text: &str) -> Option<&str> {
+    let start = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (first, rest) = start.split_once('\n')?;
+    if first.trim_end() != "---" {
+        return None;
+    }
+    let mut length = 0;
+    for line in rest.split_inclusive('\n') {
+        if matches!(line.trim_end(), "---" | "...") {
+            return rest.get(..length);
+        }
+        length += line.len();
+    }
+    None
+}
+
+/// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
+/// order, each once.
+///
+/// # Errors
+/// What is wrong with the YAML, in one line, for a warning; the note then has no tags.
+pub fn tags(text: &str) -> Result<Vec<String>, String> {
+    let Some(yaml) = block(text) else { return Ok(Vec::new()) };
+    // Most notes have no tags; parsing YAML costs more than everything else done to a small note.
+    if memchr::memmem::find(yaml.as_bytes(), b"tag").is_none() {
+        return Ok(Vec::new());
+    }
+    if yaml.len() > limits::FRONTMATTER_BYTES {
+        return Err("the frontmatter is too long".into());
+    }
+    let parsed: Value = serde_yaml::from_str(yaml).map_err(|error| error.to_string().replace('\n', " "))?;
+    let mut tags: Vec<String> = Vec::new();
+    for key in ["tags", "tag"] {
+        for name in parsed.get(key).into_iter().flat_map(names) {
+            let name = name.trim().trim_start_matches('#').to_owned();
+            if !name.is_empty() && !tags.contains(&name) && tags.len() < limits::TAGS {
+                tags.push(name);
+            }
+        }
+    }
+    Ok(tags)
+}
+
+fn names(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => text.split([',', ' ', '\t', '\n']).map(str::to_owned).collect(),
+        Value::Sequence(items) => items.iter().filter_map(scalar).collect(),
+        other => scalar(other).into_iter().collect(),
+    }
+}
+
+/// A tag written as a bare number or boolean is still what the person typed, as far as YAML kept it.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_in_every_style_found_in_the_wild() {
+        for (text, expected) in [
+            ("---\ntags: [project, go]\n---\nx", vec!["project", "go"]),
+            ("---\ntags:\n  - project\n  - '#go'\n---\n", vec!["project", "go"]),
+            ("---\ntags:\n- a\n- b\n---", vec!["a", "b"]),
+            ("---\ntags: coffee, recipe\n---\n", vec!["coffee", "recipe"]),
+            ("---\ntags: coffee recipe\n---\n", vec!["coffee", "recipe"]),
+            ("---\ntag: daily\n---\n", vec!["daily"]),
+            ("---\ntags: [a]\ntag: [b, a]\n---\n", vec!["a", "b"]),
+            ("---\r\ntags: [x]\r\ntitle: y\r\n---\r\nbody", vec!["x"]),
+            ("\u{feff}---\ntags: [bom]\n---\n", vec!["bom"]),
+            ("---\ntags: 2026\n---\n", vec!["2026"]),
+            ("---\ntags:\n---\n", vec![]),
+            ("---\ntags: [home/mqtt, \"with space\"]\n...\n", vec!["home/mqtt", "with space"]),
+            ("---\n---\ntags: [no]\n---\n", vec![]),
+            ("no frontmatter\n---\ntags: [no]\n---\n", vec![]),
+            ("---\ntags: [never closed]\n", vec![]),
+            (" ---\ntags: [indented]\n---\n", vec![]),
+            ("", vec![]),
+            ("---", vec![]),
+        ] {
+            assert_eq!(tags(text).unwrap(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_yaml_is_an_error_in_one_line_and_no_panic() {
+        for text in ["---\ntags: [a, b\n---\n", "---\n\ttags: a\n---\n", "---\ntags: &a [*a]\n---\n", "---\ntags: \"x\n---\n"] {
+            if let Err(message) = tags(text) {
+                assert!(!message.contains('\n'), "{message}");
+            }
+        }
+        assert!(tags("---\ntags: [a, b\n---\n").is_err());
+        let deep = format!("---\ntags: {}\n---\n", "[".repeat(20_000));
+        assert!(tags(&deep).is_err());
+        let bomb = "---\na: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ntags: [*f,*f,*f,*f,*f,*f,*f,*f]\n---\n";
+        let started = std::time::Instant::now();
+        let _ = tags(bomb);
+        assert!(started.elapsed().as_secs() < 2, "an alias bomb is bounded");
+    }
+}

@@ -1,0 +1,340 @@
+//! What is in the vault, in memory, checked against the disk without reading what has not changed.
+//!
+//! A walk compares each file's [`Stamp`] with the one it was read at; only files whose stamp differs are read again.
+//! When a walk is due is SPEC 6.6: a walk is valid for ten times its own duration, so looking costs at most a tenth of
+//! a core; while calls keep coming it runs beside them, after a pause in front of the first one.
+
+use super::error::Error;
+use super::fold::{Folded, fold};
+use super::jail::Jail;
+use super::media::{self, Kind};
+use super::path::VaultPath;
+use super::walk::{self, Walk};
+use super::frontmatter;
+use crate::clock::{self, Now};
+use crate::limits;
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What tells one state of a file from another without reading it (SPEC 6.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since 1970.
+    mtime: i128,
+    inode: u64,
+    device: u64,
+}
+
+impl Stamp {
+    pub(super) fn of(metadata: &Metadata) -> Stamp {
+        let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        Stamp { size: metadata.size(), mtime, inode: metadata.ino(), device: metadata.dev() }
+    }
+
+    /// A stamp that no file has, so that the next walk reads the file again.
+    pub(super) fn never() -> Stamp {
+        Stamp { size: u64::MAX, mtime: i128::MIN, inode: 0, device: 0 }
+    }
+
+    /// Modification time, whole seconds.
+    pub fn modified(&self) -> Now {
+        Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
+    }
+
+    /// Whether the file could have changed after `seen` without its stamp showing it: the file system's clock ticks
+    /// in steps, and two changes within one step leave the same time.
+    fn may_hide_a_change(&self, seen: SystemTime) -> bool {
+        let seen = seen.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
+        let coarse = self.mtime % 1_000_000_000 == 0;
+        let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
+        self.mtime > seen - tick.as_nanos() as i128
+    }
+}
+
+/// One file of the vault.
+#[derive(Debug)]
+pub struct Entry {
+    /// Path below the root.
+    pub path: Box<str>,
+    /// Its state when it was read.
+    pub stamp: Stamp,
+    /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
+    pub tags: Box<[Box<str>]>,
+    pub(super) folded_path: Box<str>,
+    pub(super) text: Text,
+    /// The stamp does not prove that the file is unchanged; look again.
+    uncertain: bool,
+    /// Number of the change to the index that made this entry.
+    change: u64,
+}
+
+impl Entry {
+    /// The last name of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit_once('/').map_or(&*self.path, |(_, name)| name)
+    }
+
+    /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
+    pub(super) fn has_tag(&self, tag: &str) -> bool {
+        self.tags.iter().map(|own| fold(own)).any(|own| {
+            own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+}
+
+/// What of a file's content is kept for search.
+#[derive(Debug)]
+pub(super) enum Text {
+    /// The text and its folded form.
+    Kept(Box<str>, Folded),
+    /// Not text by its name: found by name only, as everybody expects.
+    None,
+    /// Text that is too large or did not fit: found by name and tag, and answers say so.
+    TooMuch,
+}
+
+/// The index.
+#[derive(Debug)]
+pub(super) struct Index {
+    jail: Jail,
+    entries: RwLock<BTreeMap<Box<str>, Arc<Entry>>>,
+    kept_bytes: AtomicU64,
+    changes: AtomicU64,
+    listing_generation: AtomicU64,
+    walking: Mutex<()>,
+    pace: Mutex<Pace>,
+    beside: AtomicBool,
+}
+
+/// When the last walk ended and how long it took, and when the last call came.
+#[derive(Debug, Default, Clone, Copy)]
+struct Pace {
+    walked: Option<(Instant, Duration)>,
+    called: Option<Instant>,
+}
+
+impl Index {
+    pub(super) fn new(jail: Jail) -> Index {
+        Index {
+            jail,
+            entries: RwLock::new(BTreeMap::new()),
+            kept_bytes: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
+            listing_generation: AtomicU64::new(0),
+            walking: Mutex::new(()),
+            pace: Mutex::new(Pace::default()),
+            beside: AtomicBool::new(false),
+        }
+    }
+
+    /// Looks at the entries. Short: writers wait.
+    pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Box<str>, Arc<Entry>>) -> T) -> T {
+        look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
+        self.read(|entries| entries.get(path).cloned())
+    }
+
+    pub(super) fn listing_generation(&self) -> u64 {
+        self.listing_generation.load(Ordering::Acquire)
+    }
+
+    /// Brings the index up to date by the rule of SPEC 6.6.
+    pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
+        let now = clock::instant();
+        let pace = {
+            let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = *pace;
+            pace.called = Some(now);
+            before
+        };
+        let Some((ended, took)) = pace.walked else { return self.walk_unless_newer(now) };
+        let valid_for = took * limits::WALK_VALID_TIMES;
+        if now.saturating_duration_since(ended) < valid_for {
+            return Ok(());
+        }
+        let calls_keep_coming = pace.called.is_some_and(|called| now.saturating_duration_since(called) < valid_for);
+        if took < limits::WALK_IN_FRONT || !calls_keep_coming {
+            return self.walk_unless_newer(now);
+        }
+        if !self.beside.swap(true, Ordering::AcqRel) {
+            let index = Arc::clone(self);
+            let walk = move || {
+                if let Err(error) = index.walk_unless_newer(now) {
+                    log::warn!("{error}");
+                }
+                index.beside.store(false, Ordering::Release);
+            };
+            if std::thread::Builder::new().name("walk".into()).spawn(walk).is_err() {
+                self.beside.store(false, Ordering::Release);
+                return self.walk_unless_newer(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks, unless another thread started a walk after `asked` and has finished it: that one saw everything.
+    fn walk_unless_newer(&self, asked: Instant) -> Result<(), Error> {
+        let _one_at_a_time = self.walking.lock().unwrap_or_else(PoisonError::into_inner);
+        let walked = self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked;
+        if walked.is_some_and(|(ended, took)| ended.checked_sub(took).is_some_and(|started| started >= asked)) {
+            return Ok(());
+        }
+        let started = clock::instant();
+        let first = walked.is_none();
+        let change_before = self.changes.load(Ordering::Acquire);
+        let found = walk::walk(&self.jail, first).map_err(|error| {
+            log::error!("the vault cannot be read: {error}");
+            Error::Unavailable
+        })?;
+        let looking = started.elapsed();
+        self.apply(found, change_before);
+        // The first walk also reads every file; how long looking takes is what the next walks will cost.
+        let took = if first { looking } else { started.elapsed() };
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((clock::instant(), took));
+        Ok(())
+    }
+
+    /// Reads what is new or changed, then puts it in place and drops what is gone. What a call of ours changed since
+    /// the walk began (`change_before`) is newer than the walk and stays.
+    fn apply(&self, found: Walk, change_before: u64) {
+        let mut fresh = Vec::new();
+        let mut seen: Vec<Box<str>> = Vec::with_capacity(found.files.len());
+        for (path, stamp) in found.files {
+            let known = self.get(&path);
+            if known.is_none_or(|entry| entry.stamp != stamp || entry.uncertain)
+                && let Some(entry) = self.make_entry(&path)
+            {
+                fresh.push(entry);
+            }
+            seen.push(path.into_boxed_str());
+        }
+        seen.sort_unstable();
+        let still_holds = |path: &str| found.unreadable.iter().any(|folder| VaultPath::known(folder).contains(path));
+        let gone: Vec<Box<str>> = self.read(|entries| {
+            let missing = entries.values().filter(|entry| seen.binary_search(&entry.path).is_err());
+            missing.filter(|entry| entry.change <= change_before && !still_holds(&entry.path)).map(|entry| entry.path.clone()).collect()
+        });
+        if fresh.is_empty() && gone.is_empty() {
+            return;
+        }
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut listing_changed = false;
+        for path in gone {
+            if entries.get(&path).is_some_and(|entry| entry.change <= change_before) {
+                self.forget(entries.remove(&path));
+                listing_changed = true;
+            }
+        }
+        for entry in fresh {
+            if entries.get(&entry.path).is_none_or(|known| known.change <= change_before) {
+                listing_changed |= self.put(&mut entries, entry);
+            } else {
+                self.forget(Some(Arc::new(entry)));
+            }
+        }
+        if listing_changed {
+            self.listing_generation.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes note of a file that this program just wrote.
+    pub(super) fn wrote(&self, path: &VaultPath) {
+        if let Some(entry) = self.make_entry(path.as_str()) {
+            let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+            if self.put(&mut entries, entry) {
+                self.listing_generation.fetch_add(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Whether the path is new.
+    fn put(&self, entries: &mut BTreeMap<Box<str>, Arc<Entry>>, mut entry: Entry) -> bool {
+        entry.change = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
+        let before = entries.insert(entry.path.clone(), Arc::new(entry));
+        let new = before.is_none();
+        self.forget(before);
+        new
+    }
+
+    fn forget(&self, entry: Option<Arc<Entry>>) {
+        if let Some(Text::Kept(text, _)) = entry.as_deref().map(|entry| &entry.text) {
+            self.kept_bytes.fetch_sub(text.len() as u64, Ordering::AcqRel);
+        }
+    }
+
+    fn make_entry(&self, path: &str) -> Option<Entry> {
+        let place = self.jail.existing(&VaultPath::known(path)).ok()?;
+        let kind = media::of(path);
+        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| Entry {
+            path: path.into(),
+            stamp,
+            tags: tags.into_iter().map(String::into_boxed_str).collect(),
+            folded_path: fold(path).into_boxed_str(),
+            text,
+            uncertain,
+            change: 0,
+        };
+        if kind.0 != Kind::Text {
+            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, false));
+        }
+        let seen = clock::system();
+        let (bytes, stamp) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
+            Ok(read) => read,
+            Err(error) => {
+                log::warn!("cannot read {path:?}: {}", error.kind());
+                return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::TooMuch, true));
+            }
+        };
+        let uncertain = stamp.may_hide_a_change(seen);
+        let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                if whole {
+                    log::warn!("{path:?} is not UTF-8; it is searched as far as it is");
+                }
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            }
+        };
+        let tags = if kind.1 == "text/markdown" {
+            frontmatter::tags(&text).unwrap_or_else(|problem| {
+                log::warn!("frontmatter of {path:?} is ignored: {problem}");
+                Vec::new()
+            })
+        } else {
+            Vec::new()
+        };
+        let length = text.len() as u64;
+        if !whole || self.kept_bytes.load(Ordering::Acquire) + length > limits::INDEX_BYTES {
+            return Some(entry(stamp, tags, Text::TooMuch, uncertain));
+        }
+        self.kept_bytes.fetch_add(length, Ordering::AcqRel);
+        let text = text.into_boxed_str();
+        let folded = Folded::of(&text);
+        Some(entry(stamp, tags, Text::Kept(text, folded), uncertain))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_within_a_tick_of_reading_proves_nothing() {
+        let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
+        let stamp = |nanoseconds: i128| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
+        assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
+        assert!(stamp(2_000_000_000_001).may_hide_a_change(seen), "from the future");
+        assert!(!stamp(999_499_000_001).may_hide_a_change(seen));
+        assert!(stamp(999_000_000_000).may_hide_a_change(seen), "whole seconds: a coarse clock");
+        assert!(!stamp(900_000_000_000).may_hide_a_change(seen));
+    }
+}

@@ -1,0 +1,130 @@
+//! What is in the vault: all of it from the index, or one folder from the disk.
+
+use super::error::Error;
+use super::fold::fold;
+use super::index::{Entry, Stamp};
+use super::path::VaultPath;
+use super::walk::{self, Found};
+use super::Vault;
+use std::fs;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Which files [`Vault::list_all`] gives.
+#[derive(Debug, Default)]
+pub struct Filter {
+    /// Only below this folder.
+    pub below: Option<VaultPath>,
+    /// Only with this tag, or one nested below it; without `#`, in any case.
+    pub tag: Option<String>,
+    /// Only paths after this one.
+    pub after: Option<String>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// Part of a list of all files, sorted by path.
+#[derive(Debug)]
+pub struct Page {
+    /// Files that pass the filter, on all pages together.
+    pub total: usize,
+    /// The files of this page.
+    pub files: Vec<Arc<Entry>>,
+    /// Whether files follow after the last one here.
+    pub more: bool,
+}
+
+/// What is directly in a folder.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Child {
+    /// A folder, and how many files and folders are directly in it.
+    Folder {
+        /// Its name.
+        name: String,
+        /// Files and folders directly in it that are served.
+        children: usize,
+    },
+    /// A file.
+    File {
+        /// Its name.
+        name: String,
+        /// Its size and time.
+        stamp: Stamp,
+    },
+}
+
+impl Child {
+    /// The name.
+    pub fn name(&self) -> &str {
+        match self {
+            Child::Folder { name, .. } | Child::File { name, .. } => name,
+        }
+    }
+}
+
+impl Vault {
+    /// All files that pass a filter, sorted by path, a page at a time.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder of the filter does not exist.
+    pub fn list_all(&self, filter: &Filter) -> Result<Page, Error> {
+        self.refresh()?;
+        if let Some(folder) = &filter.below {
+            self.folder_place(folder)?;
+        }
+        let tag = filter.tag.as_deref().map(|tag| fold(tag.trim_start_matches('#')));
+        let passes = |entry: &Entry| {
+            filter.below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+        };
+        Ok(self.index.read(|entries| {
+            let total = if filter.below.is_none() && tag.is_none() { entries.len() } else { entries.values().filter(|entry| passes(entry)).count() };
+            let start = filter.after.as_deref().map_or(Bound::Unbounded, |after| Bound::Excluded(after));
+            let mut rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
+            let files: Vec<Arc<Entry>> = rest.by_ref().take(filter.limit).cloned().collect();
+            Page { total, files, more: rest.next().is_some() }
+        }))
+    }
+
+    /// What is directly in a folder: folders first, then files, each sorted by name. Read from the disk, so it also
+    /// shows folders without files.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a file), or the disk's.
+    pub fn list(&self, folder: &VaultPath) -> Result<Vec<Child>, Error> {
+        let place = self.folder_place(folder)?;
+        let mut children = Vec::new();
+        for (name, found) in self.served_children(&place).map_err(Error::disk("read the folder", folder.as_str()))? {
+            children.push(match found {
+                Found::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
+                Found::Folder { place, .. } => {
+                    let inner = self.served_children(&place).map_or(0, |inner| inner.len());
+                    Child::Folder { name, children: inner }
+                }
+            });
+        }
+        children.sort_by(|a, b| matches!(a, Child::File { .. }).cmp(&matches!(b, Child::File { .. })).then_with(|| a.name().cmp(b.name())));
+        Ok(children)
+    }
+
+    fn folder_place(&self, folder: &VaultPath) -> Result<std::path::PathBuf, Error> {
+        let place = match self.jail.existing(folder) {
+            Err(Error::NotFound { path, .. }) => {
+                let hint = "Use vault_list without a path to see the folders that exist.".to_owned();
+                return Err(Error::NotFound { path, hint });
+            }
+            other => other?,
+        };
+        if place.is_dir() { Ok(place) } else { Err(Error::NotAllowed { path: folder.as_str().into(), why: "it is a file, not a folder" }) }
+    }
+
+    fn served_children(&self, place: &Path) -> std::io::Result<Vec<(String, Found)>> {
+        let entries = fs::read_dir(place)?.flatten();
+        Ok(entries
+            .filter_map(|entry| {
+                let name = entry.file_name().to_str()?.to_owned();
+                walk::classify(&self.jail, &entry, &name).map(|found| (name, found))
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,42 @@
+//! What kind of file a name promises.
+
+/// How a file's content is handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text whose words are searched.
+    Text,
+    /// A picture that models can look at.
+    Image,
+    /// A sound.
+    Audio,
+    /// A document that clients may show.
+    Pdf,
+    /// Anything else: shown as text if it turns out to be text.
+    Other,
+}
+
+/// Kind and media type (RFC 6838) by the ending of a name, in any case.
+pub fn of(name: &str) -> (Kind, &'static str) {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "md" | "markdown" => (Kind::Text, "text/markdown"),
+        "txt" | "org" | "rst" | "tex" | "log" => (Kind::Text, "text/plain"),
+        "csv" => (Kind::Text, "text/csv"),
+        "html" | "htm" => (Kind::Text, "text/html"),
+        "svg" => (Kind::Text, "image/svg+xml"),
+        "xml" => (Kind::Text, "application/xml"),
+        "canvas" | "json" => (Kind::Text, "application/json"),
+        "base" | "yaml" | "yml" => (Kind::Text, "application/yaml"),
+        "png" => (Kind::Image, "image/png"),
+        "jpg" | "jpeg" => (Kind::Image, "image/jpeg"),
+        "gif" => (Kind::Image, "image/gif"),
+        "webp" => (Kind::Image, "image/webp"),
+        "mp3" => (Kind::Audio, "audio/mpeg"),
+        "wav" => (Kind::Audio, "audio/wav"),
+        "ogg" | "oga" | "opus" => (Kind::Audio, "audio/ogg"),
+        "m4a" => (Kind::Audio, "audio/mp4"),
+        "flac" => (Kind::Audio, "audio/flac"),
+        "pdf" => (Kind::Pdf, "application/pdf"),
+        _ => (Kind::Other, "application/octet-stream"),
+    }
+}

@@ -1,0 +1,143 @@
+//! The vault: a folder of notes that people, a sync program and this server all read and write. Uses `std::fs` only.
+//!
+//! [`Vault`] is the only door. Nobody outside this room sees an absolute path; paths come in as text and are parsed into
+//! [`VaultPath`] first. The types here are plain: how a model sees them is the business of `tools`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`path`], `jail` | which paths are served, and where they are on disk |
+//! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (SPEC 6.6) |
+//! | [`list`], [`read`], [`search`], [`write`] | the operations |
+//! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
+//! | [`error`] | why the vault says no |
+
+pub mod error;
+mod fold;
+pub mod frontmatter;
+mod index;
+mod jail;
+pub mod list;
+pub mod media;
+pub mod path;
+pub mod read;
+pub mod search;
+mod snippet;
+mod walk;
+pub mod write;
+
+pub use error::Error;
+pub use index::{Entry, Stamp};
+pub use path::VaultPath;
+
+use crate::limits;
+use index::Index;
+use jail::Jail;
+use sha2::{Digest, Sha256};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use unicode_normalization::UnicodeNormalization;
+
+/// One vault, shared by all threads.
+#[derive(Debug)]
+pub struct Vault {
+    jail: Jail,
+    index: Arc<Index>,
+    /// Writers of one path take turns; chosen by the path's hash.
+    write_locks: Vec<Mutex<()>>,
+}
+
+impl Vault {
+    /// Opens the folder at `root`. Nothing is read yet; the first call that needs the index fills it.
+    ///
+    /// # Errors
+    /// What the operating system says about the folder.
+    pub fn open(root: &Path) -> io::Result<Vault> {
+        let jail = Jail::new(root)?;
+        let index = Arc::new(Index::new(Jail::new(root)?));
+        let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
+        Ok(Vault { jail, index, write_locks })
+    }
+
+    /// Brings the index up to date by the rule of SPEC 6.6. Every operation that needs it does this by itself.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when the vault's folder is gone; the index keeps what it had.
+    pub fn refresh(&self) -> Result<(), Error> {
+        self.index.refresh()
+    }
+
+    /// Files in the index at the moment.
+    pub fn size(&self) -> usize {
+        self.index.read(|entries| entries.len())
+    }
+
+    /// A number that grows whenever a file appears in the vault or disappears from it.
+    pub fn listing_generation(&self) -> u64 {
+        self.index.listing_generation()
+    }
+
+    /// The entry of a file, if the index knows it.
+    pub fn entry(&self, path: &VaultPath) -> Option<Arc<Entry>> {
+        self.index.get(path.as_str())
+    }
+
+    /// The place of an existing file. A name asked for in another Unicode form than the disk has is found too: models
+    /// write NFC, and macOS wrote NFD.
+    fn locate(&self, path: &VaultPath) -> Result<(VaultPath, PathBuf), Error> {
+        match self.jail.existing(path) {
+            Ok(place) => Ok((path.clone(), place)),
+            Err(Error::NotFound { .. }) => match self.same_name_in_another_form(path) {
+                Some(twin) => self.jail.existing(&twin).map(|place| (twin, place)),
+                None => Err(Error::NotFound { path: path.as_str().into(), hint: self.similar(path) }),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    fn same_name_in_another_form(&self, path: &VaultPath) -> Option<VaultPath> {
+        if path.as_str().is_ascii() || self.refresh().is_err() {
+            return None;
+        }
+        let wanted: String = path.as_str().nfc().collect();
+        let same = |entry: &Arc<Entry>| !entry.path.is_ascii() && entry.path.nfc().eq(wanted.chars());
+        self.index.read(|entries| entries.values().find(|entry| same(entry)).map(|entry| VaultPath::known(&entry.path)))
+    }
+
+    /// A sentence about files with nearly this name, for an error a model can act on.
+    fn similar(&self, path: &VaultPath) -> String {
+        if self.refresh().is_err() {
+            return String::new();
+        }
+        let stem = |name: &str| fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
+        let wanted = stem(path.name());
+        let found: Vec<String> = self.index.read(|entries| {
+            let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);
+            alike.take(3).map(|entry| entry.path.to_string()).collect()
+        });
+        match found.as_slice() {
+            [] => "Use vault_list or vault_search to see what exists.".into(),
+            some => format!("Did you mean: {}?", some.join(", ")),
+        }
+    }
+
+    fn write_turn(&self, path: &VaultPath) -> Option<MutexGuard<'_, ()>> {
+        let mut hasher = DefaultHasher::new();
+        path.hash(&mut hasher);
+        let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
+        self.write_locks.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The etag of a file's bytes: the first 16 hex digits of their SHA-256. It tells contents apart, not versions: a file
+/// changed back has its old etag again.
+pub fn etag(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    crate::secret::hex(digest.get(..8).unwrap_or_default())
+}
+
+/// Lines as people count them: `a\nb\n` has two, `a\nb` too, the empty text none.
+pub fn count_lines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count() + usize::from(bytes.last().is_some_and(|&last| last != b'\n'))
+}

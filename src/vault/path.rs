@@ -1,0 +1,138 @@
+//! [`VaultPath`]: a path parsed once and safe ever after (SPEC 6.1 and 6.2).
+
+use super::error::Error;
+use crate::limits;
+
+/// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`, nothing hidden, no
+/// control characters or backslashes. The root itself is the empty path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VaultPath(String);
+
+impl VaultPath {
+    /// Parses the path of a file.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`] with the rule that was broken; the empty path and `/` break one.
+    pub fn file(text: &str) -> Result<VaultPath, Error> {
+        let path = VaultPath::folder(text)?;
+        if path.is_root() {
+            return Err(refused(text, "a file is meant, and this is the vault itself"));
+        }
+        Ok(path)
+    }
+
+    /// Parses the path of a folder; the empty path and `/` are the root.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`] with the rule that was broken.
+    pub fn folder(text: &str) -> Result<VaultPath, Error> {
+        if text.len() > limits::PATH_BYTES {
+            return Err(refused(text, "it is too long"));
+        }
+        if text.contains('\\') {
+            return Err(refused(text, "folders are separated by /, not by a backslash"));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(refused(text, "it has a control character"));
+        }
+        let mut segments = Vec::new();
+        // `.` and an empty segment name the same folder again, as everywhere.
+        for segment in text.split('/').filter(|segment| !segment.is_empty() && *segment != ".") {
+            if segment == ".." {
+                return Err(refused(text, ".. is not followed; paths start at the vault's root"));
+            }
+            if segment.starts_with('.') {
+                return Err(refused(text, "hidden files and folders are not served"));
+            }
+            if segment.len() > limits::NAME_BYTES {
+                return Err(refused(text, "a name in it is too long"));
+            }
+            segments.push(segment);
+        }
+        Ok(VaultPath(segments.join("/")))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the vault itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The last name; empty for the root.
+    pub fn name(&self) -> &str {
+        self.0.rsplit_once('/').map_or(self.0.as_str(), |(_, name)| name)
+    }
+
+    /// The folder it is in; the root's is the root.
+    pub fn parent(&self) -> VaultPath {
+        VaultPath(self.0.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default())
+    }
+
+    /// The names on the way from the root.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// Whether `path` lies below this folder.
+    pub fn contains(&self, path: &str) -> bool {
+        self.is_root() || path.strip_prefix(self.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// A path that the index found on disk; it was checked name by name.
+    pub(super) fn known(path: &str) -> VaultPath {
+        VaultPath(path.to_owned())
+    }
+}
+
+/// The path is repeated only as far as it is harmless in an answer and a log line.
+fn refused(text: &str, why: &'static str) -> Error {
+    let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect();
+    Error::NotAllowed { path: shown, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_brought_into_one_form() {
+        for (text, expected) in [
+            ("a.md", "a.md"),
+            ("/a/b.md", "a/b.md"),
+            ("a/b/", "a/b"),
+            ("a//b.md", "a/b.md"),
+            ("./a.md", "a.md"),
+            ("Hmm...md", "Hmm...md"),
+            ("a/b../c..md", "a/b../c..md"),
+            ("Crème 🎻/it's \"x\".md", "Crème 🎻/it's \"x\".md"),
+        ] {
+            assert_eq!(VaultPath::file(text).unwrap().as_str(), expected, "{text}");
+        }
+        assert!(VaultPath::folder("/").unwrap().is_root());
+        assert!(VaultPath::folder("").unwrap().is_root());
+    }
+
+    #[test]
+    fn hostile_paths_are_refused() {
+        for text in [
+            "", "/", "..", "../x", "a/../b", "a/..", "/../etc/passwd", "a\\..\\b", "..\\x", "a\0.md", "a\nb.md", "a\u{7f}",
+            "\u{85}x.md", ".obsidian/app.json", "a/.git/config", ".trash/x.md", ".hidden.md", "a/.x/b.md", "a/..b/c.md",
+        ] {
+            assert!(matches!(VaultPath::file(text), Err(Error::NotAllowed { .. })), "{text:?}");
+        }
+        assert!(VaultPath::file(&"a".repeat(256)).is_err());
+        assert!(VaultPath::file(&"a/".repeat(600)).is_err());
+    }
+
+    #[test]
+    fn a_folder_contains_what_is_below_it_only() {
+        let folder = VaultPath::folder("Projects").unwrap();
+        assert!(folder.contains("Projects/a.md"));
+        assert!(!folder.contains("Projects2/a.md") && !folder.contains("Projects"));
+        assert!(VaultPath::folder("").unwrap().contains("a.md"));
+    }
+}

@@ -1,0 +1,234 @@
+//! Reading one file: a range of lines, or a picture, sound or PDF as bytes.
+
+use super::error::Error;
+use super::index::Stamp;
+use super::media::{self, Kind};
+use super::path::VaultPath;
+use super::{Vault, count_lines, etag, walk};
+use crate::limits;
+use std::fs;
+
+/// Which part of a text is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// First line, from 1.
+    pub offset: usize,
+    /// First character of that line, from 1; for lines too long for one answer.
+    pub column: usize,
+    /// Lines at most; 0 means all that follow.
+    pub limit: usize,
+    /// Characters at most, counted as they appear in a JSON string.
+    pub max_chars: usize,
+}
+
+/// What a file holds.
+#[derive(Debug)]
+pub enum Content {
+    /// A range of lines.
+    Lines(Lines),
+    /// A file that is not text, whole.
+    Blob {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// What it is.
+        kind: Kind,
+        /// Its media type.
+        media_type: &'static str,
+    },
+}
+
+/// A range of lines of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// Lines in the whole text.
+    pub total_lines: usize,
+    /// First and last line shown; `(0, 0)` for an empty file.
+    pub showing: (usize, usize),
+    /// The exact text of these lines, line ends included.
+    pub content: String,
+    /// Where to go on, when something of the wanted range is missing: line, and column if it is not 1.
+    pub next: Option<(usize, usize)>,
+    /// Bytes that are not UTF-8 were shown as U+FFFD.
+    pub lossy: bool,
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub struct Read {
+    /// The path as it is on disk.
+    pub path: VaultPath,
+    /// What it holds.
+    pub content: Content,
+    /// Size and time.
+    pub stamp: Stamp,
+    /// For `if_match`.
+    pub etag: String,
+}
+
+impl Vault {
+    /// Reads a file. `range` gets the number of lines and decides what is wanted; it is not asked for anything but
+    /// text.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::NotText`], [`Error::InvalidRange`],
+    /// or the disk's.
+    pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
+        let (path, bytes, stamp) = self.bytes(path)?;
+        let (kind, media_type) = media::of(path.name());
+        let etag = etag(&bytes);
+        let content = match kind {
+            Kind::Image | Kind::Audio | Kind::Pdf => {
+                if stamp.size > limits::BLOB_BYTES {
+                    return Err(Error::TooLarge { path: path.as_str().into(), size: stamp.size, limit: limits::BLOB_BYTES });
+                }
+                Content::Blob { bytes, kind, media_type }
+            }
+            Kind::Text | Kind::Other => {
+                // A NUL is in no text; other bytes that are not UTF-8 are shown as well as they can be in a file that
+                // calls itself text.
+                let binary = memchr::memchr(0, &bytes).is_some();
+                match String::from_utf8(bytes) {
+                    Ok(text) if !binary => Content::Lines(lines(&text, range, false)?),
+                    Err(error) if !binary && kind == Kind::Text => {
+                        Content::Lines(lines(&String::from_utf8_lossy(error.as_bytes()), range, true)?)
+                    }
+                    _ => return Err(Error::NotText { path: path.as_str().into(), size: stamp.size, media_type }),
+                }
+            }
+        };
+        Ok(Read { path, content, stamp, etag })
+    }
+
+    /// All bytes of a file, its path as it is on disk, and its stamp.
+    ///
+    /// # Errors
+    /// As [`Vault::read`].
+    pub fn bytes(&self, path: &VaultPath) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
+        let (path, place) = self.locate(path)?;
+        let metadata = fs::metadata(&place).map_err(Error::disk("read the file", path.as_str()))?;
+        if metadata.is_dir() {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
+        }
+        // Opening a named pipe would wait for its writer.
+        if !metadata.is_file() {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
+        }
+        let too_large = |size| Error::TooLarge { path: path.as_str().into(), size, limit: limits::NOTE_BYTES };
+        if metadata.len() > limits::NOTE_BYTES {
+            return Err(too_large(metadata.len()));
+        }
+        let (bytes, _) = walk::read_stamped(&place, limits::NOTE_BYTES + 1).map_err(Error::disk("read the file", path.as_str()))?;
+        if bytes.len() as u64 > limits::NOTE_BYTES {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok((path, bytes, Stamp::of(&metadata)))
+    }
+}
+
+fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
+    let total_lines = count_lines(text.as_bytes());
+    if range.offset < 1 || range.column < 1 {
+        return Err(Error::InvalidRange("Lines and columns are counted from 1.".into()));
+    }
+    if total_lines == 0 && range.offset == 1 {
+        return Ok(Lines { total_lines, showing: (0, 0), content: String::new(), next: None, lossy });
+    }
+    if range.offset > total_lines {
+        return Err(Error::InvalidRange(format!("offset {} is past the end; the file has {total_lines} lines.", range.offset)));
+    }
+    let mut content = String::new();
+    let mut left = range.max_chars;
+    let wanted = if range.limit == 0 { usize::MAX } else { range.limit };
+    let mut last = range.offset;
+    for (index, line) in text.split_inclusive('\n').enumerate().skip(range.offset - 1).take(wanted) {
+        let number = index + 1;
+        let column = if number == range.offset { range.column } else { 1 };
+        let start = line.char_indices().nth(column - 1).map(|(at, _)| at);
+        let Some(part) = start.and_then(|start| line.get(start..)) else {
+            return Err(Error::InvalidRange(format!("column {column} is past the end of line {number}.")));
+        };
+        let fits = fitting(part, &mut left);
+        if fits == part.len() {
+            content.push_str(part);
+            last = number;
+            continue;
+        }
+        // A line that would fit into an answer of its own is not torn.
+        let alone = content.is_empty() || fitting(part, &mut range.max_chars.clone()) < part.len();
+        let next = if alone {
+            let piece = part.get(..fits).unwrap_or_default();
+            content.push_str(piece);
+            last = number;
+            (number, column + piece.chars().count())
+        } else {
+            (number, 1)
+        };
+        return Ok(Lines { total_lines, showing: (range.offset, last), content, next: Some(next), lossy });
+    }
+    Ok(Lines { total_lines, showing: (range.offset, last), content, next: None, lossy })
+}
+
+/// Bytes of `text` that fit into `left` characters of a JSON string, which are taken off.
+fn fitting(text: &str, left: &mut usize) -> usize {
+    for (at, c) in text.char_indices() {
+        let cost = match c {
+            '"' | '\\' | '\n' | '\r' | '\t' => 2,
+            '\0'..='\x1f' => 6,
+            _ => 1,
+        };
+        match left.checked_sub(cost) {
+            Some(rest) => *left = rest,
+            None => return at,
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, offset: usize, limit: usize, max_chars: usize) -> Lines {
+        lines(text, Range { offset, column: 1, limit, max_chars }, false).unwrap()
+    }
+
+    #[test]
+    fn lines_are_counted_as_people_do_and_shown_with_their_ends() {
+        assert_eq!(read("a\nb\n", 1, 0, 99).total_lines, 2);
+        assert_eq!(read("a\nb", 1, 0, 99).total_lines, 2);
+        assert_eq!(read("\n", 1, 0, 99).total_lines, 1);
+        let empty = read("", 1, 0, 99);
+        assert_eq!((empty.total_lines, empty.showing, empty.next), (0, (0, 0), None));
+        let part = read("a\r\nb\r\nc\r\nd", 2, 2, 99);
+        assert_eq!((part.content.as_str(), part.showing, part.next), ("b\r\nc\r\n", (2, 3), None));
+    }
+
+    #[test]
+    fn ranges_outside_are_errors() {
+        for (text, offset, column) in [("a\n", 2, 1), ("a\n", 0, 1), ("a\n", 1, 0), ("", 2, 1), ("abc\n", 1, 9)] {
+            let range = Range { offset, column, limit: 0, max_chars: 99 };
+            assert!(matches!(lines(text, range, false), Err(Error::InvalidRange(_))), "{text:?} {offset} {column}");
+        }
+    }
+
+    /// Whatever the text and the budget, following `next` gives every byte exactly once.
+    #[test]
+    fn following_next_reads_everything_once() {
+        let long = "x\"ü🎻".repeat(50);
+        let text = format!("one\ntwo\r\n{long}\n\nlast {long}");
+        for budget in [7, 13, 40, 151, 100_000] {
+            let (mut offset, mut column, mut whole, mut steps) = (1, 1, String::new(), 0);
+            loop {
+                let part = lines(&text, Range { offset, column, limit: 0, max_chars: budget }, false).unwrap();
+                whole.push_str(&part.content);
+                steps += 1;
+                assert!(steps < 1000, "no progress with {budget}");
+                match part.next {
+                    Some(next) => (offset, column) = next,
+                    None => break,
+                }
+            }
+            assert_eq!(whole, text, "budget {budget}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Search over names, tags and text, in memory.
+//!
+//! Two steps: every entry is scored (cheap: one pass of SIMD substring search over folded text), the best are sorted to
+//! the front, and only for those returned are lines counted and snippets made.
+
+use super::error::Error;
+use super::fold::{Folded, fold};
+use super::index::{Entry, Text};
+use super::path::VaultPath;
+use super::snippet::{line_of, snippet};
+use super::{Vault, frontmatter};
+use crate::limits;
+use memchr::memmem::Finder;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// What to search for, and where.
+#[derive(Debug)]
+pub struct Query<'a> {
+    /// Words; together a phrase first, then each for itself.
+    pub text: &'a str,
+    /// Results at most.
+    pub max_results: usize,
+    /// Only below this folder.
+    pub below: Option<VaultPath>,
+    /// Only with this tag, or one nested below it.
+    pub tag: Option<&'a str>,
+}
+
+/// Where a file matched: the best of the three counts, one result for each file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchType {
+    /// In its path.
+    Filename,
+    /// In a tag of its frontmatter.
+    Tag,
+    /// In its text.
+    Content,
+}
+
+/// One result.
+#[derive(Debug)]
+pub struct Hit {
+    /// The file.
+    pub entry: Arc<Entry>,
+    /// Where it matched.
+    pub match_type: MatchType,
+    /// The match in bold with what stands around it.
+    pub snippet: String,
+    /// Its line, from 1; 1 for a match in the name.
+    pub line: usize,
+}
+
+/// The outcome of a search.
+#[derive(Debug)]
+pub struct Found {
+    /// All files that match.
+    pub total: usize,
+    /// The best of them, best first.
+    pub hits: Vec<Hit>,
+    /// Files whose text is too large to be searched; their names and tags were.
+    pub not_searched: usize,
+}
+
+/// What sorts results, smallest first. Within a place: how well it matched; then more matches, an earlier one, the
+/// newer file; the path at last, so that the order is always the same.
+type Rank = (MatchType, u8, Reverse<usize>, usize, Reverse<u64>);
+
+struct Candidate {
+    rank: Rank,
+    entry: Arc<Entry>,
+    /// Where the match to be shown lies in the folded text or path.
+    at: (usize, usize),
+}
+
+struct Needles {
+    phrase: String,
+    words: Vec<String>,
+}
+
+impl Needles {
+    fn of(text: &str) -> Needles {
+        let phrase = fold(text.trim());
+        let words = phrase.split_whitespace().take(limits::QUERY_WORDS).map(str::to_owned).collect();
+        Needles { phrase, words }
+    }
+
+    fn all(&self) -> Vec<&str> {
+        std::iter::once(self.phrase.as_str()).chain(self.words.iter().map(String::as_str)).collect()
+    }
+}
+
+impl Vault {
+    /// Searches names, tags and texts, without case. `cancelled` is asked now and then.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub fn search(&self, query: &Query<'_>, cancelled: &dyn Fn() -> bool) -> Result<Found, Error> {
+        self.refresh()?;
+        let needles = Needles::of(query.text);
+        let phrase = Finder::new(&needles.phrase);
+        let words: Vec<Finder<'_>> = needles.words.iter().map(Finder::new).collect();
+        let tag = query.tag.map(|tag| fold(tag.trim_start_matches('#')));
+        let mut not_searched = 0;
+        let mut candidates = Vec::new();
+        self.index.read(|entries| {
+            for (number, entry) in entries.values().enumerate() {
+                if number % 1024 == 0 && cancelled() {
+                    return Err(Error::Cancelled);
+                }
+                if query.below.as_ref().is_some_and(|folder| !folder.contains(&entry.path)) || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag)) {
+                    continue;
+                }
+                not_searched += usize::from(matches!(entry.text, Text::TooMuch));
+                let best = in_name(entry, &needles).or_else(|| in_tags(entry, &needles)).or_else(|| in_text(entry, &phrase, &words));
+                if let Some((rank, at)) = best {
+                    candidates.push(Candidate { rank, entry: Arc::clone(entry), at });
+                }
+            }
+            Ok(())
+        })?;
+        let total = candidates.len();
+        let order = |a: &Candidate, b: &Candidate| a.rank.cmp(&b.rank).then_with(|| a.entry.path.cmp(&b.entry.path));
+        if query.max_results < candidates.len() && query.max_results > 0 {
+            candidates.select_nth_unstable_by(query.max_results - 1, order);
+        }
+        candidates.truncate(query.max_results);
+        candidates.sort_unstable_by(order);
+        let hits = candidates.iter().map(|candidate| hit(candidate, &needles)).collect();
+        Ok(Found { total, hits, not_searched })
+    }
+}
+
+/// Exact name, prefix, word, substring of the name; then the folders on the way; then all words somewhere in the path.
+fn in_name(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
+    let path = &*entry.folded_path;
+    let name_at = path.rfind('/').map_or(0, |slash| slash + 1);
+    let name = path.get(name_at..)?;
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let phrase = needles.phrase.as_str();
+    let (quality, at) = if let Some(found) = name.find(phrase) {
+        let is_word = |at: usize| name.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
+        let quality = match found {
+            0 if stem == phrase || name == phrase => 0,
+            0 => 1,
+            _ if name.match_indices(phrase).any(|(at, _)| is_word(at)) => 2,
+            _ => 3,
+        };
+        (quality, (name_at + found, name_at + found + phrase.len()))
+    } else if let Some(found) = path.find(phrase) {
+        (4, (found, found + phrase.len()))
+    } else {
+        let all = needles.words.len() > 1 && needles.words.iter().all(|word| path.contains(word.as_str()));
+        let first = if all { needles.words.first() } else { None }?;
+        let found = path.find(first.as_str())?;
+        (5, (found, found + first.len()))
+    };
+    Some((rank(MatchType::Filename, quality, 1, at.0, entry), at))
+}
+
+/// The tag itself, a tag nested below it or starting with it, one containing it; then all words in tags.
+fn in_tags(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
+    let wanted = needles.phrase.trim_start_matches('#');
+    if entry.tags.is_empty() || wanted.is_empty() {
+        return None;
+    }
+    let tags: Vec<String> = entry.tags.iter().map(|tag| fold(tag)).collect();
+    let one = |tag: &String| match tag.find(wanted) {
+        Some(0) if tag == wanted => Some(0),
+        Some(0) => Some(1),
+        Some(_) => Some(2),
+        None => None,
+    };
+    let quality = tags.iter().filter_map(one).min().or_else(|| {
+        let all = needles.words.iter().all(|word| tags.iter().any(|tag| tag.contains(word.trim_start_matches('#'))));
+        (needles.words.len() > 1 && all).then_some(3)
+    })?;
+    Some((rank(MatchType::Tag, quality, 1, 0, entry), (0, 0)))
+}
+
+fn in_text(entry: &Entry, phrase: &Finder<'_>, words: &[Finder<'_>]) -> Option<(Rank, (usize, usize))> {
+    let Text::Kept(original, folded) = &entry.text else { return None };
+    let text = folded.text(original).as_bytes();
+    if let Some(first) = phrase.find(text) {
+        let rest = text.get(first..).unwrap_or_default();
+        let count = phrase.find_iter(rest).count();
+        return Some((rank(MatchType::Content, 0, count, first, entry), (first, first + phrase.needle().len())));
+    }
+    if words.len() < 2 {
+        return None;
+    }
+    let mut first: Option<(usize, usize)> = None;
+    for word in words {
+        let at = word.find(text)?;
+        if first.is_none_or(|(known, _)| at < known) {
+            first = Some((at, at + word.needle().len()));
+        }
+    }
+    let at = first?;
+    Some((rank(MatchType::Content, 1, 1, at.0, entry), at))
+}
+
+fn rank(place: MatchType, quality: u8, count: usize, at: usize, entry: &Entry) -> Rank {
+    (place, quality, Reverse(count), at, Reverse(entry.stamp.modified().0))
+}
+
+fn hit(candidate: &Candidate, needles: &Needles) -> Hit {
+    let entry = Arc::clone(&candidate.entry);
+    let match_type = candidate.rank.0;
+    let (from, to) = candidate.at;
+    let (snippet, line) = match match_type {
+        MatchType::Filename => (snippet(&entry.path, &Folded::of(&entry.path), from..to, &needles.all()), 1),
+        MatchType::Tag => tag_line(&entry, needles),
+        MatchType::Content => match &entry.text {
+            Text::Kept(original, folded) => {
+                let (start, _) = folded.original_range(original, from, to);
+                (snippet(original, folded, from..to, &needles.all()), line_of(original, start))
+            }
+            Text::None | Text::TooMuch => (String::new(), 1),
+        },
+    };
+    Hit { entry, match_type, snippet, line }
+}
+
+/// The line of the frontmatter in which the tag stands: the first one from the `tags` key on that has one of the words.
+fn tag_line(entry: &Entry, needles: &Needles) -> (String, usize) {
+    let wanted: Vec<&str> = needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).collect();
+    let tags = entry.tags.join(", ");
+    let in_tags = || {
+        let folded = Folded::of(&tags);
+        let found = wanted.iter().find_map(|needle| folded.text(&tags).find(needle).map(|at| at..at + needle.len()));
+        (snippet(&tags, &folded, found.unwrap_or(0..0), &wanted), 1)
+    };
+    let Text::Kept(original, _) = &entry.text else { return in_tags() };
+    let Some(yaml) = frontmatter::block(original) else { return in_tags() };
+    let mut below_key = false;
+    for (number, line) in yaml.lines().enumerate() {
+        below_key |= line.starts_with("tag");
+        let folded = Folded::of(line);
+        let found = wanted.iter().find_map(|needle| folded.text(line).find(needle).map(|at| at..at + needle.len()));
+        if let (true, Some(range)) = (below_key, found) {
+            // The fence is line 1.
+            return (snippet(line, &folded, range, &wanted), number + 2);
+        }
+    }
+    in_tags()
+}

@@ -1,0 +1,222 @@
+//! Changing files: a whole one, or one place in it. Atomic, durable, and never over a change nobody has read.
+
+use super::error::Error;
+use super::path::VaultPath;
+use super::{Vault, count_lines, etag};
+use crate::disk::{self, Mode};
+use crate::limits;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// The outcome of [`Vault::write`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The path as it is on disk.
+    pub path: VaultPath,
+    /// Whether the file is new.
+    pub created: bool,
+    /// Bytes.
+    pub size: usize,
+    /// Lines.
+    pub total_lines: usize,
+    /// The etag of what was written.
+    pub etag: String,
+}
+
+impl Vault {
+    /// Creates a file, or replaces all of it.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when `if_match` is not the etag of the file; [`Error::NotAllowed`], [`Error::TooLarge`],
+    /// [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder without `create_dirs`, or the disk's. The file
+    /// then has its old bytes.
+    pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Written, Error> {
+        check_size(path, content.len())?;
+        // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
+        let path = &self.same_name_on_disk(path)?;
+        let _turn = self.write_turn(path);
+        let place = self.jail.for_writing(path, create_dirs && if_match.is_none())?;
+        let before = existing(&place, path)?;
+        let look = |before: &Option<Metadata>| match if_match {
+            None => Ok(()),
+            Some(wanted) => match before {
+                None => Err(Error::Conflict(None)),
+                Some(_) => {
+                    let found = etag(&fs::read(&place).map_err(Error::disk("read the file", path.as_str()))?);
+                    if found == wanted { Ok(()) } else { Err(Error::Conflict(Some(found))) }
+                }
+            },
+        };
+        look(&before)?;
+        disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), || look(&before)).map_err(|error| naming(error, path))?;
+        self.index.wrote(path);
+        Ok(Written {
+            path: path.clone(),
+            created: before.is_none(),
+            size: content.len(),
+            total_lines: count_lines(content.as_bytes()),
+            etag: etag(content.as_bytes()),
+        })
+    }
+
+    /// Replaces the one place where `old_text` stands by `new_text`, byte for byte, and keeps every other byte. In a
+    /// file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF.
+    ///
+    /// # Errors
+    /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], and those of [`Vault::write`].
+    pub fn edit(&self, path: &VaultPath, old_text: &str, new_text: &str, if_match: Option<&str>) -> Result<Written, Error> {
+        let path = &self.same_name_on_disk(path)?;
+        let _turn = self.write_turn(path);
+        for _ in 0..limits::EDIT_RETRIES {
+            let (_, bytes, _) = self.bytes(path)?;
+            if let Some(wanted) = if_match
+                && etag(&bytes) != wanted
+            {
+                return Err(Error::Conflict(Some(etag(&bytes))));
+            }
+            let edited = replace_once(&bytes, old_text, new_text)?;
+            check_size(path, edited.len())?;
+            let place = self.jail.existing(path)?;
+            let before = existing(&place, path)?;
+            // Another program may have saved the file since it was read. Its bytes are compared again at the last
+            // moment; if they differ, the edit is made anew in what it wrote.
+            let unchanged = || if fs::read(&place).is_ok_and(|now| now == bytes) { Ok(()) } else { Err(Error::Conflict(None)) };
+            match disk::replace(&place, &edited, mode_of(before.as_ref()), unchanged) {
+                Err(Error::Conflict(None)) => continue,
+                other => other.map_err(|error| naming(error, path))?,
+            }
+            self.index.wrote(path);
+            return Ok(Written {
+                path: path.clone(),
+                created: false,
+                size: edited.len(),
+                total_lines: count_lines(&edited),
+                etag: etag(&edited),
+            });
+        }
+        let (_, bytes, _) = self.bytes(path)?;
+        Err(Error::Conflict(Some(etag(&bytes))))
+    }
+
+    fn same_name_on_disk(&self, path: &VaultPath) -> Result<VaultPath, Error> {
+        match self.locate(path) {
+            Ok((path, _)) => Ok(path),
+            Err(Error::NotFound { .. }) => Ok(path.clone()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
+    if size as u64 > limits::NOTE_BYTES {
+        return Err(Error::TooLarge { path: path.as_str().into(), size: size as u64, limit: limits::NOTE_BYTES });
+    }
+    Ok(())
+}
+
+fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
+    match fs::metadata(place) {
+        // A rename would replace even a file that its owner made read-only; that mark is a wish to be respected.
+        Ok(metadata) if metadata.mode() & 0o222 == 0 => Err(Error::ReadOnly(path.as_str().into())),
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
+    }
+}
+
+fn mode_of(before: Option<&Metadata>) -> Mode {
+    before.map_or(Mode::New, |metadata| Mode::Exactly(metadata.permissions().mode() & 0o7777))
+}
+
+/// A failure of the disk under the name the caller knows.
+fn naming(error: Error, path: &VaultPath) -> Error {
+    match error {
+        Error::Disk { doing, cause, .. } => {
+            log::error!("could not {doing} {:?}: {cause}", path.as_str());
+            Error::Disk { doing, path: path.as_str().into(), cause }
+        }
+        Error::ReadOnly(_) => Error::ReadOnly(path.as_str().into()),
+        Error::NotFound { hint, .. } => Error::NotFound { path: path.as_str().into(), hint },
+        other => other,
+    }
+}
+
+fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
+    let (mut old, mut new) = (old_text.to_owned(), new_text.to_owned());
+    let mut found = occurrences(bytes, old.as_bytes());
+    if found.is_none() && memchr::memmem::find(bytes, b"\r\n").is_some() {
+        let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
+        (old, new) = (crlf(old_text), crlf(new_text));
+        found = occurrences(bytes, old.as_bytes());
+    }
+    match found {
+        None => Err(Error::TextNotFound(nearly(bytes, old_text))),
+        Some((at, 1)) => {
+            let (before, rest) = bytes.split_at_checked(at).unwrap_or((bytes, &[]));
+            let after = rest.get(old.len()..).unwrap_or_default();
+            Ok([before, new.as_bytes(), after].concat())
+        }
+        Some((_, count)) => Err(Error::TextNotUnique(count)),
+    }
+}
+
+/// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
+/// stands twice in `aaa`, and nobody can tell which is meant.
+fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
+    let finder = memchr::memmem::Finder::new(text);
+    let first = finder.find(bytes)?;
+    let (mut count, mut from) = (1, first + 1);
+    while count < limits::OCCURRENCES
+        && let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest))
+    {
+        count += 1;
+        from += found + 1;
+    }
+    Some((first, count))
+}
+
+/// What a model most often gets wrong, said so that the next try works.
+fn nearly(bytes: &[u8], old_text: &str) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = plain(old_text);
+    if !wanted.is_empty() && plain(&text).contains(&wanted) {
+        return "It is there with other white space or line breaks: read the file again and copy the text exactly.".into();
+    }
+    let first = old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    match text.lines().position(|line| line.trim() == first) {
+        Some(line) if !first.is_empty() => {
+            format!("Its first line stands in line {}, but what follows differs: read from there and copy the text exactly.", line + 1)
+        }
+        _ => "Read the file again; it may have changed.".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(text: &str, old: &str, new: &str) -> Result<String, Error> {
+        replace_once(text.as_bytes(), old, new).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn one_place_changes_and_nothing_else() {
+        assert_eq!(edit("a\nb\nc", "b", "$1 \\0 &").unwrap(), "a\n$1 \\0 &\nc");
+        assert_eq!(edit("a.c abc", "a.c", "x").unwrap(), "x abc", "never a pattern");
+        assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
+        assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
+        assert_eq!(edit("keep", "keep", "").unwrap(), "");
+    }
+
+    #[test]
+    fn a_text_that_is_missing_or_ambiguous_changes_nothing() {
+        assert!(matches!(edit("aaa", "aa", "b"), Err(Error::TextNotUnique(2))));
+        assert!(matches!(edit("x x x", "x", "b"), Err(Error::TextNotUnique(3))));
+        let Err(Error::TextNotFound(hint)) = edit("one  two", "one two", "") else { panic!() };
+        assert!(hint.contains("white space"), "{hint}");
+        let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
+        assert!(hint.contains("line 2"), "{hint}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Host and Origin, CORS, and the headers that every answer carries.
+
+use super::routes::{Route, Row};
+use crate::http::{Head, HeaderValue, Response};
+use crate::oauth::page;
+use std::net::IpAddr;
+
+/// Which names this server answers to, and which browser origins may call it.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// The public origin.
+    pub origin: String,
+    /// Further origins that were configured; `*` allows all.
+    pub allowed_origins: Vec<String>,
+}
+
+/// Origins of Claude's own pages. Its servers send none; if its pages ever call directly, they may.
+const CLIENT_ORIGINS: [&str; 2] = ["https://claude.ai", "https://claude.com"];
+
+impl Guard {
+    /// A page of a stranger must not be able to talk to a server in somebody's network by giving it a name of its own
+    /// (DNS rebinding): the Host must be ours, and the Origin, where there is one, one that is allowed.
+    ///
+    /// # Errors
+    /// The 403 that says which setting to look at.
+    pub(super) fn check(&self, row: &Row, head: &Head) -> Result<(), Response> {
+        if !head.text("host").is_none_or(|host| self.is_our_host(host)) {
+            return Err(forbidden("The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL"));
+        }
+        // The other endpoints are for every origin (CORS *): they hold nothing that a page could abuse.
+        let strict = matches!(row.route, Route::Mcp | Route::Authorize);
+        let refused = |origin: &str| !self.is_allowed_origin(origin) && !(row.route == Route::Authorize && origin == "null");
+        if strict && head.text("origin").is_some_and(refused) {
+            return Err(forbidden("This Origin is not allowed; see ALLOWED_ORIGINS"));
+        }
+        Ok(())
+    }
+
+    /// The host of the public origin, a loopback name, or an address: rebinding needs a name.
+    fn is_our_host(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let own = self.origin.split_once("://").map_or("", |(_, own)| own);
+        let name = |authority: &str| match authority.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name.to_owned(),
+            _ => authority.to_owned(),
+        };
+        let bare = name(&host);
+        let address = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(&bare);
+        bare == name(own) || bare == "localhost" || address.parse::<IpAddr>().is_ok()
+    }
+
+    fn is_allowed_origin(&self, origin: &str) -> bool {
+        let host = origin.strip_prefix("http://").unwrap_or_default();
+        let bare = host.rsplit_once(':').map_or(host, |(bare, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { bare } else { host });
+        origin == self.origin
+            || CLIENT_ORIGINS.contains(&origin)
+            || matches!(bare, "localhost" | "127.0.0.1" | "[::1]")
+            || self.allowed_origins.iter().any(|allowed| allowed == origin || allowed == "*")
+    }
+}
+
+fn forbidden(why: &str) -> Response {
+    Response::json(403, format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#))
+}
+
+/// The answer to a CORS preflight.
+pub(super) fn preflight(row: &Row) -> Response {
+    // `*` covers header names that cannot be listed in advance (Mcp-Param-…), but not Authorization.
+    const HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
+    let response = Response::empty(204).header("Allow", HeaderValue::fixed(row.allow));
+    if row.route == Route::Authorize {
+        return response;
+    }
+    response
+        .header("Access-Control-Allow-Methods", HeaderValue::fixed(row.allow))
+        .header("Access-Control-Allow-Headers", HeaderValue::fixed(HEADERS))
+        .header("Access-Control-Max-Age", HeaderValue::fixed("86400"))
+}
+
+/// Adds the headers that every answer of an endpoint carries.
+pub(super) fn finish(row: Option<&Row>, response: Response) -> Response {
+    let route = row.map(|row| row.route);
+    let mut response = response
+        .header("X-Content-Type-Options", HeaderValue::fixed("nosniff"))
+        .header("Referrer-Policy", HeaderValue::fixed("no-referrer"));
+    if !response.has("cache-control") {
+        response = response.header("Cache-Control", HeaderValue::fixed("no-store"));
+    }
+    if matches!(route, Some(Route::Authorize | Route::Home)) {
+        return response
+            .header("Content-Security-Policy", HeaderValue::fixed(page::CONTENT_SECURITY_POLICY))
+            .header("X-Frame-Options", HeaderValue::fixed("DENY"));
+    }
+    response
+        .header("Access-Control-Allow-Origin", HeaderValue::fixed("*"))
+        .header("Access-Control-Expose-Headers", HeaderValue::fixed("WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_origins() {
+        let guard = Guard { origin: "https://vault.example.com".into(), allowed_origins: vec!["https://app.example".into()] };
+        for (host, expected) in [
+            ("vault.example.com", true),
+            ("VAULT.example.com:443", true),
+            ("localhost:8090", true),
+            ("127.0.0.1:8090", true),
+            ("192.168.1.5:8090", true),
+            ("[::1]:8090", true),
+            ("evil.example.com", false),
+            ("vault.example.com.evil.example", false),
+            ("localhost.evil.example", false),
+            ("", false),
+        ] {
+            assert_eq!(guard.is_our_host(host), expected, "{host}");
+        }
+        for (origin, expected) in [
+            ("https://vault.example.com", true),
+            ("https://app.example", true),
+            ("https://claude.ai", true),
+            ("http://localhost:6274", true),
+            ("http://127.0.0.1", true),
+            ("https://localhost", false),
+            ("http://localhost.evil.example", false),
+            ("http://localhost:1@evil.example", false),
+            ("https://evil.example.com", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(guard.is_allowed_origin(origin), expected, "{origin}");
+        }
+    }
+}

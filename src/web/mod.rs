@@ -1,0 +1,127 @@
+//! HTTP on one side, OAuth and MCP on the other: routes, guards, and what each endpoint reads and answers.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`routes`] | THE route table |
+//! | [`guard`] | Host and Origin, CORS, the headers every answer carries |
+//! | [`mcp`] | `/mcp`: headers and bodies to calls, outcomes to statuses and streams |
+//! | [`oauth`] | forms, JSON and pages of the authorization server |
+
+pub mod guard;
+pub mod mcp;
+pub mod oauth;
+pub mod routes;
+
+use crate::clock::Now;
+use crate::http::client_address::client_address;
+use crate::http::{Admission, Framing, Head, HeaderValue, Method, Reply, Response, Service};
+use crate::mcp::Server;
+use crate::oauth::{Oauth, metadata, page};
+use crate::principal::Principal;
+use guard::Guard;
+use routes::Route;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Everything behind the HTTP server.
+pub struct App {
+    /// The protocol engine.
+    pub mcp: Arc<Server>,
+    /// The authorization server.
+    pub oauth: Oauth,
+    /// Who may call from where.
+    pub guard: Guard,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+/// What is known of a request once its head was admitted.
+pub struct Ticket {
+    route: Route,
+    /// The caller, on the MCP endpoint.
+    principal: Option<Principal>,
+    /// The address that failed logins are counted against.
+    from: IpAddr,
+}
+
+impl Service for App {
+    type Ticket = Ticket;
+
+    fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Ticket>, Box<Response>> {
+        let route = routes::find(head.path());
+        let refuse = |response: Response| Err(Box::new(guard::finish(route, response)));
+        let Some(row) = route else {
+            return refuse(Response::json(404, r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#));
+        };
+        // A browser asks before it sends a token, so the question itself carries none.
+        if head.method() == Method::Options {
+            return refuse(guard::preflight(row));
+        }
+        // SPEC section 3: without a valid token the answer is 401 before anything else is looked at.
+        let principal = if row.route == Route::Mcp {
+            match self.oauth.authenticate(head.text("authorization"), Now::read()) {
+                Ok(principal) => Some(principal),
+                Err(challenge) => return refuse(mcp::unauthorized(&self.oauth, challenge)),
+            }
+        } else {
+            None
+        };
+        if row.route != Route::Health
+            && let Err(forbidden) = self.guard.check(row, head)
+        {
+            return refuse(forbidden);
+        }
+        if !row.methods.contains(&head.method()) {
+            let allow = HeaderValue::fixed(row.allow);
+            return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", allow));
+        }
+        let body_max = if head.method() == Method::Post { row.body_max } else { 0 };
+        if matches!(head.framing(), Framing::Length(length) if length > body_max) {
+            let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
+            return refuse(Response::json(413, why));
+        }
+        let from = client_address(peer, head, &self.trusted_proxies);
+        let takes_worker = row.route != Route::Authorize;
+        Ok(Admission { body_max, takes_worker, ticket: Ticket { route: row.route, principal, from } })
+    }
+
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket) -> Reply {
+        let reply = match (ticket.route, ticket.principal) {
+            (Route::Mcp, Some(principal)) => mcp::serve(self, head, &body, &principal),
+            // The guard above lets nobody come here.
+            (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
+            (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
+            (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
+            (Route::Register, _) => Reply::Whole(oauth::register(self, &body)),
+            (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
+            (Route::ProtectedOrigin, _) => oauth::document(&metadata::protected_origin(&self.oauth.origin)),
+            (Route::ProtectedEndpoint, _) => oauth::document(&metadata::protected_endpoint(&self.oauth.origin)),
+            (Route::AuthorizationServer, _) => oauth::document(&metadata::authorization_server(&self.oauth.origin)),
+            (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
+            (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),
+        };
+        let row = routes::find(head.path());
+        match reply {
+            Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
+            Reply::Events(response, attach) => Reply::Events(guard::finish(row, response), attach),
+        }
+    }
+
+    fn broken(&self) -> Response {
+        guard::finish(None, Response::json(500, r#"{"error":"server_error","error_description":"A mistake of the server; its log has more"}"#))
+    }
+}
+
+/// Whether a header that lists media types has one of these, or a wildcard that covers it.
+fn accepts(header: Option<&str>, wanted: &str) -> bool {
+    let Some(header) = header else { return true };
+    let family = wanted.split_once('/').map_or("", |(family, _)| family);
+    header.split(',').filter_map(|part| part.split(';').next()).map(str::trim).any(|range| {
+        range == "*/*" || range.eq_ignore_ascii_case(wanted) || range.strip_suffix("/*").is_some_and(|prefix| prefix.eq_ignore_ascii_case(family))
+    })
+}
+
+/// The media type of a body, without parameters.
+fn media_type(head: &Head) -> &str {
+    head.text("content-type").unwrap_or_default().split(';').next().unwrap_or_default().trim()
+}

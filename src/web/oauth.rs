@@ -1,0 +1,132 @@
+//! Forms, JSON and pages of the authorization server.
+
+use super::{App, media_type};
+use crate::clock::Now;
+use crate::form::Form;
+use crate::http::{Head, HeaderValue, Method, Reply, Response};
+use crate::oauth::authorize::{Approval, AuthorizeRequest};
+use crate::oauth::error::AuthorizeError;
+use crate::oauth::page::{self, Notice};
+use crate::oauth::{Error, Oauth};
+use crate::principal::Access;
+use serde_json::Value;
+use std::net::IpAddr;
+
+/// A metadata document. Hosted Claude keeps it for five minutes anyway.
+pub(super) fn document(document: &Value) -> Reply {
+    Reply::Whole(Response::json(200, document.to_string()).header("Cache-Control", HeaderValue::fixed("public, max-age=300")))
+}
+
+/// A page.
+pub(super) fn html(status: u16, page: String) -> Response {
+    Response::with(status, "text/html; charset=utf-8", page)
+}
+
+/// The authorization endpoint: GET shows the login page, POST is its form.
+pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Response {
+    let oauth = &app.oauth;
+    let request = match Form::parse(head.query()) {
+        Ok(query) => oauth.check(&query),
+        Err(_) => Err(AuthorizeError::Show {
+            why: "The address of this page is not one that an application makes.",
+            advice: "Start the login again in the application.",
+        }),
+    };
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => return cannot_authorize(oauth, error),
+    };
+    // The form goes where the page came from, query and all; everything in it is checked again.
+    let action = format!("/oauth/authorize?{}", head.query());
+    if head.method() != Method::Post {
+        return html(200, page::login(&request, &action, "", None));
+    }
+    if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+        return html(403, page::error("The form came from another web site.", "Start the login again in the application."));
+    }
+    let Some(form) = form_of(head, body) else {
+        return html(400, page::error("The form could not be read.", "Go back and try again."));
+    };
+    decide(oauth, &request, &form, &action, from)
+}
+
+fn decide(oauth: &Oauth, request: &AuthorizeRequest, form: &Form, action: &str, from: IpAddr) -> Response {
+    if form.get("decision") == Some("deny") {
+        return see_other(&oauth.deny(request));
+    }
+    let access = if form.get("access") == Some("read") { Access::Read } else { Access::Write };
+    let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
+    match oauth.approve(request, user, password, access, from, Now::read()) {
+        Ok(Approval::Granted(location)) => see_other(&location),
+        Ok(Approval::Refused) => html(403, page::login(request, action, user, Some(Notice::WrongPassword))),
+        Ok(Approval::Busy) => {
+            html(429, page::login(request, action, user, Some(Notice::Busy))).header("Retry-After", HeaderValue::fixed("5"))
+        }
+        Err(error) => cannot_authorize(oauth, error),
+    }
+}
+
+fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
+    match error {
+        AuthorizeError::Show { why, advice } => html(400, page::error(why, advice)),
+        AuthorizeError::SendBack(redirect, code, description) => see_other(&oauth.send_back(&redirect, code, description)),
+        AuthorizeError::Unavailable => html(503, page::error("The server cannot store the login at the moment.", "Please try again later."))
+            .header("Retry-After", HeaderValue::fixed("5")),
+    }
+}
+
+/// 303, so that the browser goes on with GET and the password is not sent along.
+fn see_other(location: &str) -> Response {
+    Response::empty(303).header("Location", HeaderValue::of(location))
+}
+
+/// The token endpoint.
+pub(super) fn token(app: &App, head: &Head, body: &[u8]) -> Response {
+    let answer = form_of(head, body)
+        .ok_or_else(unreadable)
+        .and_then(|form| app.oauth.exchange(head.text("authorization"), &form, Now::read()));
+    match answer {
+        Ok(tokens) => Response::json(200, tokens.to_string()).header("Pragma", HeaderValue::fixed("no-cache")),
+        Err(error) => failed(&error),
+    }
+}
+
+/// The revocation endpoint.
+pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
+    let outcome = form_of(head, body)
+        .ok_or_else(unreadable)
+        .and_then(|form| app.oauth.revoke(head.text("authorization"), &form, Now::read()));
+    match outcome {
+        Ok(()) => Response::json(200, "{}"),
+        Err(error) => failed(&error),
+    }
+}
+
+/// The registration endpoint.
+pub(super) fn register(app: &App, body: &[u8]) -> Response {
+    match app.oauth.register(body, Now::read()) {
+        Ok(client) => Response::json(201, client.to_string()),
+        Err(error) => failed(&error),
+    }
+}
+
+fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
+    if !media_type(head).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return None;
+    }
+    std::str::from_utf8(body).ok().and_then(|text| Form::parse(text).ok())
+}
+
+fn unreadable() -> Error {
+    Error::InvalidRequest("the body must be application/x-www-form-urlencoded, each parameter once".into())
+}
+
+fn failed(error: &Error) -> Response {
+    let response = Response::json(error.status(), error.to_json());
+    match error {
+        // RFC 6749 section 5.2: only if the client tried to authenticate that way.
+        Error::InvalidClient { basic: true } => response.header("WWW-Authenticate", HeaderValue::fixed("Basic realm=\"vault-sync-mcp\"")),
+        Error::Unavailable => response.header("Retry-After", HeaderValue::fixed("2")),
+        _ => response,
+    }
+}

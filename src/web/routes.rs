@@ -1,0 +1,111 @@
+//! THE route table: path, methods, size of body.
+
+use crate::http::Method;
+use crate::limits;
+
+/// An endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// The MCP endpoint, protected.
+    Mcp,
+    /// RFC 9728 for the origin.
+    ProtectedOrigin,
+    /// RFC 9728 for the MCP endpoint.
+    ProtectedEndpoint,
+    /// RFC 8414.
+    AuthorizationServer,
+    /// The login page and its form.
+    Authorize,
+    /// The token endpoint.
+    Token,
+    /// Dynamic client registration.
+    Register,
+    /// RFC 7009.
+    Revoke,
+    /// A page for a person.
+    Home,
+    /// For monitoring.
+    Health,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Row {
+    /// The path, without a trailing slash.
+    pub path: &'static str,
+    /// Where it leads.
+    pub route: Route,
+    /// Methods that are handled; OPTIONS always is.
+    pub methods: &'static [Method],
+    /// The same as an Allow header.
+    pub allow: &'static str,
+    /// Bytes of body, for POST.
+    pub body_max: usize,
+}
+
+const fn reading(path: &'static str, route: Route) -> Row {
+    Row { path, route, methods: &[Method::Get, Method::Head], allow: "GET, HEAD, OPTIONS", body_max: 0 }
+}
+
+const fn posting(path: &'static str, route: Route) -> Row {
+    Row { path, route, methods: &[Method::Post], allow: "POST, OPTIONS", body_max: limits::FORM_BYTES }
+}
+
+const fn login(path: &'static str) -> Row {
+    let methods = &[Method::Get, Method::Head, Method::Post];
+    Row { path, route: Route::Authorize, methods, allow: "GET, HEAD, POST, OPTIONS", body_max: limits::FORM_BYTES }
+}
+
+/// The rows. The short OAuth paths are where clients of 2025-03-26 look when they found no metadata.
+pub static ROUTES: [Row; 15] = [
+    Row {
+        path: "/mcp",
+        route: Route::Mcp,
+        methods: &[Method::Get, Method::Head, Method::Post, Method::Delete],
+        allow: "GET, HEAD, POST, DELETE, OPTIONS",
+        body_max: limits::MCP_BYTES,
+    },
+    reading("/.well-known/oauth-protected-resource", Route::ProtectedOrigin),
+    reading("/.well-known/oauth-protected-resource/mcp", Route::ProtectedEndpoint),
+    reading("/.well-known/oauth-authorization-server", Route::AuthorizationServer),
+    reading("/.well-known/oauth-authorization-server/mcp", Route::AuthorizationServer),
+    login("/oauth/authorize"),
+    login("/authorize"),
+    posting("/oauth/token", Route::Token),
+    posting("/token", Route::Token),
+    posting("/oauth/register", Route::Register),
+    posting("/register", Route::Register),
+    posting("/oauth/revoke", Route::Revoke),
+    posting("/revoke", Route::Revoke),
+    reading("/", Route::Home),
+    reading("/healthz", Route::Health),
+];
+
+/// The row of a path; one trailing slash is forgiven.
+pub fn find(path: &str) -> Option<&'static Row> {
+    let bare = path.strip_suffix('/').filter(|bare| !bare.is_empty()).unwrap_or(path);
+    ROUTES.iter().find(|row| row.path == bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_exact_but_for_one_slash() {
+        for (path, expected) in [
+            ("/mcp", Some(Route::Mcp)),
+            ("/mcp/", Some(Route::Mcp)),
+            ("/mcp//", None),
+            ("//mcp", None),
+            ("/MCP", None),
+            ("/mcp/x", None),
+            ("/%6dcp", None),
+            ("/", Some(Route::Home)),
+            ("/.well-known/openid-configuration", None),
+            ("/.well-known/oauth-protected-resource/mcp/", Some(Route::ProtectedEndpoint)),
+        ] {
+            assert_eq!(find(path).map(|row| row.route), expected, "{path}");
+        }
+    }
+}
