@@ -1,0 +1,33 @@
+//! The integration tests: the real binary over real sockets and pipes, against real folders.
+//!
+//! | module | what belongs there |
+//! |---|---|
+//! | `http` | bytes against the HTTP layer: drips, pipelining, smuggling, limits, eviction, shutdown |
+//! | `mcp` | conversations in the legacy protocol: handshake, sessions, streams, errors |
+//! | `oauth` | whole logins, and attacks on them in plain words |
+//! | `tools` | what each tool answers on the sample vault; vaults before and after |
+//! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
+//! | `stdio` | the same engine over pipes |
+//! | `commands` | the command line and the configuration |
+//! | `tidy` | the house rules |
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
+
+mod commands;
+mod http;
+mod mcp;
+mod oauth;
+mod stdio;
+mod support;
+mod tidy;
+mod tools;
+mod vault;

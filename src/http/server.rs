@@ -31,13 +31,13 @@ pub(super) struct Peer {
     pub(super) socket: Arc<TcpStream>,
     pub(super) address: IpAddr,
     activity: AtomicU8,
-    since_ms: AtomicU64,
+    since_us: AtomicU64,
     started: Instant,
 }
 
 impl Peer {
     pub(super) fn set(&self, activity: Activity) {
-        self.since_ms.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         self.activity.store(activity as u8, Ordering::Release);
     }
 
@@ -46,7 +46,7 @@ impl Peer {
     }
 
     fn for_how_long(&self) -> Duration {
-        self.started.elapsed().saturating_sub(Duration::from_millis(self.since_ms.load(Ordering::Relaxed)))
+        self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
     }
 }
 
@@ -236,7 +236,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         socket: Arc::new(socket),
         address: address.ip(),
         activity: AtomicU8::new(Activity::Idle as u8),
-        since_ms: AtomicU64::new(0),
+        since_us: AtomicU64::new(0),
         started: clock::instant(),
     });
     let count = shared.peers().len();

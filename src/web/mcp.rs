@@ -151,6 +151,8 @@ fn listen(app: &App, head: &Head, principal: &Principal) -> Reply {
     let response = Response::with(200, "text/event-stream", Vec::new())
         .header("Cache-Control", HeaderValue::fixed("no-store, no-transform"))
         .header("X-Accel-Buffering", HeaderValue::fixed("no"));
+    // What changes from this moment on is news, also while the head is still on its way.
+    app.mcp.listening();
     let engine = Arc::clone(&app.mcp);
     Reply::Events(response, Box::new(move |stream| attach(&engine, &session, stream)))
 }

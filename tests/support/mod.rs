@@ -1,0 +1,78 @@
+//! A folder of its own and a server of its own for each test, and a client that sends exactly what it is told.
+
+mod client;
+mod server;
+
+pub use client::{Connection, Response};
+pub use server::{ORIGIN, PASSWORD, READ_TOKEN, Server, TOKEN, mcp_head};
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// A temporary folder that goes away with the test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("vsm-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Folder(path)
+    }
+
+    /// A copy of the sample vault.
+    pub fn sample() -> Folder {
+        let folder = Folder::new();
+        vault_sync_mcp::commands::sample_vault::write(&folder.0.join("vault")).unwrap();
+        Folder(std::fs::canonicalize(&folder.take()).unwrap())
+    }
+
+    fn take(self) -> PathBuf {
+        let path = self.0.clone();
+        std::mem::forget(self);
+        path
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The vault in it.
+    pub fn vault(&self) -> PathBuf {
+        self.0.join("vault")
+    }
+
+    /// A vault of these files.
+    pub fn with(files: &[(&str, &[u8])]) -> Folder {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.vault()).unwrap();
+        for (path, bytes) in files {
+            let place = folder.vault().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, bytes).unwrap();
+        }
+        folder
+    }
+
+    pub fn read(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.vault().join(path)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Waits until something is true; fails the test after a while.
+#[track_caller]
+pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !check() {
+        assert!(started.elapsed() < Duration::from_secs(10), "not within ten seconds: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
