@@ -30,11 +30,19 @@ pub enum Command {
 /// Settings as typed: variable name to value. A flag wins over the variable; an empty variable counts as unset.
 pub type Raw = BTreeMap<&'static str, String>;
 
-/// The command and the settings of a command line and an environment.
-///
-/// # Errors
-/// Every mistake of the command line, in words.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn(&str) -> Option<String>) -> Result<(Command, Raw), Vec<String>> {
+/// A command line and an environment, read.
+#[derive(Debug)]
+pub struct Parsed {
+    /// What to do, as far as it could be understood.
+    pub command: Command,
+    /// The settings.
+    pub raw: Raw,
+    /// Every mistake of the command line, in words.
+    pub mistakes: Vec<String>,
+}
+
+/// Reads a command line and an environment.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn(&str) -> Option<String>) -> Parsed {
     let mut raw: Raw = SETTINGS
         .iter()
         .filter_map(|setting| environment(setting.variable).filter(|value| !value.trim().is_empty()).map(|value| (setting.variable, value)))
@@ -71,7 +79,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         }
     }
     if let Some(command) = shown {
-        return Ok((command, raw));
+        return Parsed { command, raw, mistakes: Vec::new() };
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let command = match words.as_slice() {
@@ -92,7 +100,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             Command::Help
         }
     };
-    if mistakes.is_empty() { Ok((command, raw)) } else { Err(mistakes) }
+    Parsed { command, raw, mistakes }
 }
 
 /// The text of `--help`.
@@ -129,7 +137,8 @@ mod tests {
 
     fn parse(words: &[&str], variables: &[(&str, &str)]) -> Result<(Command, Raw), Vec<String>> {
         let lookup = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        super::parse(words.iter().map(OsString::from), lookup)
+        let parsed = super::parse(words.iter().map(OsString::from), lookup);
+        if parsed.mistakes.is_empty() { Ok((parsed.command, parsed.raw)) } else { Err(parsed.mistakes) }
     }
 
     #[test]

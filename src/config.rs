@@ -102,8 +102,8 @@ impl Config {
             vault_path: vault_path.unwrap_or_default(),
         };
         let nobody = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
-        let tried = ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].iter().any(|name| raw.contains_key(name));
-        if purpose == For::Network && nobody && !tried {
+        let told = reader.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
+        if purpose == For::Network && nobody && !told {
             reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one nobody can log in");
         }
         if reader.mistakes.is_empty() { Ok(config) } else { Err(reader.mistakes) }
@@ -249,8 +249,10 @@ impl Reader<'_> {
             self.wrong("STATE_DIR", "must be an absolute path");
             return None;
         }
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        if vault.is_some_and(|vault| real(&path).starts_with(real(vault))) {
+        // The folder may still have to be made: then the nearest one above it decides, with its links resolved.
+        let real = |path: &Path| path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
+        let inside = |vault: &Path| real(&path).zip(real(vault)).is_some_and(|(state, vault)| state.starts_with(vault));
+        if vault.is_some_and(inside) {
             self.wrong("STATE_DIR", "lies inside the vault; what is in it must not be synchronised");
             return None;
         }
@@ -266,14 +268,11 @@ impl Reader<'_> {
         if names.is_empty() {
             return vec![Toolset::Vault];
         }
-        if names.iter().any(|name| name == "all") {
-            return Toolset::ALL.to_vec();
-        }
         let known: Vec<&str> = Toolset::ALL.iter().map(|set| set.name()).collect();
-        for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
+        for name in names.iter().filter(|name| *name != "all" && !known.contains(&name.as_str())) {
             self.wrong("TOOLSETS", format!("has {name:?}, which is not one of: {}, all", known.join(", ")));
         }
-        Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == set.name())).collect()
+        Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
     }
 
     fn flag(&mut self, setting: &'static str) -> bool {

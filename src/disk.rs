@@ -4,46 +4,66 @@
 //! and the folder flushed (SPEC 6.4). Whoever looks at the target, at any moment and after any crash, sees all of the
 //! old bytes or all of the new ones.
 
+use crate::limits;
 use crate::secret;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Permission bits of a file to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+/// Permission bits and owner of a file to be written.
+#[derive(Debug, Clone, Copy)]
+pub enum Mode<'a> {
     /// What the process's umask leaves of read and write for all: a new note.
     New,
-    /// These bits exactly: those of the file that is replaced, or 0600 for secrets.
-    Exactly(u32),
+    /// Readable and writable by the owner alone: secrets.
+    Private,
+    /// Those of the file that is replaced; its owner and group too, as far as the system lets us.
+    Like(&'a Metadata),
 }
 
 /// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
-/// only the rename is missing; when it refuses, nothing has changed.
+/// only the rename is missing; when it refuses, nothing has changed. From the last look to the rename the folder is
+/// locked, so that another process of this program cannot come in between.
 ///
 /// # Errors
-/// What `last_look` or the disk said. The target still has its old bytes, unless the error came from the final flush of
-/// the folder: then it has the new ones, but a power cut could still bring the old ones back.
-pub fn replace<E: From<io::Error>>(target: &Path, bytes: &[u8], mode: Mode, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+/// What `last_look` or the disk said; then the target has its old bytes.
+pub fn replace<E: From<io::Error>>(target: &Path, bytes: &[u8], mode: Mode<'_>, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // Opened first: what cannot be flushed afterwards is not begun.
+    let open_folder = File::open(folder)?;
     let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
     let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
-    let outcome = write_temporary(&temporary, bytes, mode).map_err(E::from).and_then(|file| {
+    let outcome = write_temporary(&temporary, bytes, mode).map_err(E::from).and_then(|_open| {
+        lock_for_a_moment(&open_folder);
         last_look()?;
-        std::fs::rename(&temporary, target)?;
-        drop(file);
-        Ok(())
+        Ok(std::fs::rename(&temporary, target)?)
     });
+    let _ = open_folder.unlock();
     if outcome.is_err() {
         // It may not exist; and if it cannot be removed now, the next start does.
         let _ = std::fs::remove_file(&temporary);
         return outcome;
     }
-    Ok(flush_folder(folder)?)
+    // The new bytes are in place: to say that the write failed would be wrong.
+    if let Err(error) = flush(&open_folder) {
+        log::error!("a folder could not be flushed after a write; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
+/// Other holders of the lock keep it for microseconds. One that has died does not hold it any more, and where there
+/// are no locks (some network file systems) there is nothing to wait for.
+fn lock_for_a_moment(folder: &File) {
+    for _ in 0..limits::FOLDER_LOCK_TRIES {
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::FOLDER_LOCK_PAUSE),
+            Ok(()) | Err(TryLockError::Error(_)) => return,
+        }
+    }
 }
 
 /// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its place in a power cut.
@@ -55,7 +75,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         other => other?,
     }
-    folder.parent().map_or(Ok(()), flush_folder)
+    folder.parent().map_or(Ok(()), |parent| File::open(parent).and_then(|parent| flush(&parent)))
 }
 
 /// Whether a file name is one of a temporary file of [`replace`].
@@ -85,7 +105,7 @@ pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
 pub fn try_writing(folder: &Path) -> io::Result<()> {
     let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
     let probe = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
-    write_temporary(&probe, b"", Mode::Exactly(0o600))?;
+    write_temporary(&probe, b"", Mode::Private)?;
     std::fs::remove_file(&probe)
 }
 
@@ -97,25 +117,29 @@ pub fn remove_copy(folder: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(folder)
 }
 
-fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode) -> io::Result<File> {
+fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result<File> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
     let first_bits = match mode {
         Mode::New => 0o666,
-        Mode::Exactly(bits) => bits & 0o600,
+        Mode::Private | Mode::Like(_) => 0o600,
     };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(first_bits).open(temporary)?;
     // Not every network file system has locks; there a crash's leftover is removed by hand.
     let _ = file.try_lock();
     file.write_all(bytes)?;
-    if let Mode::Exactly(bits) = mode {
-        file.set_permissions(Permissions::from_mode(bits))?;
+    if let Mode::Like(old) = mode {
+        // The sync program may run as another user, and has to be able to write its note again. Only root may give a
+        // file away; a group one is a member of may always be kept.
+        let _ = fchown(&file, None, Some(old.gid()));
+        let _ = fchown(&file, Some(old.uid()), None);
+        file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
     }
     file.sync_all()?;
     Ok(file)
 }
 
-fn flush_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
+fn flush(folder: &File) -> io::Result<()> {
+    match folder.sync_all() {
         // Some network and FUSE file systems cannot flush a folder; they promise nothing more than rename gives.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
         other => other,
@@ -133,11 +157,12 @@ mod tests {
         let note = folder.join("note.md");
         replace::<io::Error>(&note, b"old", Mode::New, || Ok(())).unwrap();
         std::fs::set_permissions(&note, Permissions::from_mode(0o640)).unwrap();
-        let refused = replace::<io::Error>(&note, b"new", Mode::Exactly(0o640), || Err(io::ErrorKind::Other.into()));
+        let old = note.metadata().unwrap();
+        let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), || Err(io::ErrorKind::Other.into()));
         assert!(refused.is_err());
         assert_eq!(std::fs::read(&note).unwrap(), b"old");
         assert!(replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, || Ok(())).is_err());
-        replace::<io::Error>(&note, b"new", Mode::Exactly(0o640), || Ok(())).unwrap();
+        replace::<io::Error>(&note, b"new", Mode::Like(&old), || Ok(())).unwrap();
         assert_eq!(std::fs::read(&note).unwrap(), b"new");
         assert_eq!(note.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");

@@ -1,4 +1,63 @@
-//! map
+//! vault-sync-mcp: an Obsidian vault for Claude and other MCP clients, behind OAuth 2.1, in one small binary.
+//!
+//! This page is the map. Every file begins by saying what it holds; every room is one module here; a test
+//! (`tests/tidy.rs`) reads the table below and fails when a room uses one that its row does not name.
+//!
+//! # Rooms
+//!
+//! | room | holds | may use |
+//! |---|---|---|
+//! | `limits` | every bound, with unit and reason | |
+//! | `clock` | the only place that asks the time | |
+//! | `secret` | random tokens, hashes, comparison in constant time | |
+//! | `percent` | percent-encoding | `secret` |
+//! | `form` | form and query decoding | `limits` `percent` |
+//! | `uri` | `vault:` URIs | `percent` |
+//! | `principal` | who is asking, and what they may do | |
+//! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
+//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` |
+//! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `limits` `principal` `uri` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `limits` `principal` `rpc` `secret` `tools` `uri` `vault` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` |
+//! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
+//! | `settings` | the table of settings | |
+//! | `cli` | the command line, syntax only | `settings` |
+//! | `config` | the configuration, checked as a whole | `cli` `limits` `oauth` `principal` `secret` `settings` `tools` |
+//! | `commands` | what each command does: wiring | `cli` `clock` `config` `disk` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` |
+//!
+//! What is nowhere: no room but `clock` asks the time, no room but `disk` changes a file, no room but `vault` makes an
+//! absolute path of a note, nobody starts another program, and nothing is asynchronous.
+//!
+//! # The way of one request
+//!
+//! `POST /mcp` with a `tools/call` of `vault_edit`:
+//!
+//! | step | file | on failure |
+//! |---|---|---|
+//! | a thread of its own reads the head, under a total deadline | `http/server`, `http/conn`, `http/head` | 400, 408, 414, 431, 505; 503 above the cap |
+//! | the route; the bearer token, before a byte of the body | `web/routes`, `web/mod`, `oauth/bearer` | 404; 401 with the way to a login |
+//! | Host and Origin, method, size | `web/guard` | 403, 405, 413 |
+//! | the body, whole, within the route's bound; a place among the workers | `http/conn`, `http/body` | 408, 413, 503 |
+//! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
+//! | the method, the tool, the scope | `mcp/methods`, `mcp/tools` | -32601, -32602, 403 `insufficient_scope` |
+//! | the arguments, against the tool's own parameters | `tools/arguments` | a result that is an error, so that the model can mend it |
+//! | the tool, the path, the place inside the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
+//! | the edit; the new bytes on the disk; the last look; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
+//! | the index learns of it; one line in the log | `vault/index`, `mcp/tools` | |
+//! | the answer, in one write | `http/response`, `http/conn` | a peer that does not read is cut |
+//!
+//! A panic anywhere in between is that request's error and nothing else's. On stdio a message enters at JSON-RPC and
+//! leaves after the tool.
+//!
+//! # Where to add
+//!
+//! A tool: one file in its set, one line in the set's `TOOLS`. A method: a row in [`mcp::methods`]. An endpoint: a row in
+//! [`web::routes`]. A setting: a row in [`settings`], read in [`config`]. A bound: [`limits`], with its reason. A
+//! revision of the protocol: [`mcp::era`]. A room: its row above; that row is the discussion.
+
 pub mod cli;
 pub mod clock;
 pub mod commands;

@@ -114,8 +114,6 @@ pub const LIST_PAGE: usize = 1_000;
 pub const SEARCH_RESULTS: usize = 200;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
-/// Words of a search query that are looked for; more words narrow nothing.
-pub const QUERY_WORDS: usize = 16;
 /// Characters of context on either side of a match (the source document's figure).
 pub const SNIPPET_CONTEXT: usize = 50;
 
@@ -139,6 +137,8 @@ pub const NAME_BYTES: usize = 255;
 pub const FRONTMATTER_BYTES: usize = 64 * 1024;
 /// Tags of one note.
 pub const TAGS: usize = 256;
+/// Walking time that may be spent ahead of the tenth of a core, so that after a pause every call sees the disk.
+pub const WALK_CREDIT: Duration = Duration::from_millis(100);
 /// A walk that took less than this is always made in front of the call: waiting is cheaper than being stale.
 pub const WALK_IN_FRONT: Duration = Duration::from_millis(2);
 /// A walk stays valid for this many times its own duration (SPEC 6.6), so checking costs a tenth of a core.
@@ -148,10 +148,17 @@ pub const WALK_VALID_TIMES: u32 = 10;
 pub const MTIME_TICK: Duration = Duration::from_millis(40);
 /// The same for file systems that keep whole seconds (FAT keeps two).
 pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
+/// Troubles with files and folders that are remembered so that each is logged once.
+pub const COMPLAINTS: usize = 1_000;
 /// How often an edit is tried again when the file changed between reading and replacing it.
 pub const EDIT_RETRIES: usize = 3;
 /// Occurrences of an ambiguous text that are counted before giving up: the answer is no after two.
 pub const OCCURRENCES: usize = 1_000;
+/// How often a folder that another process has locked for a rename is tried again, and the pause in between: two
+/// seconds in all, thousands of times longer than a rename takes.
+pub const FOLDER_LOCK_TRIES: u32 = 2_000;
+/// See [`FOLDER_LOCK_TRIES`].
+pub const FOLDER_LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// Locks that serialise writers; two paths share one only by chance.
 pub const WRITE_LOCKS: usize = 64;
 

@@ -8,17 +8,18 @@ use crate::limits;
 use crate::mcp::{Exchange, Listener, Outcome, Server, Session};
 use crate::principal::Principal;
 use crate::rpc::{self, Id, Incoming, Message};
+use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Serves one client until its end of the pipe closes.
 ///
 /// # Errors
 /// When reading fails or no thread can be started.
 pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
-    let client = Arc::new(Client { output: Mutex::new(Box::new(output)), open: AtomicBool::new(true), session: OnceLock::new() });
+    let client = Arc::new(Client { output: Mutex::new(Box::new(output)), open: AtomicBool::new(true), session: OnceLock::new(), waiting: Mutex::default() });
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let (engine, answering) = (Arc::clone(server), Arc::clone(&client));
     let worker = std::thread::Builder::new().name("stdio".into()).spawn(move || answer_all(&engine, &answering, &work))?;
@@ -33,6 +34,22 @@ struct Client {
     output: Mutex<Box<dyn Write + Send>>,
     open: AtomicBool,
     session: OnceLock<Arc<Session>>,
+    /// Requests that wait for their turn, and whether they were cancelled meanwhile.
+    waiting: Mutex<HashMap<Id, bool>>,
+}
+
+impl Client {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Id, bool>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cancel(&self, id: &Id) {
+        if let Some(cancelled) = self.waiting().get_mut(id) {
+            *cancelled = true;
+        } else if let Some(session) = self.session.get() {
+            session.cancel(id);
+        }
+    }
 }
 
 impl Listener for Client {
@@ -74,10 +91,11 @@ fn read_all(input: impl Read, client: &Client, queue: &SyncSender<Result<Incomin
         if let Ok(Incoming::One(Message::Notification { method, params })) = &incoming
             && method == "notifications/cancelled"
         {
-            if let (Some(session), Some(id)) = (client.session.get(), params.get("requestId").and_then(Id::of)) {
-                session.cancel(&id);
-            }
+            params.get("requestId").and_then(Id::of).iter().for_each(|id| client.cancel(id));
             continue;
+        }
+        if let Ok(Incoming::One(Message::Request { id, .. })) = &incoming {
+            client.waiting().insert(id.clone(), false);
         }
         if queue.send(incoming).is_err() {
             return Ok(());
@@ -120,6 +138,11 @@ fn answer_all(server: &Server, client: &Arc<Client>, work: &Receiver<Result<Inco
 }
 
 fn answer(server: &Server, client: &Arc<Client>, principal: &Principal, message: Message) -> Option<String> {
+    if let Message::Request { id, .. } = &message
+        && client.waiting().remove(id) == Some(true)
+    {
+        return None;
+    }
     let initialized = matches!(&message, Message::Notification { method, .. } if method == "notifications/initialized");
     let exchange = Exchange { principal, session: client.session.get() };
     match server.handle(&exchange, message) {

@@ -1,1 +1,511 @@
-//! todo
+//! Whole logins, and attacks on them in plain words.
+//!
+//! | requirement | source | test |
+//! |---|---|---|
+//! | discovery, challenge | RFC 9728, RFC 8414, RFC 6750 | `a_client_finds_its_way_from_the_first_401` |
+//! | code flow with PKCE, `iss`, `state` | OAuth 2.1, RFC 7636, RFC 9207 | `a_login_from_registration_to_a_tool_call` |
+//! | no open redirect | RFC 9700 section 2.1 | `nobody_is_sent_to_an_address_that_was_not_registered` |
+//! | PKCE cannot be left out or weakened | RFC 9700 section 2.1.1 | `a_request_without_s256_is_sent_back` |
+//! | a code is used once, by its client, with its verifier | RFC 6749 section 4.1.2 | `a_code_is_worth_nothing_to_a_thief` |
+//! | refresh rotation | RFC 9700 section 4.14 | `refreshing_at_once_from_several_processes_leaves_all_with_one_working_token` |
+//! | revocation | RFC 7009 | `revoking_ends_the_grant_and_strangers_cannot` |
+//! | client authentication | RFC 6749 section 2.3.1 | `clients_with_a_secret_may_send_it_either_way` |
+//! | registration | RFC 7591 | `registrations_are_liberal_in_and_exact_out` |
+//! | durable state | SPEC 5 | `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
+
+use crate::support::{Folder, ORIGIN, PASSWORD, Response, Server, TOKEN};
+use serde_json::{Value, json};
+
+const REDIRECT: &str = "https://claude.ai/api/mcp/auth_callback";
+const VERIFIER: &str = "abcdefghijklmnopqrstuvwxyz0123456789-._~ABCDEFG";
+
+fn challenge() -> String {
+    vault_sync_mcp::secret::s256(VERIFIER)
+}
+
+fn register_with(server: &Server, body: &Value) -> Response {
+    server.request("POST /oauth/register HTTP/1.1\r\nContent-Type: application/json", &body.to_string())
+}
+
+fn register(server: &Server) -> String {
+    let response = register_with(server, &json!({ "client_name": "Claude", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }));
+    assert_eq!(response.status, 201, "{}", response.text());
+    response.json()["client_id"].as_str().unwrap().to_owned()
+}
+
+fn authorize_path(client: &str, changes: &[(&str, Option<&str>)]) -> String {
+    let challenge = challenge();
+    let resource = format!("{ORIGIN}/mcp");
+    let mut fields = vec![
+        ("response_type", "code"),
+        ("client_id", client),
+        ("redirect_uri", REDIRECT),
+        ("state", "s t&te"),
+        ("code_challenge", &challenge),
+        ("code_challenge_method", "S256"),
+        ("resource", &resource),
+    ];
+    for (name, value) in changes {
+        fields.retain(|(known, _)| known != name);
+        fields.extend(value.map(|value| (*name, value)));
+    }
+    format!("/oauth/authorize?{}", encode(&fields))
+}
+
+fn encode(fields: &[(&str, &str)]) -> String {
+    let encode = |text: &str| vault_sync_mcp::percent::encode(text, "");
+    fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect::<Vec<_>>().join("&")
+}
+
+fn log_in(server: &Server, path: &str, password: &str, access: &str) -> Response {
+    server.form(path, &[("username", "alex"), ("password", password), ("access", access), ("decision", "allow")])
+}
+
+/// The parameters that the browser is sent back with.
+fn sent_back(response: &Response) -> vault_sync_mcp::form::Form {
+    assert_eq!(response.status, 303, "{}", response.text());
+    let location = response.header("location").unwrap();
+    let query = location.strip_prefix(&format!("{REDIRECT}?")).unwrap_or_else(|| panic!("{location}"));
+    vault_sync_mcp::form::Form::parse(query).unwrap()
+}
+
+fn code(server: &Server, client: &str) -> String {
+    let form = sent_back(&log_in(server, &authorize_path(client, &[]), PASSWORD, "write"));
+    form.get("code").unwrap().to_owned()
+}
+
+fn exchange(server: &Server, client: &str, code: &str, verifier: &str) -> Response {
+    server.form("/oauth/token", &[("grant_type", "authorization_code"), ("client_id", client), ("code", code), ("code_verifier", verifier), ("redirect_uri", REDIRECT)])
+}
+
+fn refresh(server: &Server, client: &str, token: &str) -> Response {
+    server.form("/oauth/token", &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)])
+}
+
+/// Access and refresh token of a whole login.
+fn tokens(server: &Server, client: &str) -> (String, String) {
+    let response = exchange(server, client, &code(server, client), VERIFIER);
+    assert_eq!(response.status, 200, "{}", response.text());
+    let answer = response.json();
+    (answer["access_token"].as_str().unwrap().into(), answer["refresh_token"].as_str().unwrap().into())
+}
+
+fn works(server: &Server, token: &str) -> bool {
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    match server.post_with(token, "", &ping).status {
+        200 => true,
+        401 => false,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_client_finds_its_way_from_the_first_401() {
+    let (_folder, server) = Server::sample();
+    for method in ["GET", "POST", "DELETE", "HEAD", "PUT"] {
+        for token in ["", "\r\nAuthorization: Bearer wrong", "\r\nAuthorization: Basic YTpi", "\r\nAuthorization: Bearer"] {
+            let response = server.connect().send(format!("{method} /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\nMcp-Session-Id: x{token}\r\n\r\n")).headless();
+            assert_eq!(response.status, 401, "{method} {token}");
+            let challenge = response.header("www-authenticate").unwrap();
+            assert!(challenge.starts_with("Bearer ") && challenge.contains("resource_metadata=\"https://vault.example.com/.well-known/oauth-protected-resource/mcp\""), "{challenge}");
+            assert_eq!(challenge.contains("error="), token.contains("wrong"), "{challenge}");
+        }
+    }
+    let body = server.request("POST /mcp/ HTTP/1.1", "not even json").json();
+    assert_eq!(body["error"]["code"], "AUTH_REQUIRED");
+    let document = |path: &str| {
+        let response = server.get(path);
+        assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")), "{path}");
+        assert_eq!(response.header("access-control-allow-origin"), Some("*"));
+        assert!(!response.text().contains("null"));
+        let head = server.connect().send(format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).headless();
+        assert_eq!(head.header("content-length"), response.header("content-length"));
+        response.json()
+    };
+    assert_eq!(
+        document("/.well-known/oauth-protected-resource"),
+        json!({ "resource": ORIGIN, "authorization_servers": [ORIGIN], "bearer_methods_supported": ["header"] })
+    );
+    assert_eq!(document("/.well-known/oauth-protected-resource/mcp")["resource"], format!("{ORIGIN}/mcp"));
+    let server_metadata = document("/.well-known/oauth-authorization-server");
+    assert_eq!(server_metadata, document("/.well-known/oauth-authorization-server/mcp"));
+    assert_eq!(server_metadata["issuer"], ORIGIN);
+    assert_eq!(server_metadata["authorization_endpoint"], format!("{ORIGIN}/oauth/authorize"));
+    assert_eq!(server_metadata["code_challenge_methods_supported"], json!(["S256"]));
+    assert_eq!(server_metadata["grant_types_supported"], json!(["authorization_code", "client_credentials", "refresh_token"]));
+    assert_eq!(server_metadata["token_endpoint_auth_methods_supported"], json!(["none", "client_secret_post", "client_secret_basic"]));
+    for path in ["/.well-known/openid-configuration", "/nowhere", "/oauth"] {
+        let response = server.get(path);
+        assert_eq!((response.status, response.header("content-type")), (404, Some("application/json")), "{path}");
+    }
+}
+
+#[test]
+fn browsers_may_ask_before_they_send_a_token() {
+    let (_folder, server) = Server::sample();
+    for path in ["/mcp", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource/mcp"] {
+        let response = server.request(&format!("OPTIONS {path} HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST"), "");
+        assert_eq!(response.status, 204, "{path}");
+        assert_eq!(response.header("access-control-allow-origin"), Some("*"));
+        assert!(response.header("access-control-allow-headers").unwrap().contains("Authorization"));
+    }
+    let page = server.request("OPTIONS /oauth/authorize HTTP/1.1\r\nOrigin: https://app.example", "");
+    assert_eq!(page.header("access-control-allow-origin"), None, "no script may read the login page");
+}
+
+#[test]
+fn a_login_from_registration_to_a_tool_call() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let path = authorize_path(&client, &[]);
+    let page = server.get(&path);
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let html = page.text();
+    assert!(html.contains("<strong>Claude</strong>") && html.contains("<strong>claude.ai</strong>") && html.contains("Only read notes"), "{html}");
+    assert!(!html.contains("<script") && !html.contains("class=\"warning\""));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("form-action"), "{policy}");
+    assert_eq!(page.header("x-frame-options"), Some("DENY"));
+    let form = sent_back(&log_in(&server, &path, PASSWORD, "write"));
+    assert_eq!((form.get("state"), form.get("iss")), (Some("s t&te"), Some(ORIGIN)));
+    let response = exchange(&server, &client, form.get("code").unwrap(), VERIFIER);
+    assert_eq!((response.status, response.header("cache-control"), response.header("content-type")), (200, Some("no-store"), Some("application/json")));
+    let answer = response.json();
+    assert_eq!((answer["token_type"].as_str(), answer["expires_in"].as_u64(), answer["scope"].as_str()), (Some("Bearer"), Some(86_400), Some("vault:read vault:write")));
+    let access = answer["access_token"].as_str().unwrap();
+    assert!(access.len() == 64 && access.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert!(works(&server, access));
+    let log = server.log();
+    assert!(log.contains("login ok user=\"alex\"") && log.contains("from=127.0.0.1"), "{log}");
+    for secret in [access, answer["refresh_token"].as_str().unwrap(), form.get("code").unwrap(), PASSWORD, VERIFIER] {
+        assert!(!log.contains(secret), "a secret in the log");
+    }
+}
+
+#[test]
+fn the_short_paths_of_older_clients_work_too() {
+    let (_folder, server) = Server::sample();
+    let client = server.request("POST /register HTTP/1.1\r\nContent-Type: application/json", &json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string());
+    let client = client.json()["client_id"].as_str().unwrap().to_owned();
+    let path = authorize_path(&client, &[("resource", None)]).replace("/oauth/authorize", "/authorize");
+    assert_eq!(server.get(&path).status, 200);
+    let form = sent_back(&log_in(&server, &path, PASSWORD, "write"));
+    let response = server.form("/token", &[("grant_type", "authorization_code"), ("client_id", &client), ("code", form.get("code").unwrap()), ("code_verifier", VERIFIER)]);
+    assert_eq!(response.status, 200, "{}", response.text());
+}
+
+#[test]
+fn nobody_is_sent_to_an_address_that_was_not_registered() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    for (name, value) in [
+        ("redirect_uri", "https://evil.example/"),
+        ("redirect_uri", "https://claude.ai/api/mcp/auth_callback/../../evil"),
+        ("redirect_uri", "https://claude.ai/api/mcp/auth_callback?x=1"),
+        ("redirect_uri", "javascript:alert(1)"),
+        ("client_id", "no-such-client"),
+    ] {
+        let path = authorize_path(&client, &[(name, Some(value))]);
+        for response in [server.get(&path), log_in(&server, &path, PASSWORD, "write")] {
+            assert_eq!(response.status, 400, "{value}");
+            assert_eq!(response.header("location"), None);
+            assert!(response.text().contains("This did not work"));
+        }
+    }
+    let twice = authorize_path(&client, &[]) + "&redirect_uri=https%3A%2F%2Fevil.example%2F";
+    assert_eq!(server.get(&twice).status, 400, "a parameter given twice");
+}
+
+#[test]
+fn a_request_without_s256_is_sent_back() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    for (name, value, error) in [
+        ("code_challenge", None, "invalid_request"),
+        ("code_challenge", Some("short"), "invalid_request"),
+        ("code_challenge_method", None, "invalid_request"),
+        ("code_challenge_method", Some("plain"), "invalid_request"),
+        ("response_type", Some("token"), "unsupported_response_type"),
+        ("resource", Some("https://evil.example/mcp"), "invalid_target"),
+    ] {
+        let form = sent_back(&server.get(&authorize_path(&client, &[(name, value)])));
+        assert_eq!((form.get("error"), form.get("state"), form.get("iss"), form.get("code")), (Some(error), Some("s t&te"), Some(ORIGIN), None), "{name} {value:?}");
+    }
+}
+
+#[test]
+fn denying_sends_back_and_a_wrong_password_does_not() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let path = authorize_path(&client, &[]);
+    let denied = server.form(&path, &[("username", ""), ("password", ""), ("decision", "deny")]);
+    assert_eq!(sent_back(&denied).get("error"), Some("access_denied"));
+    for (user, password) in [("alex", "wrong"), ("nobody", PASSWORD), ("", ""), ("alex", "")] {
+        let refused = server.form(&path, &[("username", user), ("password", password), ("decision", "allow")]);
+        assert_eq!((refused.status, refused.header("location")), (403, None));
+        assert!(refused.text().contains("User name or password is wrong"));
+    }
+    let log = server.log();
+    assert_eq!(log.matches("login failed from=127.0.0.1").count(), 4, "{log}");
+    assert!(!log.contains("nobody"), "a name that may be a password is not logged");
+    // And after all that the right password works at once.
+    assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);
+}
+
+#[test]
+fn a_form_from_another_site_is_refused() {
+    let (_folder, server) = Server::sample();
+    let path = authorize_path(&register(&server), &[]);
+    let body = encode(&[("username", "alex"), ("password", PASSWORD), ("decision", "allow")]);
+    for (header, status) in [
+        ("Origin: https://evil.example", 403),
+        ("Sec-Fetch-Site: cross-site", 403),
+        ("Origin: null\r\nSec-Fetch-Site: same-origin", 303),
+        ("Origin: https://vault.example.com", 303),
+    ] {
+        let head = format!("POST {path} HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n{header}");
+        assert_eq!(server.request(&head, &body).status, status, "{header}");
+    }
+}
+
+#[test]
+fn nothing_a_client_says_becomes_markup_or_a_header() {
+    let (_folder, server) = Server::sample();
+    let evil = "<script>alert(1)</script>\"'><b>\r\nX: y\u{202e}";
+    let id = register_with(&server, &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] })).json()["client_id"].as_str().unwrap().to_owned();
+    let path = authorize_path(&id, &[("redirect_uri", Some("https://unknown.example/cb")), ("state", Some("\r\nSet-Cookie: x=1\r\n\r\n<b>"))]);
+    let html = server.get(&path).text();
+    assert!(!html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'), "{html}");
+    assert!(html.contains("<strong>unknown.example</strong>") && html.contains("class=\"warning\""), "a host that nobody knows");
+    let denied = server.form(&path, &[("decision", "deny")]);
+    assert_eq!((denied.status, denied.header("set-cookie")), (303, None));
+    assert!(denied.header("location").unwrap().contains("state=%0D%0ASet-Cookie"));
+}
+
+#[test]
+fn a_code_is_worth_nothing_to_a_thief() {
+    let (_folder, server) = Server::sample();
+    let (client, thief) = (register(&server), register(&server));
+    let stolen = code(&server, &client);
+    for response in [
+        exchange(&server, &thief, &stolen, VERIFIER),
+        exchange(&server, &client, &stolen, "wrong-verifier-wrong-verifier-wrong-verifier"),
+        exchange(&server, &client, &stolen, "short"),
+        server.form("/oauth/token", &[("grant_type", "authorization_code"), ("client_id", &client), ("code", &stolen), ("code_verifier", VERIFIER), ("redirect_uri", "https://evil.example/")]),
+        exchange(&server, &client, "no-such-code", VERIFIER),
+    ] {
+        assert_eq!((response.status, response.json()["error"].clone()), (400, json!("invalid_grant")));
+    }
+    // None of these has used it up.
+    let first = exchange(&server, &client, &stolen, VERIFIER);
+    assert_eq!(first.status, 200, "{}", first.text());
+    let access = first.json()["access_token"].as_str().unwrap().to_owned();
+    assert!(works(&server, &access));
+    // The thief comes second with everything: both lose, and the log says so.
+    assert_eq!(exchange(&server, &client, &stolen, VERIFIER).status, 400);
+    assert!(!works(&server, &access));
+    assert_eq!(refresh(&server, &client, first.json()["refresh_token"].as_str().unwrap()).status, 400);
+    assert!(server.log().contains("code used twice"));
+}
+
+#[test]
+fn refreshing_at_once_from_several_processes_leaves_all_with_one_working_token() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let (access, first) = tokens(&server, &client);
+    let answers: Vec<Value> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| refresh(&server, &client, &first))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).map(|response| { assert_eq!(response.status, 200, "{}", response.text()); response.json() }).collect()
+    });
+    for answer in &answers {
+        assert_eq!(answer["refresh_token"], answers[0]["refresh_token"], "all hold the same successor");
+        assert_ne!(answer["refresh_token"], json!(first));
+        assert!(works(&server, answer["access_token"].as_str().unwrap()));
+    }
+    assert!(works(&server, &access), "and the old access token still works");
+    // A process that slept through two rotations is led to the newest.
+    let second = answers[0]["refresh_token"].as_str().unwrap();
+    let third = refresh(&server, &client, second).json()["refresh_token"].as_str().unwrap().to_owned();
+    assert_eq!(refresh(&server, &client, &first).json()["refresh_token"], json!(third));
+    assert_eq!(refresh(&server, &register(&server), &third).status, 400, "another client");
+    assert_eq!(refresh(&server, &client, "no-such-token").json()["error"], "invalid_grant");
+}
+
+#[test]
+fn revoking_ends_the_grant_and_strangers_cannot() {
+    let (_folder, server) = Server::sample();
+    let (client, other) = (register(&server), register(&server));
+    let (access, refresh_token) = tokens(&server, &client);
+    let revoke = |client: &str, token: &str| server.form("/oauth/revoke", &[("token", token), ("client_id", client), ("token_type_hint", "access_token")]).status;
+    assert_eq!(revoke(&other, &refresh_token), 200);
+    assert_eq!(revoke(&other, &access), 200);
+    assert_eq!(revoke(&client, "unknown"), 200);
+    assert!(works(&server, &access), "nothing has happened so far");
+    assert_eq!(revoke("nobody", &access), 401);
+    assert_eq!(revoke(&client, &access), 200);
+    assert!(!works(&server, &access));
+    let answer = refresh(&server, &client, &refresh_token).json();
+    let (access, refresh_token) = (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
+    assert_eq!(revoke(&client, refresh_token), 200);
+    assert!(!works(&server, access), "the refresh token takes the whole grant with it");
+    assert_eq!(refresh(&server, &client, refresh_token).status, 400);
+}
+
+#[test]
+fn clients_with_a_secret_may_send_it_either_way() {
+    let (_folder, server) = Server::sample();
+    for method in [Some("client_secret_post"), Some("client_secret_basic"), None] {
+        let mut wish = json!({ "redirect_uris": [REDIRECT] });
+        if let Some(method) = method {
+            wish["token_endpoint_auth_method"] = json!(method);
+        }
+        let client = register_with(&server, &wish).json();
+        assert_eq!(client["token_endpoint_auth_method"], json!(method.unwrap_or("client_secret_basic")));
+        assert_eq!(client["client_secret_expires_at"], 0);
+        let (id, secret) = (client["client_id"].as_str().unwrap(), client["client_secret"].as_str().unwrap());
+        let basic = |id: &str, secret: &str| {
+            use base64::Engine;
+            format!("\r\nAuthorization: Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{id}:{secret}")))
+        };
+        let ask = |header: &str, secret_in_body: Option<&str>, code: &str| {
+            let mut fields = vec![("grant_type", "authorization_code"), ("client_id", id), ("code", code), ("code_verifier", VERIFIER)];
+            fields.extend(secret_in_body.map(|secret| ("client_secret", secret)));
+            server.request(&format!("POST /oauth/token HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded{header}"), &encode(&fields))
+        };
+        let code = code(&server, id);
+        let missing = ask("", None, &code);
+        assert_eq!((missing.status, missing.json()["error"].clone(), missing.header("www-authenticate")), (401, json!("invalid_client"), None));
+        let wrong = ask(&basic(id, "wrong"), None, &code);
+        assert_eq!((wrong.status, wrong.header("www-authenticate").is_some()), (401, true));
+        assert_eq!(ask(&basic("another", secret), None, &code).status, 400, "two different ids");
+        let right = if method == Some("client_secret_post") { ask(&basic(id, secret), None, &code) } else { ask("", Some(secret), &code) };
+        assert_eq!(right.status, 200, "the way that was not registered: {}", right.text());
+    }
+}
+
+#[test]
+fn machine_clients_get_tokens_for_their_secret() {
+    let (_folder, server) = Server::sample();
+    let ask = |secret: &str, scope: &str| server.form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret), ("scope", scope)]);
+    let answer = ask("robot secret", "vault:read").json();
+    assert_eq!(answer["scope"], "vault:read");
+    assert!(answer.get("refresh_token").is_none());
+    assert!(works(&server, answer["access_token"].as_str().unwrap()));
+    assert_eq!((ask("wrong", "").status, ask("wrong", "").json()["error"].clone()), (401, json!("invalid_client")));
+    let client = register(&server);
+    let response = server.form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", &client)]);
+    assert_eq!(response.json()["error"], "unauthorized_client", "registering gives no access");
+    let response = server.form("/oauth/token", &[("grant_type", "password"), ("client_id", &client)]);
+    assert_eq!(response.json()["error"], "unsupported_grant_type");
+}
+
+#[test]
+fn reading_only_can_be_chosen_by_the_person_and_by_the_client() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    for (scope, choice, granted) in [
+        (None, "read", "vault:read"),
+        (Some("vault:read vault:write"), "read", "vault:read"),
+        (Some("vault:read"), "write", "vault:read"),
+        (Some("vault:write offline_access"), "write", "vault:read vault:write"),
+        (Some("claudeai"), "write", "vault:read vault:write"),
+    ] {
+        let path = authorize_path(&client, &[("scope", scope)]);
+        let form = sent_back(&log_in(&server, &path, PASSWORD, choice));
+        let answer = exchange(&server, &client, form.get("code").unwrap(), VERIFIER).json();
+        assert_eq!(answer["scope"], granted, "{scope:?} {choice}");
+        let list = server.post_with(answer["access_token"].as_str().unwrap(), "", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+        assert_eq!(list.text().contains("vault_write"), granted.contains("write"));
+    }
+}
+
+#[test]
+fn registrations_are_liberal_in_and_exact_out() {
+    let (_folder, server) = Server::sample();
+    let uris = ["cursor://anysphere.cursor-mcp/oauth/callback", "evil:x", "http://localhost:8787/callback"];
+    let answer = register_with(&server, &json!({ "client_name": "Cursor", "redirect_uris": uris, "token_endpoint_auth_method": "none", "unknown": { "x": 1 }, "scope": "vault:read", "logo_uri": null }));
+    assert_eq!((answer.status, answer.header("cache-control")), (201, Some("no-store")));
+    assert!(!answer.text().contains("null"));
+    let client = answer.json();
+    assert_eq!(client["redirect_uris"], json!(uris));
+    assert_eq!((client["token_endpoint_auth_method"].as_str(), client["scope"].as_str(), client["response_types"].clone()), (Some("none"), Some("vault:read"), json!(["code"])));
+    assert!(client["client_id_issued_at"].is_u64() && client.get("client_secret").is_none());
+    let id = client["client_id"].as_str().unwrap();
+    assert_eq!(server.get(&authorize_path(id, &[("redirect_uri", Some("evil:x"))])).status, 400, "the bad one is refused when used");
+    assert_eq!(server.get(&authorize_path(id, &[("redirect_uri", Some("http://localhost:50123/callback"))])).status, 200, "any port on loopback");
+    for (body, error) in [
+        ("[]", "invalid_client_metadata"),
+        ("{", "invalid_client_metadata"),
+        ("{}", "invalid_redirect_uri"),
+        (r#"{"redirect_uris":[]}"#, "invalid_redirect_uri"),
+        (r#"{"redirect_uris":["http://evil.example/"]}"#, "invalid_redirect_uri"),
+        (r#"{"redirect_uris":[5]}"#, "invalid_redirect_uri"),
+        (r#"{"redirect_uris":["https://a.example/"],"token_endpoint_auth_method":"private_key_jwt"}"#, "invalid_client_metadata"),
+    ] {
+        let response = server.request("POST /oauth/register HTTP/1.1\r\nContent-Type: application/json", body);
+        assert_eq!((response.status, response.json()["error"].clone()), (400, json!(error)), "{body}");
+    }
+}
+
+#[test]
+fn tokens_in_the_url_are_not_looked_at() {
+    let (_folder, server) = Server::sample();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(server.request(&format!("POST /mcp?access_token={TOKEN} HTTP/1.1\r\nContent-Type: application/json"), ping).status, 401);
+}
+
+/// Kill -9 between any two steps: what was answered is remembered.
+#[test]
+fn logins_survive_kill_9() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let settings = [("STATE_DIR", state.to_str().unwrap().to_owned())];
+    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    // The same password hash each time: another one would end the grants.
+    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
+    let start = |users: &str| Server::with(&folder.vault(), &[settings[0], ("AUTH_USERS", users)]);
+    let server = start(&users);
+    let client = register(&server);
+    server.kill();
+    let server = start(&users);
+    let code = code(&server, &client);
+    server.kill();
+    let server = start(&users);
+    let answer = exchange(&server, &client, &code, VERIFIER).json();
+    let (access, first) = (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
+    server.kill();
+    let server = start(&users);
+    assert!(works(&server, access));
+    let second = refresh(&server, &client, first).json()["refresh_token"].as_str().unwrap().to_owned();
+    server.kill();
+    let server = start(&users);
+    assert_eq!(refresh(&server, &client, first).json()["refresh_token"], json!(second), "the lost answer is given again");
+    server.kill();
+    let file = state.join("state.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for secret in [access, first, &second, &code, PASSWORD] {
+        assert!(!text.contains(secret), "only hashes are stored");
+    }
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let server = start(&format!("alex:{}", bcrypt::hash("another password", 4).unwrap()));
+    assert!(!works(&server, access), "another password ends the grants");
+    assert_eq!(refresh(&server, &client, &second).json()["error"], "invalid_grant");
+}
+
+#[test]
+fn a_damaged_state_file_lets_nobody_in() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    for damage in ["", "{", "{\"version\":1}", "\0\0\0", "{\"version\":1,\"key\":\"zz\",\"clients\":[],\"grants\":[],\"codes\":[],\"access_tokens\":[]}"] {
+        std::fs::write(state.join("state.json"), damage).unwrap();
+        let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+        assert!(server.log().contains("state.json is damaged"), "{damage:?}");
+        assert_eq!(refresh(&server, "someone", "x").status, 401);
+        assert!(works(&server, TOKEN), "what is configured still works");
+        assert_eq!(server.terminate(), 0);
+    }
+    let aside = std::fs::read_dir(&state).unwrap().filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("damaged")).count();
+    assert!(aside >= 1, "it was kept for a look");
+}

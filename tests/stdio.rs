@@ -1,1 +1,113 @@
-//! todo
+//! The same engine over pipes: one line in, one line out, nothing else on stdout.
+
+use crate::support::Folder;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Client {
+    fn on(folder: &Folder) -> Client {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+            .arg("stdio")
+            .env_clear()
+            .env("VAULT_PATH", folder.vault())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Client { input: child.stdin.take(), output: BufReader::new(child.stdout.take().unwrap()), child }
+    }
+
+    fn send(&mut self, line: &str) {
+        self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn line(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON on stdout: {line}")))
+    }
+
+    fn ask(&mut self, message: Value) -> Value {
+        self.send(&message.to_string());
+        self.line().unwrap()
+    }
+
+    fn shake_hands(&mut self) {
+        let answer = self.ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    }
+
+    fn end(mut self) -> i32 {
+        drop(self.input.take());
+        assert!(self.line().is_none());
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+#[test]
+fn a_whole_conversation() {
+    let folder = Folder::sample();
+    let mut client = Client::on(&folder);
+    // A client that probes for the modern era gets an error that sends it to initialize.
+    let probe = client.ask(json!({ "jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": { "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } } }));
+    assert_eq!(probe["error"]["code"], -32601);
+    client.shake_hands();
+    let tools = client.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 6, "everything, without a login");
+    let call = |name: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+    let written = client.ask(call("vault_write", json!({ "path": "new.md", "content": "line one\nline \u{2028} two\r\n" })));
+    assert_eq!(written["result"]["structuredContent"]["created"], true);
+    assert_eq!(folder.read("new.md"), "line one\nline \u{2028} two\r\n".as_bytes());
+    let changed = client.line().unwrap();
+    assert_eq!(changed, json!({ "jsonrpc": "2.0", "method": "notifications/resources/list_changed" }));
+    let read = client.ask(call("vault_read", json!({ "path": "../new.md" })));
+    assert_eq!(read["result"]["isError"], true);
+    assert_eq!(client.end(), 0);
+}
+
+#[test]
+fn garbage_is_answered_and_survived() {
+    let folder = Folder::sample();
+    let mut client = Client::on(&folder);
+    for (line, code) in [("{", -32700), ("\u{1}", -32700), ("[]", -32600), (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, -32600)] {
+        client.send(line);
+        let error = client.line().unwrap();
+        assert_eq!(error["error"]["code"], code, "{line}");
+        assert!(error.get("id").is_none());
+    }
+    client.send("");
+    client.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(17 * 1024 * 1024)));
+    assert_eq!(client.line().unwrap()["error"]["code"], -32600, "a line longer than any message");
+    assert_eq!(client.ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }))["result"], json!({}));
+    assert_eq!(client.end(), 0);
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_answered_and_what_was_cancelled_is_not() {
+    let folder = Folder::sample();
+    let mut client = Client::on(&folder);
+    client.shake_hands();
+    let mut lines = String::new();
+    for id in 0..100 {
+        lines.push_str(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "vault_search", "arguments": { "query": "e" } } }).to_string());
+        lines.push('\n');
+    }
+    lines.push_str(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#);
+    client.send(&lines);
+    drop(client.input.take());
+    let mut ids = Vec::new();
+    while let Some(answer) = client.line() {
+        ids.push(answer["id"].as_i64().unwrap());
+    }
+    assert!(ids.is_sorted() && ids.len() >= 99, "in order: {ids:?}");
+    assert_eq!(client.child.wait().unwrap().code(), Some(0));
+}

@@ -1,1 +1,202 @@
-//! todo
+//! The house rules, read from the sources. What can be a test is not left to memory.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every Rust file below `src`: path below it, and text without its unit tests.
+fn sources() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut open = vec![root().join("src")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
+                files.push((path.strip_prefix(root().join("src")).unwrap().display().to_string(), code));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn room(path: &str) -> &str {
+    path.split(['/', '.']).next().unwrap()
+}
+
+/// Code without comments: a comment may name what it likes.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+/// The table of rooms in the doc of `src/lib.rs`.
+fn rooms() -> BTreeMap<String, Vec<String>> {
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let map = text("src/lib.rs");
+    let rows = map.lines().filter_map(|line| line.strip_prefix("//! | `"));
+    let rooms: BTreeMap<String, Vec<String>> = rows
+        .filter_map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            let name = cells.first()?.trim().trim_end_matches('`');
+            (cells.len() == 4 && !name.contains(['/', '`'])).then(|| (name.to_owned(), names(cells[2])))
+        })
+        .collect();
+    assert!(rooms.len() > 15, "the table was not understood: {rooms:?}");
+    rooms
+}
+
+#[test]
+fn rooms_use_only_what_their_row_in_the_map_names() {
+    let rooms = rooms();
+    for (path, code) in sources() {
+        let here = room(&path);
+        if matches!(here, "lib" | "main") {
+            continue;
+        }
+        let allowed = rooms.get(here).unwrap_or_else(|| panic!("{path}: the room {here} is not in the map"));
+        for (number, line) in code_lines(&code) {
+            for used in line.split("crate::").skip(1) {
+                let braces = used.strip_prefix('{').map(|list| list.split('}').next().unwrap());
+                let names: Vec<&str> = match braces {
+                    Some(list) => list.split(',').map(|name| name.trim().split("::").next().unwrap()).collect(),
+                    None => vec![used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap()],
+                };
+                for name in names {
+                    assert!(name == here || allowed.iter().any(|known| known == name), "src/{path}:{number}: {here} must not use {name}");
+                }
+            }
+        }
+    }
+    let modules: Vec<String> = text("src/lib.rs").lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)).collect();
+    assert_eq!(modules, rooms.keys().cloned().collect::<Vec<_>>(), "the map and the modules differ");
+}
+
+/// Sharp tools are kept in one drawer each.
+#[test]
+fn sharp_tools_are_used_in_one_place() {
+    for (tool, home) in [
+        ("SystemTime::now", "clock.rs"),
+        ("Instant::now", "clock.rs"),
+        ("fs::write", "disk.rs"),
+        ("fs::rename", "disk.rs"),
+        ("fs::remove", "disk.rs"),
+        ("fs::create_dir", "disk.rs"),
+        ("fs::copy", "disk.rs"),
+        ("fs::set_permissions", "disk.rs"),
+        ("OpenOptions", "disk.rs"),
+        ("File::create", "disk.rs"),
+        ("getrandom::", "secret.rs"),
+        ("Command::new", "nowhere"),
+        ("process::exit", "nowhere"),
+        ("super::super", "nowhere"),
+        ("unsafe ", "nowhere"),
+        ("async ", "nowhere"),
+        ("todo!", "nowhere"),
+        ("unimplemented!", "nowhere"),
+    ] {
+        for (path, code) in sources() {
+            for (number, line) in code_lines(&code) {
+                assert!(path == home || !line.contains(tool), "src/{path}:{number}: {tool} belongs to {home}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_say_what_they_hold_and_stay_readable() {
+    for (path, code) in sources() {
+        assert!(code.starts_with("//! "), "src/{path} does not begin by saying what it holds");
+        assert!(code.lines().count() <= 600, "src/{path} has more than 600 lines");
+    }
+}
+
+/// Adding a dependency is a decision: it stands here, and has its reason in Cargo.toml.
+#[test]
+fn dependencies_are_those_that_were_decided_on() {
+    const DECIDED: [&str; 19] = [
+        "serde", "serde_json", "serde_yaml", "bcrypt", "sha2", "hmac", "subtle", "base64", "getrandom", "lexopt", "log", "env_logger", "httparse",
+        "httpdate", "memchr", "socket2", "signal-hook", "rpassword", "unicode-normalization",
+    ];
+    let manifest = text("Cargo.toml");
+    let section = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let lines: Vec<&str> = section.lines().filter(|line| !line.is_empty()).collect();
+    let mut found = Vec::new();
+    for pair in lines.chunks(2) {
+        assert!(pair[0].starts_with("# ") && pair[0].len() > 20, "no reason above {pair:?}");
+        found.push(pair[1].split([' ', '=']).next().unwrap());
+    }
+    assert_eq!(found, DECIDED);
+    let lock = text("Cargo.lock");
+    for runtime in ["tokio", "async-std", "smol", "async-io", "futures", "mio", "hyper"] {
+        assert!(!lock.contains(&format!("name = \"{runtime}\"")), "{runtime} is in Cargo.lock");
+    }
+}
+
+#[test]
+fn the_top_level_is_what_it_should_be() {
+    let mut names: Vec<String> = std::process::Command::new("git")
+        .args(["ls-files"])
+        .current_dir(root())
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim_matches('"').split('/').next().unwrap().to_owned()).collect())
+        .unwrap_or_default();
+    names.dedup();
+    if names.is_empty() {
+        eprintln!("not a git checkout; not looked at");
+        return;
+    }
+    names.retain(|name| !name.starts_with('.'));
+    assert_eq!(names, ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "fixtures", "src", "tests", "vault-sync-mcp.service"]);
+}
+
+/// The README names every setting, with its default, every tool with its parameters, and every error code.
+#[test]
+fn the_readme_is_complete() {
+    let readme = text("README.md");
+    for setting in &vault_sync_mcp::settings::SETTINGS {
+        let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&format!("`--{}`", setting.flag)));
+        let row = row.unwrap_or_else(|| panic!("no row for --{}", setting.flag));
+        assert!(row.contains(&format!("`{}`", setting.variable)) && row.contains(setting.default), "{row}");
+    }
+    for tool in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|set| set.tools()) {
+        let row = readme.lines().find(|line| line.starts_with(&format!("| `{}`", tool.name))).unwrap_or_else(|| panic!("no row for {}", tool.name));
+        for parameter in tool.input {
+            assert!(row.contains(&format!("`{}`", parameter.name)), "{} lacks {}", tool.name, parameter.name);
+        }
+    }
+    let codes = text("src/tools/error.rs");
+    for code in codes.split("=> \"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(readme.contains(&format!("`{code}`")), "no word about {code}");
+    }
+}
+
+/// Nothing of the place where this was written ends up in it.
+#[test]
+fn no_path_of_a_developers_machine_is_in_the_sources() {
+    let mut open = vec![root().join("src"), root().join("tests"), root().join(".ci")];
+    let mut looked_at = 0;
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            if path.file_name() != Some(Path::new("node_modules").as_os_str()) {
+                open.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        } else if let Ok(text) = std::fs::read_to_string(&path) {
+            looked_at += 1;
+            for word in [concat!("/wo", "rk/"), concat!("/ro", "ot/")] {
+                assert!(!text.contains(word), "{} names {word}", path.display());
+            }
+        }
+    }
+    assert!(looked_at > 50);
+}

@@ -1,1 +1,399 @@
-//! todo
+//! The vault under attack and in bad company: hostile paths, links, odd files, other programs, crashes.
+
+use crate::support::{Folder, Server, eventually};
+use serde_json::{Value, json};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, Instant};
+
+/// Every operation against every way out. Nothing is read, nothing is written, nothing is told.
+#[test]
+fn no_path_leads_out_of_the_vault_or_into_hidden_places() {
+    let (folder, server) = Server::sample();
+    std::fs::write(folder.path().join("secret.txt"), "outside").unwrap();
+    let vault = folder.vault();
+    symlink(folder.path(), vault.join("way out")).unwrap();
+    symlink(folder.path().join("secret.txt"), vault.join("leak.md")).unwrap();
+    symlink("/nowhere/at/all", vault.join("dangling.md")).unwrap();
+    symlink("circle.md", vault.join("circle.md")).unwrap();
+    symlink(vault.join(".obsidian"), vault.join("settings")).unwrap();
+    symlink("../../../../etc", vault.join("relative")).unwrap();
+    let secret = folder.path().join("secret.txt").display().to_string();
+    let paths = [
+        "../secret.txt", "Projects/../../secret.txt", "..", "/../secret.txt", "./../secret.txt", "..\\secret.txt", "a/\0b.md", "a\nb.md",
+        ".obsidian/app.json", ".trash/old draft.md", "Projects/.hidden.md", ".git/config", "way out/secret.txt", "leak.md", "dangling.md",
+        "circle.md", "settings/app.json", "relative/passwd", "way out", "%2e%2e/secret.txt/..", &secret,
+    ];
+    for path in paths {
+        for (tool, arguments) in [
+            ("vault_read", json!({ "path": path })),
+            ("vault_list", json!({ "path": path })),
+            ("vault_list_all", json!({ "path": path })),
+            ("vault_write", json!({ "path": path, "content": "owned" })),
+            ("vault_edit", json!({ "path": path, "old_text": "o", "new_text": "owned" })),
+            ("vault_search", json!({ "query": "outside", "path": path })),
+        ] {
+            if tool == "vault_search" && path != ".." || path == secret && tool == "vault_write" {
+                continue;
+            }
+            let error = server.fail(tool, arguments);
+            let code = error["code"].as_str().unwrap();
+            assert!(code == "PATH_NOT_ALLOWED" || code == "FILE_NOT_FOUND", "{tool} {path:?}: {error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(path == secret || !message.contains(folder.path().to_str().unwrap()), "an absolute path: {message}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("secret.txt")).unwrap(), "outside");
+    assert_eq!(server.call("vault_search", json!({ "query": "outside" }))["results"].as_array().unwrap().iter().filter(|result| result["path"] == "leak.md").count(), 0);
+    // An absolute path means the same name below the root.
+    server.call("vault_write", json!({ "path": "/etc/passwd", "content": "harmless" }));
+    assert_eq!(folder.read("etc/passwd"), b"harmless");
+}
+
+#[test]
+fn links_that_stay_inside_are_followed_and_circles_end() {
+    let folder = Folder::with(&[("real/note.md", b"inside needle"), ("other.md", b"x")]);
+    let vault = folder.vault();
+    symlink(vault.join("real"), vault.join("alias")).unwrap();
+    symlink(&vault, vault.join("real/up")).unwrap();
+    symlink("note.md", vault.join("real/same.md")).unwrap();
+    let server = Server::on(&vault);
+    let all = server.call("vault_list_all", json!({}));
+    let paths: Vec<&str> = all["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["alias/note.md", "alias/same.md", "other.md", "real/note.md", "real/same.md"]);
+    server.call("vault_edit", json!({ "path": "alias/same.md", "old_text": "needle", "new_text": "thread" }));
+    assert_eq!(folder.read("real/note.md"), b"inside thread");
+    assert!(std::fs::symlink_metadata(vault.join("real/same.md")).unwrap().is_symlink(), "the link is still a link");
+}
+
+#[test]
+fn odd_files_are_handled() {
+    let folder = Folder::with(&[
+        ("latin1.md", b"caf\xe9 needle"),
+        ("nul.md", b"a\0needle"),
+        ("big.md", &vec![b'x'; 11 * 1024 * 1024]),
+        ("deep/a/b/c/d/e/f/g/h.md", b"needle"),
+        ("no ending", b"plain needle"),
+        ("q?*|\"<>:.md", b"needle"),
+        ("unfinished.md", b"---\ntags: [a"),
+        ("tabs.md", b"---\n\ttags:\n---\n"),
+    ]);
+    let vault = folder.vault();
+    assert!(std::process::Command::new("mkfifo").arg(vault.join("pipe.md")).status().unwrap().success());
+    use std::os::unix::ffi::OsStrExt;
+    std::fs::write(vault.join(std::ffi::OsStr::from_bytes(b"not-utf8-\xff.md")), "x").unwrap();
+    let server = Server::on(&vault);
+    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 8, "the pipe and the unreadable name are not there");
+    let latin = server.call("vault_read", json!({ "path": "latin1.md" }));
+    assert_eq!((latin["content"].clone(), latin["lossy"].clone()), (json!("caf\u{fffd} needle"), json!(true)));
+    assert_eq!(server.fail("vault_read", json!({ "path": "nul.md" }))["code"], "NOT_TEXT");
+    assert_eq!(server.fail("vault_read", json!({ "path": "big.md" }))["code"], "TOO_LARGE");
+    assert_eq!(server.fail("vault_read", json!({ "path": "pipe.md" }))["code"], "PATH_NOT_ALLOWED");
+    assert_eq!(server.fail("vault_write", json!({ "path": "pipe.md", "content": "" }))["code"], "PATH_NOT_ALLOWED");
+    assert_eq!(server.call("vault_read", json!({ "path": "no ending" }))["content"], "plain needle");
+    let found = server.call("vault_search", json!({ "query": "needle" }));
+    assert_eq!((found["total_matches"].clone(), found["not_searched"].clone()), (json!(4), json!(1)), "{found}");
+}
+
+/// Models write NFC, macOS wrote NFD: the note is found, and written, under the name it has.
+#[test]
+fn a_name_in_another_unicode_form_is_the_same_note() {
+    let (folder, server) = Server::sample();
+    let (nfc, nfd) = ("Recipes/Cr\u{e8}me br\u{fb}l\u{e9}e.md", "Recipes/Cre\u{300}me bru\u{302}le\u{301}e.md");
+    assert!(folder.vault().join(nfd).exists() && !folder.vault().join(nfc).exists());
+    assert_eq!(server.call("vault_read", json!({ "path": nfc }))["path"], nfd);
+    let written = server.call("vault_write", json!({ "path": nfc, "content": "new" }));
+    assert_eq!((written["created"].clone(), written["path"].clone()), (json!(false), json!(nfd)));
+    assert!(!folder.vault().join(nfc).exists(), "no twin");
+    assert_eq!(folder.read(nfd), b"new");
+}
+
+/// The first walk of a cold vault on a busy machine is slow, and valid for ten times as long (SPEC 6.6).
+fn settle() {
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+/// SPEC 6.6: what the sync program does is seen by the next call.
+#[test]
+fn changes_on_disk_are_seen_by_the_next_call() {
+    let (folder, server) = Server::sample();
+    let vault = folder.vault();
+    let total = |query: &str| server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
+    assert_eq!(total("brandnewword"), 0);
+    settle();
+    std::fs::write(vault.join("fresh.md"), "brandnewword").unwrap();
+    assert_eq!(total("brandnewword"), 1);
+    // The same size, and within one tick of the file system's clock.
+    std::fs::write(vault.join("fresh.md"), "brandoldword").unwrap();
+    assert_eq!((total("brandnewword"), total("brandoldword")), (json!(0), json!(1)));
+    std::fs::create_dir(vault.join("moved")).unwrap();
+    std::fs::rename(vault.join("fresh.md"), vault.join("moved/there.md")).unwrap();
+    assert_eq!(server.call("vault_search", json!({ "query": "brandoldword" }))["results"][0]["path"], "moved/there.md");
+    std::fs::remove_dir_all(vault.join("moved")).unwrap();
+    assert_eq!(total("brandoldword"), 0);
+    for n in 0..50 {
+        let word = format!("word{n}x");
+        std::fs::write(vault.join("again.md"), &word).unwrap();
+        assert_eq!(total(&word), 1, "change {n}");
+    }
+    std::fs::write(vault.join("again.md"), "---\ntags: [newtag]\n---\n").unwrap();
+    assert_eq!(server.call("vault_list_all", json!({ "tag": "newtag" }))["total_files"], 1);
+}
+
+#[test]
+fn a_vault_that_goes_away_and_comes_back() {
+    let (folder, server) = Server::sample();
+    let files = server.call("vault_list_all", json!({}))["total_files"].clone();
+    settle();
+    std::fs::rename(folder.vault(), folder.path().join("unmounted")).unwrap();
+    for (tool, arguments) in [
+        ("vault_list_all", json!({})),
+        ("vault_search", json!({ "query": "x" })),
+        ("vault_list", json!({})),
+        ("vault_read", json!({ "path": "Welcome.md" })),
+        ("vault_write", json!({ "path": "new/x.md", "content": "x" })),
+    ] {
+        let error = server.fail(tool, arguments);
+        assert_eq!(error["code"], "READ_ERROR", "{tool}: {error}");
+        assert!(error["message"].as_str().unwrap().contains("not available"), "{error}");
+    }
+    assert!(!folder.vault().exists(), "nothing was made in its place");
+    std::fs::rename(folder.path().join("unmounted"), folder.vault()).unwrap();
+    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], files);
+}
+
+#[test]
+fn modes_are_kept_and_read_only_files_respected() {
+    let folder = Folder::with(&[("shared.md", b"a"), ("locked.md", b"a")]);
+    let mode = |path: &str, mode: u32| std::fs::set_permissions(folder.vault().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    mode("shared.md", 0o664);
+    mode("locked.md", 0o444);
+    let server = Server::on(&folder.vault());
+    server.call("vault_write", json!({ "path": "shared.md", "content": "b" }));
+    server.call("vault_edit", json!({ "path": "shared.md", "old_text": "b", "new_text": "c" }));
+    assert_eq!(std::fs::metadata(folder.vault().join("shared.md")).unwrap().permissions().mode() & 0o777, 0o664);
+    assert_eq!(server.fail("vault_write", json!({ "path": "locked.md", "content": "b" }))["code"], "READ_ONLY");
+    assert_eq!(server.fail("vault_edit", json!({ "path": "locked.md", "old_text": "a", "new_text": "b" }))["code"], "READ_ONLY");
+    assert_eq!(folder.read("locked.md"), b"a");
+}
+
+/// Writers at once: no edit is lost, no file is ever half of one and half of another.
+#[test]
+fn writers_at_once_lose_nothing() {
+    let marks: String = (0..40).map(|n| format!("[{n:02}]\n")).collect();
+    let folder = Folder::with(&[("list.md", marks.as_bytes())]);
+    let server = Server::on(&folder.vault());
+    std::thread::scope(|scope| {
+        for worker in 0..8 {
+            let server = &server;
+            scope.spawn(move || {
+                for n in (worker..40).step_by(8) {
+                    server.call("vault_edit", json!({ "path": "list.md", "old_text": format!("[{n:02}]"), "new_text": format!("<{n:02}>") }));
+                }
+            });
+        }
+    });
+    assert_eq!(String::from_utf8(folder.read("list.md")).unwrap(), marks.replace('[', "<").replace(']', ">"));
+    let (a, b) = ("a".repeat(200_000), "b".repeat(200_000));
+    std::thread::scope(|scope| {
+        for content in [&a, &b] {
+            let server = &server;
+            scope.spawn(move || (0..20).for_each(|_| drop(server.call("vault_write", json!({ "path": "whole.md", "content": content })))));
+        }
+        for _ in 0..200 {
+            if let Ok(bytes) = std::fs::read(folder.vault().join("whole.md")) {
+                assert!(bytes == a.as_bytes() || bytes == b.as_bytes(), "a mixture, or half");
+            }
+        }
+    });
+}
+
+/// Two programs: edits of ours between saves of another one that only ever appends. No line of either is lost.
+#[test]
+fn an_edit_never_overwrites_what_another_program_saved_meanwhile() {
+    let folder = Folder::with(&[("diary.md", b"start\n")]);
+    let server = Server::on(&folder.vault());
+    let file = folder.vault().join("diary.md");
+    let deadline = Instant::now() + Duration::from_secs(3);
+    let mut lines = 0;
+    std::thread::scope(|scope| {
+        let editing = scope.spawn(|| {
+            let mut done = 0;
+            while Instant::now() < deadline {
+                // Each edit puts a mark before the first line; the answer may be CONFLICT, which is honest.
+                let result = server.result("vault_edit", json!({ "path": "diary.md", "old_text": "start\n", "new_text": "mark\nstart\n" }));
+                done += usize::from(result["isError"] == false);
+                std::thread::sleep(Duration::from_millis(15));
+            }
+            done
+        });
+        while Instant::now() < deadline {
+            // A save as editors do it: the whole file under another name, then renamed.
+            let text = std::fs::read_to_string(&file).unwrap();
+            let again = folder.vault().join("save.tmp");
+            std::fs::write(&again, format!("{text}line {lines}\n")).unwrap();
+            if std::fs::read_to_string(&file).unwrap() == text {
+                std::fs::rename(&again, &file).unwrap();
+                lines += 1;
+            }
+            std::thread::sleep(Duration::from_millis(7));
+        }
+        assert!(editing.join().unwrap() > 5, "edits got through");
+    });
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lost = (0..lines).filter(|n| !text.contains(&format!("line {n}\n"))).count();
+    // What remains between our last look and the rename is microseconds; std::fs has no exchange of names.
+    assert!(lost * 50 <= lines, "{lost} of {lines} lines lost");
+}
+
+/// kill -9 in the middle of writes: always the old bytes or the new ones, and no litter after the next start.
+#[test]
+fn kill_9_during_writes_leaves_whole_files() {
+    let contents: Vec<String> = (0..4).map(|n| format!("{n}").repeat(2_000_000)).collect();
+    let folder = Folder::with(&[("note.md", contents[0].as_bytes())]);
+    for round in 0..8 {
+        let server = Server::on(&folder.vault());
+        let address = server.address;
+        let writing: Vec<_> = (1..4)
+            .map(|n| {
+                let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "note.md", "content": contents[n] } } }).to_string();
+                std::thread::spawn(move || {
+                    let head = crate::support::mcp_head(crate::support::TOKEN, "");
+                    let request = format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                    let mut connection = crate::support::Connection::open(address);
+                    while connection.try_send(&request) && connection.try_response().is_some() {}
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(150 + round * 37));
+        server.kill();
+        writing.into_iter().for_each(|thread| thread.join().unwrap());
+        let bytes = folder.read("note.md");
+        assert!(contents.iter().any(|content| content.as_bytes() == bytes), "round {round}: neither old nor new");
+    }
+    let server = Server::on(&folder.vault());
+    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1);
+    let names = || -> Vec<String> { std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect() };
+    eventually("leftovers are removed at the start", || names() == ["note.md"]);
+}
+
+/// One malformed note never hides the others, and says so once.
+#[test]
+fn malformed_notes_cost_one_warning_each() {
+    let (_folder, server) = Server::sample();
+    for _ in 0..3 {
+        server.call("vault_list_all", json!({}));
+    }
+    assert_eq!(server.log().matches("\"Inbox/Broken frontmatter.md\" is ignored").count(), 1, "{}", server.log());
+    assert!(server.log().matches("WARN").count() < 6, "no storm");
+}
+
+/// Ten thousand notes: answers, not timeouts. (Speed has its own benchmarks.)
+#[test]
+fn ten_thousand_notes_in_one_folder() {
+    let folder = Folder::new();
+    let many = folder.vault().join("many");
+    std::fs::create_dir_all(&many).unwrap();
+    for n in 0..10_000 {
+        std::fs::write(many.join(format!("note {n}.md")), format!("---\ntags: [t{}]\n---\n{}unique{n}x", n % 7, "lorem ipsum ".repeat(20))).unwrap();
+    }
+    let server = Server::on(&folder.vault());
+    let started = Instant::now();
+    assert_eq!(server.call("vault_search", json!({ "query": "unique7777x" }))["results"][0]["path"], "many/note 7777.md");
+    assert_eq!(server.call("vault_list_all", json!({ "tag": "t3" }))["total_files"], json!((0..10_000).filter(|n| n % 7 == 3).count()));
+    assert_eq!(server.call("vault_list", json!({}))["entries"][0], json!({ "name": "many", "type": "folder", "children": 10_000 }));
+    assert!(started.elapsed() < Duration::from_secs(20));
+    let _: Value = server.call("vault_edit", json!({ "path": "many/note 5.md", "old_text": "unique5x", "new_text": "changed5x" }));
+    assert_eq!(server.call("vault_search", json!({ "query": "changed5x" }))["total_matches"], 1);
+}
+
+// --- Regressions, each named after what went wrong ----------------------------------------------
+
+/// Two names of one file, several writers each: every acknowledged change is there.
+#[test]
+fn writes_through_two_names_of_one_file_were_lost() {
+    let folder = Folder::with(&[("n.md", b"0")]);
+    symlink("n.md", folder.vault().join("alias.md")).unwrap();
+    let servers = [Server::on(&folder.vault()), Server::on(&folder.vault())];
+    let acknowledged: u32 = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|n| {
+                let (server, path) = (&servers[n % 2], if n < 2 { "n.md" } else { "alias.md" });
+                scope.spawn(move || {
+                    let mut done = 0;
+                    for _ in 0..40 {
+                        let read = server.call("vault_read", json!({ "path": path }));
+                        let next = read["content"].as_str().unwrap().parse::<u32>().unwrap() + 1;
+                        let written = server.result("vault_write", json!({ "path": path, "content": next.to_string(), "if_match": read["etag"] }));
+                        done += u32::from(written["isError"] == false);
+                    }
+                    done
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(String::from_utf8(folder.read("n.md")).unwrap(), acknowledged.to_string(), "two servers, two names, one file");
+}
+
+#[test]
+fn a_pipe_named_like_a_temporary_file_hung_the_server() {
+    let folder = Folder::with(&[("a.md", b"x")]);
+    let pipe = folder.vault().join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32)));
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let server = Server::on(&folder.vault());
+    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1);
+}
+
+#[test]
+fn an_unreadable_note_or_a_clock_ahead_flooded_the_log() {
+    let folder = Folder::with(&[("future.md", b"---\ntags: [a\n---\n"), ("a.md", b"x")]);
+    let file = std::fs::File::options().append(true).open(folder.vault().join("future.md")).unwrap();
+    file.set_modified(std::time::SystemTime::now() + Duration::from_secs(30 * 86_400)).unwrap();
+    std::fs::set_permissions(folder.vault().join("a.md"), std::fs::Permissions::from_mode(0)).unwrap();
+    let server = Server::on(&folder.vault());
+    for _ in 0..50 {
+        server.call("vault_list_all", json!({}));
+    }
+    assert!(server.log().matches("WARN").count() <= 3, "{}", server.log());
+}
+
+#[test]
+fn a_folder_in_another_unicode_form_got_a_twin() {
+    let (nfc, nfd) = ("Ordn\u{e9}r", "Ordne\u{301}r");
+    let folder = Folder::with(&[(&format!("{nfd}/old.md"), b"needle cr\xc3\xa8me")]);
+    let server = Server::on(&folder.vault());
+    let written = server.call("vault_write", json!({ "path": format!("{nfc}/new.md"), "content": "x" }));
+    assert_eq!(written["path"], format!("{nfd}/new.md"));
+    assert_eq!(std::fs::read_dir(folder.vault()).unwrap().count(), 1);
+    assert_eq!(server.call("vault_list", json!({ "path": nfc }))["total_entries"], 2);
+    assert_eq!(server.call("vault_list_all", json!({ "path": nfc }))["total_files"], 2);
+    assert_eq!(server.call("vault_search", json!({ "query": "needle", "path": nfc }))["total_matches"], 1);
+    assert_eq!(server.call("vault_search", json!({ "query": "cre\u{300}me" }))["total_matches"], 1);
+    assert_eq!(server.call("vault_search", json!({ "query": nfc }))["total_matches"], 2, "and in names");
+}
+
+#[test]
+fn an_if_match_write_over_a_huge_file_read_all_of_it() {
+    let folder = Folder::with(&[("huge.md", b"")]);
+    std::fs::File::options().write(true).open(folder.vault().join("huge.md")).unwrap().set_len(3 << 30).unwrap();
+    let server = Server::on(&folder.vault());
+    let started = Instant::now();
+    assert_eq!(server.fail("vault_write", json!({ "path": "huge.md", "content": "x", "if_match": "abc" }))["code"], "TOO_LARGE");
+    assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_search_below_a_folder_that_is_not_there_found_nothing_and_said_nothing() {
+    let (_folder, server) = Server::sample();
+    assert_eq!(server.fail("vault_search", json!({ "query": "x", "path": "Nowhere" }))["code"], "FILE_NOT_FOUND");
+}
+
+#[test]
+fn the_query_md_matched_every_name() {
+    let folder = Folder::with(&[("one.md", b"x"), ("two.md", b"an md file"), ("md.md", b"x")]);
+    let server = Server::on(&folder.vault());
+    let found = server.call("vault_search", json!({ "query": "md" }));
+    let results: Vec<(&str, &str)> = found["results"].as_array().unwrap().iter().map(|result| (result["path"].as_str().unwrap(), result["match_type"].as_str().unwrap())).collect();
+    assert_eq!(results, [("md.md", "filename"), ("two.md", "content")]);
+    assert_eq!(server.call("vault_search", json!({ "query": "one.md" }))["total_matches"], 1);
+}

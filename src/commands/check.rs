@@ -33,7 +33,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
         problems.push(format!("VAULT_PATH (--vault-path) cannot be written: {}. Give the server's user the right, or set READ_ONLY=true", error.kind()));
     }
     if let Some(folder) = &config.state_dir
-        && let Err(error) = disk::create_folder(folder).and_then(|()| disk::try_writing(folder))
+        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
     {
         problems.push(format!("STATE_DIR (--state-dir) cannot be written: {}", error.kind()));
     }

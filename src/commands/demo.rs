@@ -49,11 +49,17 @@ fn broken(error: impl std::fmt::Display) -> Failure {
 fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     let token = secret::new_token().map_err(broken)?;
     let password: String = secret::new_id().map_err(broken)?.chars().take(12).collect();
+    // Of an address only the port is taken: a demo is for this machine.
+    let port = raw.get("LISTEN_ADDR").and_then(|address| address.rsplit_once(':')).map(|(_, port)| port.to_owned());
+    let listen = match port.as_deref() {
+        None => free_address().map_err(broken)?,
+        // The port is part of what is printed, so it has to be known before.
+        Some("0") => return Err(broken("the demo needs a port other than 0")),
+        Some(port) => format!("127.0.0.1:{port}"),
+    };
+    let origin = format!("http://{listen}");
     let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id().map_err(broken)?));
     sample_vault::write(&folder).map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
-    let listen = raw.get("LISTEN_ADDR").cloned().map_or_else(free_address, Ok).map_err(broken)?;
-    let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
-    let origin = format!("http://127.0.0.1:{port}");
     let hash = bcrypt::hash(&password, COST).map_err(broken)?;
     let mut settings = raw.clone();
     settings.insert("VAULT_PATH", folder.display().to_string());

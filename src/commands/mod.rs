@@ -6,7 +6,7 @@ pub mod sample_vault;
 mod secrets;
 mod serve;
 
-use crate::cli::{self, Command, Raw};
+use crate::cli::{self, Command, Parsed, Raw};
 use crate::config::{Config, For, Mistake};
 use crate::mcp::Server;
 use crate::vault::Vault;
@@ -22,10 +22,17 @@ const FAILED: u8 = 1;
 /// Runs the program; gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let variable = |name: &str| std::env::var(name).ok();
-    let (command, raw) = match cli::parse(arguments, variable) {
-        Ok(parsed) => parsed,
-        Err(mistakes) => return wrong(mistakes.iter()),
-    };
+    let Parsed { command, raw, mut mistakes } = cli::parse(arguments, variable);
+    if !mistakes.is_empty() {
+        let purpose = match command {
+            Command::Serve | Command::Check => Some(For::Network),
+            Command::Stdio => Some(For::Stdio),
+            _ => None,
+        };
+        let more = purpose.and_then(|purpose| read(&raw, purpose).err()).unwrap_or_default();
+        mistakes.extend(more.iter().map(ToString::to_string));
+        return wrong(mistakes.iter());
+    }
     match command {
         Command::Help => say(&cli::help()),
         Command::Version => say(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), "\n")),

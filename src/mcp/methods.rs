@@ -31,7 +31,10 @@ impl Call<'_> {
     /// # Errors
     /// -32602 if it is not a string.
     pub fn cursor(&self) -> Result<Option<&str>, Error> {
-        if self.params.contains_key("cursor") { self.text("cursor").map(Some) } else { Ok(None) }
+        match self.params.get("cursor") {
+            None | Some(serde_json::Value::Null) => Ok(None),
+            Some(_) => self.text("cursor").map(Some),
+        }
     }
 }
 

@@ -260,7 +260,7 @@ impl Store {
         let outcome = change(&mut next);
         if let Some(file) = &self.file {
             let encoded = encode(&next).map_err(std::io::Error::other);
-            let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Exactly(0o600), || Ok(())));
+            let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, || Ok(())));
             written.map_err(|error| {
                 log::error!("the state cannot be stored: {error}");
                 Failed

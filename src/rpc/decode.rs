@@ -35,7 +35,7 @@ fn message(value: Value) -> Result<Message, Error> {
         None => return wrong("method is missing"),
     };
     let params = match members.remove("params") {
-        None => Params::new(),
+        None | Some(Value::Null) => Params::new(),
         Some(Value::Object(params)) => params,
         Some(_) => return Err(Error::invalid_params("params must be an object").answering(known_id)),
     };

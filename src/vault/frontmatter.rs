@@ -26,7 +26,7 @@ pub fn block(text: &str) -> Option<&str> {
 /// order, each once.
 ///
 /// # Errors
-/// What is wrong with the YAML, in one line, for a warning; the note then has no tags.
+/// Where the YAML is wrong, in one line and without the note's text, for a warning; the note then has no tags.
 pub fn tags(text: &str) -> Result<Vec<String>, String> {
     let Some(yaml) = block(text) else { return Ok(Vec::new()) };
     // Most notes have no tags; parsing YAML costs more than everything else done to a small note.
@@ -36,7 +36,11 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
     if yaml.len() > limits::FRONTMATTER_BYTES {
         return Err("the frontmatter is too long".into());
     }
-    let parsed: Value = serde_yaml::from_str(yaml).map_err(|error| error.to_string().replace('\n', " "))?;
+    // Where, but not what: the parser's words quote the note. The fence is line 1.
+    let parsed: Value = serde_yaml::from_str(yaml).map_err(|error| match error.location() {
+        Some(place) => format!("not valid YAML at line {} column {}", place.line() + 1, place.column()),
+        None => "not valid YAML".to_owned(),
+    })?;
     let mut tags: Vec<String> = Vec::new();
     for key in ["tags", "tag"] {
         for name in parsed.get(key).into_iter().flat_map(names) {

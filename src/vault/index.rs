@@ -13,11 +13,11 @@ use super::walk::{self, Walk};
 use super::frontmatter;
 use crate::clock::{self, Now};
 use crate::limits;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What tells one state of a file from another without reading it (SPEC 6.6).
@@ -37,11 +37,6 @@ impl Stamp {
         Stamp { size: metadata.size(), mtime, inode: metadata.ino(), device: metadata.dev() }
     }
 
-    /// A stamp that no file has, so that the next walk reads the file again.
-    pub(super) fn never() -> Stamp {
-        Stamp { size: u64::MAX, mtime: i128::MIN, inode: 0, device: 0 }
-    }
-
     /// Modification time, whole seconds.
     pub fn modified(&self) -> Now {
         Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
@@ -53,7 +48,9 @@ impl Stamp {
         let seen = seen.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
         let coarse = self.mtime % 1_000_000_000 == 0;
         let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
-        self.mtime > seen - tick.as_nanos() as i128
+        // A time far in the future (a copy from elsewhere, a clock that was set back) is left by any new change.
+        let window = seen - tick.as_nanos() as i128..=seen + limits::MTIME_COARSE_TICK.as_nanos() as i128;
+        window.contains(&self.mtime)
     }
 }
 
@@ -110,13 +107,16 @@ pub(super) struct Index {
     walking: Mutex<()>,
     pace: Mutex<Pace>,
     beside: AtomicBool,
+    /// What was complained about, so that a log has one line for each trouble and not one for each walk.
+    complaints: Mutex<BTreeSet<String>>,
 }
 
-/// When the last walk ended and how long it took, and when the last call came.
+/// When the last walk ended and how long it took, when the last call came, and the walking time saved up since.
 #[derive(Debug, Default, Clone, Copy)]
 struct Pace {
     walked: Option<(Instant, Duration)>,
     called: Option<Instant>,
+    credit: Duration,
 }
 
 impl Index {
@@ -130,6 +130,7 @@ impl Index {
             walking: Mutex::new(()),
             pace: Mutex::new(Pace::default()),
             beside: AtomicBool::new(false),
+            complaints: Mutex::default(),
         }
     }
 
@@ -149,15 +150,21 @@ impl Index {
     /// Brings the index up to date by the rule of SPEC 6.6.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
-        let pace = {
+        let (pace, saved) = {
             let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
             let before = *pace;
+            let since = before.called.map_or(Duration::ZERO, |called| now.saturating_duration_since(called));
+            let credit = (before.credit + since / limits::WALK_VALID_TIMES).min(limits::WALK_CREDIT);
+            let took = before.walked.map_or(Duration::ZERO, |(_, took)| took);
+            let saved = credit.checked_sub(took).filter(|_| took < limits::WALK_IN_FRONT);
             pace.called = Some(now);
-            before
+            pace.credit = saved.unwrap_or(credit);
+            (before, saved.is_some())
         };
         let Some((ended, took)) = pace.walked else { return self.walk_unless_newer(now) };
         let valid_for = took * limits::WALK_VALID_TIMES;
-        if now.saturating_duration_since(ended) < valid_for {
+        // A small vault is looked at for each call as long as the time for it was saved up by the pauses before.
+        if now.saturating_duration_since(ended) < valid_for && !saved {
             return Ok(());
         }
         let calls_keep_coming = pace.called.is_some_and(|called| now.saturating_duration_since(called) < valid_for);
@@ -191,13 +198,22 @@ impl Index {
         let first = walked.is_none();
         let change_before = self.changes.load(Ordering::Acquire);
         let found = walk::walk(&self.jail, first).map_err(|error| {
-            log::error!("the vault cannot be read: {error}");
+            if self.is_new_complaint(String::new()) {
+                log::error!("the vault cannot be read: {error}");
+            }
             Error::Unavailable
         })?;
-        let looking = started.elapsed();
+        if self.complaints().remove("") {
+            log::info!("the vault can be read again");
+        }
+        // Reading what has changed is not counted: looking is what the next walk will cost.
+        let took = started.elapsed();
+        for (folder, why) in &found.unreadable {
+            if self.is_new_complaint(format!("{folder}/")) {
+                log::warn!("folder {folder:?} cannot be read: {why}");
+            }
+        }
         self.apply(found, change_before);
-        // The first walk also reads every file; how long looking takes is what the next walks will cost.
-        let took = if first { looking } else { started.elapsed() };
         self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((clock::instant(), took));
         Ok(())
     }
@@ -209,15 +225,15 @@ impl Index {
         let mut seen: Vec<Box<str>> = Vec::with_capacity(found.files.len());
         for (path, stamp) in found.files {
             let known = self.get(&path);
-            if known.is_none_or(|entry| entry.stamp != stamp || entry.uncertain)
-                && let Some(entry) = self.make_entry(&path)
+            if known.as_ref().is_none_or(|entry| entry.stamp != stamp || entry.uncertain)
+                && let Some(entry) = self.make_entry(&path, known.as_deref())
             {
                 fresh.push(entry);
             }
             seen.push(path.into_boxed_str());
         }
         seen.sort_unstable();
-        let still_holds = |path: &str| found.unreadable.iter().any(|folder| VaultPath::known(folder).contains(path));
+        let still_holds = |path: &str| found.unreadable.iter().any(|(folder, _)| VaultPath::known(folder).contains(path));
         let gone: Vec<Box<str>> = self.read(|entries| {
             let missing = entries.values().filter(|entry| seen.binary_search(&entry.path).is_err());
             missing.filter(|entry| entry.change <= change_before && !still_holds(&entry.path)).map(|entry| entry.path.clone()).collect()
@@ -247,7 +263,7 @@ impl Index {
 
     /// Takes note of a file that this program just wrote.
     pub(super) fn wrote(&self, path: &VaultPath) {
-        if let Some(entry) = self.make_entry(path.as_str()) {
+        if let Some(entry) = self.make_entry(path.as_str(), None) {
             let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
             if self.put(&mut entries, entry) {
                 self.listing_generation.fetch_add(1, Ordering::AcqRel);
@@ -270,7 +286,17 @@ impl Index {
         }
     }
 
-    fn make_entry(&self, path: &str) -> Option<Entry> {
+    fn complaints(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_new_complaint(&self, about: String) -> bool {
+        let mut complaints = self.complaints();
+        complaints.len() < limits::COMPLAINTS && complaints.insert(about)
+    }
+
+    /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not told again.
+    fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<Entry> {
         let place = self.jail.existing(&VaultPath::known(path)).ok()?;
         let kind = media::of(path);
         let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| Entry {
@@ -286,19 +312,23 @@ impl Index {
             return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, false));
         }
         let seen = clock::system();
-        let (bytes, stamp) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
+        let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
-                log::warn!("cannot read {path:?}: {}", error.kind());
+                if self.is_new_complaint(path.to_owned()) {
+                    log::warn!("{path:?} cannot be read: {}", error.kind());
+                }
+                // Tried again each time: when the right to read is given, no stamp changes.
                 return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::TooMuch, true));
             }
         };
-        let uncertain = stamp.may_hide_a_change(seen);
+        let uncertain = !stable || stamp.may_hide_a_change(seen);
+        let news = known.is_none_or(|known| known.stamp != stamp);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                if whole {
+                if whole && news {
                     log::warn!("{path:?} is not UTF-8; it is searched as far as it is");
                 }
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
@@ -306,7 +336,9 @@ impl Index {
         };
         let tags = if kind.1 == "text/markdown" {
             frontmatter::tags(&text).unwrap_or_else(|problem| {
-                log::warn!("frontmatter of {path:?} is ignored: {problem}");
+                if news {
+                    log::warn!("frontmatter of {path:?} is ignored: {problem}");
+                }
                 Vec::new()
             })
         } else {
@@ -332,7 +364,8 @@ mod tests {
         let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
         let stamp = |nanoseconds: i128| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
         assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
-        assert!(stamp(2_000_000_000_001).may_hide_a_change(seen), "from the future");
+        assert!(stamp(1_001_000_000_001).may_hide_a_change(seen), "clocks that differ a little");
+        assert!(!stamp(9_000_000_000_001).may_hide_a_change(seen), "a copy from the future is read once");
         assert!(!stamp(999_499_000_001).may_hide_a_change(seen));
         assert!(stamp(999_000_000_000).may_hide_a_change(seen), "whole seconds: a coarse clock");
         assert!(!stamp(900_000_000_000).may_hide_a_change(seen));

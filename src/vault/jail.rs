@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use unicode_normalization::UnicodeNormalization;
 
 const OUTSIDE: &str = "it is a link that does not lead to a served place inside the vault";
 
@@ -41,12 +42,32 @@ impl Jail {
                 }
                 Err(self.absent(path))
             }
-            // A link that cannot be resolved, for example one of a circle.
-            Err(_) if fs::symlink_metadata(&wanted).is_ok_and(|found| found.is_symlink()) => {
+            // A link that cannot be resolved, for example one of a circle, here or further up.
+            Err(_) if wanted.ancestors().take_while(|above| *above != self.root).any(Path::is_symlink) => {
                 Err(Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE })
             }
             Err(error) => Err(Error::disk("open the file", path.as_str())(error)),
         }
+    }
+
+    /// The path as its names are on disk: a name that is not there, but is in another Unicode form, is that name. Models
+    /// write NFC, and macOS wrote NFD; nobody can see the difference, and a second file beside the first helps nobody.
+    pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
+        if path.as_str().is_ascii() {
+            return path;
+        }
+        let mut place = self.root.clone();
+        let mut known: Vec<String> = Vec::new();
+        for segment in path.segments() {
+            let name = if segment.is_ascii() || fs::symlink_metadata(place.join(segment)).is_ok() {
+                segment.to_owned()
+            } else {
+                twin(&place, segment).unwrap_or_else(|| segment.to_owned())
+            };
+            place.push(&name);
+            known.push(name);
+        }
+        VaultPath::known(&known.join("/"))
     }
 
     /// The place where a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
@@ -121,6 +142,13 @@ impl Jail {
     fn absent(&self, path: &VaultPath) -> Error {
         if self.root.is_dir() { Error::NotFound { path: path.as_str().into(), hint: String::new() } } else { Error::Unavailable }
     }
+}
+
+/// A name in this folder that is the same as `wanted` in composed form.
+fn twin(folder: &Path, wanted: &str) -> Option<String> {
+    let composed: String = wanted.nfc().collect();
+    let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.into_iter().find(|name| !name.is_ascii() && name.nfc().eq(composed.chars()))
 }
 
 /// A name that is not there, or that goes on below something that is not a folder.

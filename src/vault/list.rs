@@ -63,6 +63,12 @@ impl Child {
     }
 }
 
+/// A tag to narrow by, folded; one that says nothing narrows nothing.
+pub(super) fn wanted_tag(tag: Option<&str>) -> Option<String> {
+    let tag = fold(tag?.trim().trim_start_matches('#').trim_end_matches('/'));
+    Some(tag).filter(|tag| !tag.is_empty())
+}
+
 impl Vault {
     /// All files that pass a filter, sorted by path, a page at a time.
     ///
@@ -70,15 +76,13 @@ impl Vault {
     /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder of the filter does not exist.
     pub fn list_all(&self, filter: &Filter) -> Result<Page, Error> {
         self.refresh()?;
-        if let Some(folder) = &filter.below {
-            self.folder_place(folder)?;
-        }
-        let tag = filter.tag.as_deref().map(|tag| fold(tag.trim_start_matches('#')));
+        let below = self.narrowed(filter.below.as_ref())?;
+        let tag = wanted_tag(filter.tag.as_deref());
         let passes = |entry: &Entry| {
-            filter.below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+            below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         };
         Ok(self.index.read(|entries| {
-            let total = if filter.below.is_none() && tag.is_none() { entries.len() } else { entries.values().filter(|entry| passes(entry)).count() };
+            let total = if below.is_none() && tag.is_none() { entries.len() } else { entries.values().filter(|entry| passes(entry)).count() };
             let start = filter.after.as_deref().map_or(Bound::Unbounded, |after| Bound::Excluded(after));
             let mut rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
             let files: Vec<Arc<Entry>> = rest.by_ref().take(filter.limit).cloned().collect();
@@ -92,6 +96,7 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a file), or the disk's.
     pub fn list(&self, folder: &VaultPath) -> Result<Vec<Child>, Error> {
+        let folder = &self.jail.as_on_disk(folder.clone());
         let place = self.folder_place(folder)?;
         let mut children = Vec::new();
         for (name, found) in self.served_children(&place).map_err(Error::disk("read the folder", folder.as_str()))? {
@@ -105,6 +110,14 @@ impl Vault {
         }
         children.sort_by(|a, b| matches!(a, Child::File { .. }).cmp(&matches!(b, Child::File { .. })).then_with(|| a.name().cmp(b.name())));
         Ok(children)
+    }
+
+    /// A folder that a list or search is narrowed to, as it is on disk; it has to exist.
+    pub(super) fn narrowed(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
+        let Some(folder) = below else { return Ok(None) };
+        let folder = self.jail.as_on_disk(folder.clone());
+        self.folder_place(&folder)?;
+        Ok(Some(folder))
     }
 
     fn folder_place(&self, folder: &VaultPath) -> Result<std::path::PathBuf, Error> {

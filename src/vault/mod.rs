@@ -44,7 +44,7 @@ use unicode_normalization::UnicodeNormalization;
 pub struct Vault {
     jail: Jail,
     index: Arc<Index>,
-    /// Writers of one path take turns; chosen by the path's hash.
+    /// Writers of one file take turns; chosen by the hash of its place.
     write_locks: Vec<Mutex<()>>,
 }
 
@@ -83,26 +83,14 @@ impl Vault {
         self.index.get(path.as_str())
     }
 
-    /// The place of an existing file. A name asked for in another Unicode form than the disk has is found too: models
-    /// write NFC, and macOS wrote NFD.
+    /// The place of an existing file, and its path as it is on disk.
     fn locate(&self, path: &VaultPath) -> Result<(VaultPath, PathBuf), Error> {
-        match self.jail.existing(path) {
-            Ok(place) => Ok((path.clone(), place)),
-            Err(Error::NotFound { .. }) => match self.same_name_in_another_form(path) {
-                Some(twin) => self.jail.existing(&twin).map(|place| (twin, place)),
-                None => Err(Error::NotFound { path: path.as_str().into(), hint: self.similar(path) }),
-            },
+        let path = self.jail.as_on_disk(path.clone());
+        match self.jail.existing(&path) {
+            Ok(place) => Ok((path, place)),
+            Err(Error::NotFound { .. }) => Err(Error::NotFound { hint: self.similar(&path), path: path.as_str().into() }),
             Err(error) => Err(error),
         }
-    }
-
-    fn same_name_in_another_form(&self, path: &VaultPath) -> Option<VaultPath> {
-        if path.as_str().is_ascii() || self.refresh().is_err() {
-            return None;
-        }
-        let wanted: String = path.as_str().nfc().collect();
-        let same = |entry: &Arc<Entry>| !entry.path.is_ascii() && entry.path.nfc().eq(wanted.chars());
-        self.index.read(|entries| entries.values().find(|entry| same(entry)).map(|entry| VaultPath::known(&entry.path)))
     }
 
     /// A sentence about files with nearly this name, for an error a model can act on.
@@ -122,9 +110,10 @@ impl Vault {
         }
     }
 
-    fn write_turn(&self, path: &VaultPath) -> Option<MutexGuard<'_, ()>> {
+    /// Waits for the turn to write at a place. A place and not a path: one file may have two names.
+    fn write_turn(&self, place: &Path) -> Option<MutexGuard<'_, ()>> {
         let mut hasher = DefaultHasher::new();
-        path.hash(&mut hasher);
+        place.hash(&mut hasher);
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
         self.write_locks.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
     }

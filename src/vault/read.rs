@@ -117,11 +117,11 @@ impl Vault {
         if metadata.len() > limits::NOTE_BYTES {
             return Err(too_large(metadata.len()));
         }
-        let (bytes, _) = walk::read_stamped(&place, limits::NOTE_BYTES + 1).map_err(Error::disk("read the file", path.as_str()))?;
+        let (bytes, stamp, _) = walk::read_stamped(&place, limits::NOTE_BYTES + 1).map_err(Error::disk("read the file", path.as_str()))?;
         if bytes.len() as u64 > limits::NOTE_BYTES {
             return Err(too_large(bytes.len() as u64));
         }
-        Ok((path, bytes, Stamp::of(&metadata)))
+        Ok((path, bytes, stamp))
     }
 }
 

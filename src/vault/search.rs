@@ -8,8 +8,8 @@ use super::fold::{Folded, fold};
 use super::index::{Entry, Text};
 use super::path::VaultPath;
 use super::snippet::{line_of, snippet};
+use super::list::wanted_tag;
 use super::{Vault, frontmatter};
-use crate::limits;
 use memchr::memmem::Finder;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Found {
     pub total: usize,
     /// The best of them, best first.
     pub hits: Vec<Hit>,
-    /// Files whose text is too large to be searched; their names and tags were.
+    /// Files whose text could not be searched, too large or unreadable; their names and tags were.
     pub not_searched: usize,
 }
 
@@ -80,9 +80,8 @@ struct Needles {
 
 impl Needles {
     fn of(text: &str) -> Needles {
-        let phrase = fold(text.trim());
-        let words = phrase.split_whitespace().take(limits::QUERY_WORDS).map(str::to_owned).collect();
-        Needles { phrase, words }
+        let words: Vec<String> = fold(text).split_whitespace().map(str::to_owned).collect();
+        Needles { phrase: words.join(" "), words }
     }
 
     fn all(&self) -> Vec<&str> {
@@ -100,7 +99,8 @@ impl Vault {
         let needles = Needles::of(query.text);
         let phrase = Finder::new(&needles.phrase);
         let words: Vec<Finder<'_>> = needles.words.iter().map(Finder::new).collect();
-        let tag = query.tag.map(|tag| fold(tag.trim_start_matches('#')));
+        let tag = wanted_tag(query.tag);
+        let below = self.narrowed(query.below.as_ref())?;
         let mut not_searched = 0;
         let mut candidates = Vec::new();
         self.index.read(|entries| {
@@ -108,7 +108,7 @@ impl Vault {
                 if number % 1024 == 0 && cancelled() {
                     return Err(Error::Cancelled);
                 }
-                if query.below.as_ref().is_some_and(|folder| !folder.contains(&entry.path)) || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag)) {
+                if below.as_ref().is_some_and(|folder| !folder.contains(&entry.path)) || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag)) {
                     continue;
                 }
                 not_searched += usize::from(matches!(entry.text, Text::TooMuch));
@@ -133,11 +133,13 @@ impl Vault {
 
 /// Exact name, prefix, word, substring of the name; then the folders on the way; then all words somewhere in the path.
 fn in_name(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
-    let path = &*entry.folded_path;
+    let phrase = needles.phrase.as_str();
+    // Every note ends in .md; only who asks for that ending means it.
+    let whole = &*entry.folded_path;
+    let path = if phrase.ends_with(".md") { whole } else { whole.strip_suffix(".md").unwrap_or(whole) };
     let name_at = path.rfind('/').map_or(0, |slash| slash + 1);
     let name = path.get(name_at..)?;
     let stem = name.strip_suffix(".md").unwrap_or(name);
-    let phrase = needles.phrase.as_str();
     let (quality, at) = if let Some(found) = name.find(phrase) {
         let is_word = |at: usize| name.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
         let quality = match found {
@@ -224,7 +226,7 @@ fn hit(candidate: &Candidate, needles: &Needles) -> Hit {
 
 /// The line of the frontmatter in which the tag stands: the first one from the `tags` key on that has one of the words.
 fn tag_line(entry: &Entry, needles: &Needles) -> (String, usize) {
-    let wanted: Vec<&str> = needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).collect();
+    let wanted: Vec<&str> = needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
     let tags = entry.tags.join(", ");
     let in_tags = || {
         let folded = Folded::of(&tags);
@@ -235,7 +237,11 @@ fn tag_line(entry: &Entry, needles: &Needles) -> (String, usize) {
     let Some(yaml) = frontmatter::block(original) else { return in_tags() };
     let mut below_key = false;
     for (number, line) in yaml.lines().enumerate() {
-        below_key |= line.starts_with("tag");
+        // A line that begins with a letter or a quote is a key; the tags stand at one and below it.
+        if line.starts_with(|c: char| c.is_alphanumeric() || c == '"' || c == '\'') {
+            let key = line.split(':').next().unwrap_or_default().trim_matches(['"', '\'', ' ']);
+            below_key = key == "tags" || key == "tag";
+        }
         let folded = Folded::of(line);
         let found = wanted.iter().find_map(|needle| folded.text(line).find(needle).map(|at| at..at + needle.len()));
         if let (true, Some(range)) = (below_key, found) {

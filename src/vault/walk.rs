@@ -16,7 +16,7 @@ pub(super) struct Walk {
     /// Files: path below the root and stamp, in no particular order.
     pub(super) files: Vec<(String, Stamp)>,
     /// Folders that could not be read for another reason than being gone; what was known below them still holds.
-    pub(super) unreadable: Vec<String>,
+    pub(super) unreadable: Vec<(String, io::ErrorKind)>,
 }
 
 /// What a directory entry is to us.
@@ -41,8 +41,7 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
             Err(error) if below.is_empty() => return Err(error),
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
-                log::warn!("cannot read folder {below:?}: {}", error.kind());
-                found.unreadable.push(below);
+                found.unreadable.push((below, error.kind()));
                 continue;
             }
         };
@@ -52,7 +51,8 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
                 log::debug!("a name in {below:?} is not UTF-8 and is not served");
                 continue;
             };
-            if clean && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
                 log::info!("removed an unfinished write of an earlier run in {below:?}");
             }
             let Some(kind) = classify(jail, &entry, name) else { continue };
@@ -107,8 +107,8 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Option<Foun
     }
 }
 
-/// Reads a file if it still is the one that was stamped; at most `max` bytes.
-pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp)> {
+/// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read.
+pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
     use std::io::Read;
     let mut file = fs::File::open(place)?;
     let metadata = file.metadata()?;
@@ -117,8 +117,6 @@ pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp
     }
     let mut bytes = Vec::with_capacity(metadata.size().min(max) as usize);
     (&mut file).take(max).read_to_end(&mut bytes)?;
-    // Stamped again after reading: what changed in between is read again by the next walk.
     let after = Stamp::of(&file.metadata()?);
-    let before = Stamp::of(&metadata);
-    Ok((bytes, if before == after { after } else { Stamp::never() }))
+    Ok((bytes, after, Stamp::of(&metadata) == after))
 }

@@ -1,12 +1,15 @@
-//! Changing files: a whole one, or one place in it. Atomic, durable, and never over a change nobody has read.
+//! Changing files: a whole one, or one place in it. Atomic and durable. An edit is never made over a change that came in
+//! between: the bytes are compared once more right before the rename, with the folder locked against our own kind. What
+//! is left for another program are the microseconds between that look and the rename.
 
 use super::error::Error;
 use super::path::VaultPath;
+use super::walk::read_stamped;
 use super::{Vault, count_lines, etag};
 use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The outcome of [`Vault::write`].
@@ -34,22 +37,22 @@ impl Vault {
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Written, Error> {
         check_size(path, content.len())?;
         // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
-        let path = &self.same_name_on_disk(path)?;
-        let _turn = self.write_turn(path);
-        let place = self.jail.for_writing(path, create_dirs && if_match.is_none())?;
+        let path = &self.jail.as_on_disk(path.clone());
+        let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
+            Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
+            other => other?,
+        };
+        let _turn = self.write_turn(&place);
         let before = existing(&place, path)?;
-        let look = |before: &Option<Metadata>| match if_match {
+        let look = || match if_match {
             None => Ok(()),
-            Some(wanted) => match before {
-                None => Err(Error::Conflict(None)),
-                Some(_) => {
-                    let found = etag(&fs::read(&place).map_err(Error::disk("read the file", path.as_str()))?);
-                    if found == wanted { Ok(()) } else { Err(Error::Conflict(Some(found))) }
-                }
+            Some(wanted) => match current(&place, path)?.map(|bytes| etag(&bytes)) {
+                Some(found) if found == wanted => Ok(()),
+                found => Err(Error::Conflict(found)),
             },
         };
-        look(&before)?;
-        disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), || look(&before)).map_err(|error| naming(error, path))?;
+        look()?;
+        disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
         self.index.wrote(path);
         Ok(Written {
             path: path.clone(),
@@ -61,13 +64,14 @@ impl Vault {
     }
 
     /// Replaces the one place where `old_text` stands by `new_text`, byte for byte, and keeps every other byte. In a
-    /// file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF.
+    /// file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF;
+    /// so do new line ends where all others of the file are CRLF.
     ///
     /// # Errors
     /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], and those of [`Vault::write`].
     pub fn edit(&self, path: &VaultPath, old_text: &str, new_text: &str, if_match: Option<&str>) -> Result<Written, Error> {
-        let path = &self.same_name_on_disk(path)?;
-        let _turn = self.write_turn(path);
+        let (path, place) = &self.locate(path)?;
+        let _turn = self.write_turn(place);
         for _ in 0..limits::EDIT_RETRIES {
             let (_, bytes, _) = self.bytes(path)?;
             if let Some(wanted) = if_match
@@ -77,12 +81,11 @@ impl Vault {
             }
             let edited = replace_once(&bytes, old_text, new_text)?;
             check_size(path, edited.len())?;
-            let place = self.jail.existing(path)?;
-            let before = existing(&place, path)?;
+            let before = existing(place, path)?;
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
             // moment; if they differ, the edit is made anew in what it wrote.
-            let unchanged = || if fs::read(&place).is_ok_and(|now| now == bytes) { Ok(()) } else { Err(Error::Conflict(None)) };
-            match disk::replace(&place, &edited, mode_of(before.as_ref()), unchanged) {
+            let unchanged = || if current(place, path)?.is_some_and(|now| now == bytes) { Ok(()) } else { Err(Error::Conflict(None)) };
+            match disk::replace(place, &edited, mode_of(before.as_ref()), unchanged) {
                 Err(Error::Conflict(None)) => continue,
                 other => other.map_err(|error| naming(error, path))?,
             }
@@ -97,14 +100,6 @@ impl Vault {
         }
         let (_, bytes, _) = self.bytes(path)?;
         Err(Error::Conflict(Some(etag(&bytes))))
-    }
-
-    fn same_name_on_disk(&self, path: &VaultPath) -> Result<VaultPath, Error> {
-        match self.locate(path) {
-            Ok((path, _)) => Ok(path),
-            Err(Error::NotFound { .. }) => Ok(path.clone()),
-            Err(error) => Err(error),
-        }
     }
 }
 
@@ -125,8 +120,18 @@ fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
     }
 }
 
-fn mode_of(before: Option<&Metadata>) -> Mode {
-    before.map_or(Mode::New, |metadata| Mode::Exactly(metadata.permissions().mode() & 0o7777))
+/// The bytes of the file at this moment; `None` when it is gone. A file too large to be read here has no etag that
+/// anybody could have been given.
+fn current(place: &Path, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
+    match read_stamped(place, limits::NOTE_BYTES + 1) {
+        Ok((bytes, ..)) => check_size(path, bytes.len()).map(|()| Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::disk("read the file", path.as_str())(error)),
+    }
+}
+
+fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
+    before.map_or(Mode::New, Mode::Like)
 }
 
 /// A failure of the disk under the name the caller knows.
@@ -146,9 +151,13 @@ fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>,
     let (mut old, mut new) = (old_text.to_owned(), new_text.to_owned());
     let mut found = occurrences(bytes, old.as_bytes());
     if found.is_none() && memchr::memmem::find(bytes, b"\r\n").is_some() {
-        let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         (old, new) = (crlf(old_text), crlf(new_text));
         found = occurrences(bytes, old.as_bytes());
+    }
+    // One line replaced by several, in a file whose line ends are all CRLF: the new ones are too, so that the file
+    // stays what it is (SPEC 6.5).
+    if !old_text.contains('\n') && new.contains('\n') && has_only_crlf(bytes) {
+        new = crlf(&new);
     }
     match found {
         None => Err(Error::TextNotFound(nearly(bytes, old_text))),
@@ -159,6 +168,15 @@ fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>,
         }
         Some((_, count)) => Err(Error::TextNotUnique(count)),
     }
+}
+
+fn crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+fn has_only_crlf(bytes: &[u8]) -> bool {
+    let mut ends = memchr::memchr_iter(b'\n', bytes).peekable();
+    ends.peek().is_some() && ends.all(|at| at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'\r'))
 }
 
 /// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
@@ -206,6 +224,8 @@ mod tests {
         assert_eq!(edit("a\nb\nc", "b", "$1 \\0 &").unwrap(), "a\n$1 \\0 &\nc");
         assert_eq!(edit("a.c abc", "a.c", "x").unwrap(), "x abc", "never a pattern");
         assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
+        assert_eq!(edit("a\r\nb\r\n", "b", "x\ny").unwrap(), "a\r\nx\r\ny\r\n", "the file keeps CRLF");
+        assert_eq!(edit("a\r\nb\n", "b", "x\ny").unwrap(), "a\r\nx\ny\n", "a file of both kinds gets what was given");
         assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
         assert_eq!(edit("keep", "keep", "").unwrap(), "");
     }

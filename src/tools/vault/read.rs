@@ -112,6 +112,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         Content::Blob { bytes, kind, media_type } => {
             shown.mime_type = Some(media_type);
+            if bytes.is_empty() {
+                return Reply::of(&shown);
+            }
             let data = STANDARD.encode(bytes);
             let block = match kind {
                 Kind::Image => Block::Image { data, mime_type: media_type },

@@ -39,7 +39,7 @@ pub(super) static TOOL: Tool = Tool {
             ])),
             "Best matches first",
         ),
-        optional("not_searched", COUNT, "Files too large for their text to be searched; their names and tags were"),
+        optional("not_searched", COUNT, "Files whose text could not be searched (too large or unreadable); their names and tags were"),
     ],
     run,
 };
