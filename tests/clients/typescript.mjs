@@ -1,0 +1,54 @@
+// The TypeScript SDKs through a whole login: 401, discovery, registration, PKCE, login page, token, tools, refresh.
+//   node typescript.mjs URL USER PASSWORD 1|2
+import { check, logIn, main } from './login.mjs';
+
+const version = process.argv[5];
+const sdk = version === '1'
+  ? { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')) }
+  : await import('@modelcontextprotocol/client');
+
+const redirect = 'http://127.0.0.1:33421/callback';
+
+class Provider {
+  redirectUrl = redirect;
+  clientMetadata = { client_name: `TypeScript SDK ${version}`, redirect_uris: [redirect], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' };
+  state() { return (this.sent = crypto.randomUUID()); }
+  clientInformation() { return this.client; }
+  saveClientInformation(client) { this.client = client; }
+  tokens() { return this.saved; }
+  saveTokens(tokens) { this.saved = tokens; }
+  redirectToAuthorization(url) { this.authorizationUrl = url; }
+  saveCodeVerifier(verifier) { this.verifier = verifier; }
+  codeVerifier() { return this.verifier; }
+  saveDiscoveryState(state) { this.discovered = state; }
+  discoveryState() { return this.discovered; }
+}
+
+await main(async (url, user, password) => {
+  const provider = new Provider();
+  const transport = () => new sdk.StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
+  const client = () => new sdk.Client({ name: 'test', version: '1' }, { capabilities: {} });
+  const first = transport();
+  await client().connect(first).catch(() => {});
+  check(provider.authorizationUrl, 'the SDK asks for a login');
+  const back = await logIn(provider.authorizationUrl, user, password);
+  check(back.searchParams.get('state') === provider.sent, 'state comes back');
+  await first.finishAuth(version === '1' ? back.searchParams.get('code') : back.searchParams);
+  const connection = transport();
+  const connected = client();
+  await connected.connect(connection);
+  const { tools } = await connected.listTools();
+  check(tools.length === 6, 'six tools');
+  const search = () => connected.callTool({ name: 'vault_search', arguments: { query: 'heating controller' } });
+  const found = await search();
+  check(!found.isError && found.structuredContent.total_matches > 0, 'the search finds something');
+  const { resources } = await connected.listResources();
+  const note = await connected.readResource({ uri: resources.at(-1).uri });
+  check(note.contents.length === 1, 'a resource is read');
+  const before = provider.saved;
+  provider.saved = { ...before, access_token: 'expired' };
+  check(!(await search()).isError, 'a call after the access token expired');
+  check(provider.saved.refresh_token !== before.refresh_token, 'the refresh token was exchanged');
+  await connection.terminateSession();
+  await connected.close();
+});
