@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_flag_wins_and_an_empty_variable_is_unset() {
-        let (command, raw) = parse(&["--read-lines", "5", "--read-only"], &[("READ_LINES", "7"), ("VAULT_PATH", ""), ("LOG_LEVEL", "warn")]).unwrap();
+        let (command, raw) =
+            parse(&["--read-lines", "5", "--read-only"], &[("READ_LINES", "7"), ("VAULT_PATH", ""), ("LOG_LEVEL", "warn")]).unwrap();
         assert_eq!(command, Command::Serve);
         assert_eq!(raw.get("READ_LINES").map(String::as_str), Some("5"));
         assert_eq!(raw.get("READ_ONLY").map(String::as_str), Some("true"));

@@ -209,7 +209,9 @@ impl Reader<'_> {
                         self.wrong("CLIENT_CREDENTIALS", format!("has client {id} twice"));
                     }
                 }
-                _ => self.wrong("CLIENT_CREDENTIALS", format!("entry {number} is not client_id:sha256 (64 hex digits; see generate-token)")),
+                _ => {
+                    self.wrong("CLIENT_CREDENTIALS", format!("entry {number} is not client_id:sha256 (64 hex digits; see generate-token)"))
+                }
             }
         }
         machines
@@ -232,7 +234,10 @@ impl Reader<'_> {
                     }
                     tokens.push((name.to_owned(), hash, access));
                 }
-                _ => self.wrong("API_TOKENS", format!("entry {number} is not name:sha256 or name:sha256:read (64 hex digits; see generate-token)")),
+                _ => self.wrong(
+                    "API_TOKENS",
+                    format!("entry {number} is not name:sha256 or name:sha256:read (64 hex digits; see generate-token)"),
+                ),
             }
         }
         tokens
@@ -302,7 +307,10 @@ impl Reader<'_> {
         for origin in origins.iter().filter(|origin| *origin != "*") {
             let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
             if !is_origin {
-                self.wrong("ALLOWED_ORIGINS", format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash)"));
+                self.wrong(
+                    "ALLOWED_ORIGINS",
+                    format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash)"),
+                );
             }
         }
         origins
@@ -463,7 +471,12 @@ mod tests {
 
     #[test]
     fn a_state_folder_inside_the_vault_is_refused() {
-        let mistakes = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("AUTH_USERS", &format!("a:{HASH}")), ("STATE_DIR", "/tmp/state")]);
+        let mistakes = read(&[
+            ("VAULT_PATH", "/tmp"),
+            ("SERVER_URL", "https://v.example"),
+            ("AUTH_USERS", &format!("a:{HASH}")),
+            ("STATE_DIR", "/tmp/state"),
+        ]);
         assert!(mistakes.unwrap_err().iter().any(|mistake| mistake.setting == "STATE_DIR"));
     }
 }

@@ -31,7 +31,12 @@ pub enum Mode<'a> {
 ///
 /// # Errors
 /// What `last_look` or the disk said; then the target has its old bytes.
-pub fn replace<E: From<io::Error>>(target: &Path, bytes: &[u8], mode: Mode<'_>, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+pub fn replace<E: From<io::Error>>(
+    target: &Path,
+    bytes: &[u8],
+    mode: Mode<'_>,
+    last_look: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Opened first: what cannot be flushed afterwards is not begun.
     let open_folder = File::open(folder)?;

@@ -19,7 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// # Errors
 /// When reading fails or no thread can be started.
 pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
-    let client = Arc::new(Client { output: Mutex::new(Box::new(output)), open: AtomicBool::new(true), session: OnceLock::new(), waiting: Mutex::default() });
+    let client = Arc::new(Client {
+        output: Mutex::new(Box::new(output)),
+        open: AtomicBool::new(true),
+        session: OnceLock::new(),
+        waiting: Mutex::default(),
+    });
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let (engine, answering) = (Arc::clone(server), Arc::clone(&client));
     let worker = std::thread::Builder::new().name("stdio".into()).spawn(move || answer_all(&engine, &answering, &work))?;

@@ -11,7 +11,13 @@ fn command(arguments: &[&str]) -> Command {
 }
 
 fn run(arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Output {
-    let mut child = command(arguments).envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(arguments)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     child.wait_with_output().unwrap()
 }
@@ -33,7 +39,11 @@ fn help_and_version() {
 
 #[test]
 fn all_mistakes_are_told_at_once_and_nothing_starts() {
-    let output = run(&["--listen-addr", "nowhere", "--colour"], &[("VAULT_PATH", "/does/not/exist"), ("AUTH_USERS", "alex:secret-in-the-clear")], "");
+    let output = run(
+        &["--listen-addr", "nowhere", "--colour"],
+        &[("VAULT_PATH", "/does/not/exist"), ("AUTH_USERS", "alex:secret-in-the-clear")],
+        "",
+    );
     assert_eq!(output.status.code(), Some(2));
     let told = err(&output);
     for word in ["5 mistakes", "--colour", "VAULT_PATH", "LISTEN_ADDR", "SERVER_URL", "AUTH_USERS"] {
@@ -76,7 +86,10 @@ fn check_says_what_would_be_served() {
     let output = run(&["check"], &good, "");
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let told = out(&output);
-    assert!(told.contains("55 files") && told.contains("https://vault.example.com/mcp") && told.contains("alex") && told.contains("in order"), "{told}");
+    assert!(
+        told.contains("55 files") && told.contains("https://vault.example.com/mcp") && told.contains("alex") && told.contains("in order"),
+        "{told}"
+    );
     assert!(!told.contains(&hash));
     let state = vault.join("state");
     let inside = [good[0], good[1], good[2], ("STATE_DIR", state.to_str().unwrap())];
@@ -104,7 +117,10 @@ fn the_demo_works_as_printed() {
     let curl = told.lines().find(|line| line.starts_with("curl ")).unwrap();
     let quoted: Vec<&str> = curl.split('\'').collect();
     let (token, body) = (quoted[1], quoted[5]);
-    let request = format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     let answer = Connection::open(format!("127.0.0.1:{port}").parse().unwrap()).send(request).response();
     assert!(answer.text().contains("**heating controller**"), "{}", answer.text());
     let folder = told.lines().find(|line| line.contains("vault-sync-mcp-demo-")).unwrap().trim().to_owned();

@@ -110,7 +110,10 @@ fn a_huge_content_length_is_refused_before_reading() {
         connection.send(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"));
         assert_eq!(connection.response().status, status, "{length} {token}");
     }
-    let form = format!("POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n", 64 * 1024 + 1);
+    let form = format!(
+        "POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+        64 * 1024 + 1
+    );
     assert_eq!(server.connect().send(form).response().status, 413);
     assert!(is_alive(&server));
 }
@@ -174,7 +177,10 @@ fn http_1_0_and_head_and_close_are_understood() {
     assert_eq!(old.response().text(), "ok\n");
     assert!(old.is_closed());
     let mut close = server.connect();
-    assert_eq!(close.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").response().header("connection"), Some("close"));
+    assert_eq!(
+        close.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").response().header("connection"),
+        Some("close")
+    );
     assert!(close.is_closed());
     let mut head = server.connect();
     let answer = head.send("HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").headless();
@@ -247,9 +253,8 @@ fn many_connections_at_once_are_all_served() {
     let (_folder, server) = Server::sample();
     let address = server.address;
     for _ in 0..5 {
-        let threads: Vec<_> = (0..64)
-            .map(|_| std::thread::spawn(move || Connection::open(address).send(HEALTH).response().status))
-            .collect();
+        let threads: Vec<_> =
+            (0..64).map(|_| std::thread::spawn(move || Connection::open(address).send(HEALTH).response().status)).collect();
         assert!(threads.into_iter().all(|thread| thread.join().unwrap() == 200));
     }
 }
@@ -295,7 +300,9 @@ fn an_error_of_the_listener_does_not_end_it() {
     let folder = Folder::sample();
     let server = Server::on(&folder.vault());
     // Take the descriptors away: prlimit changes the limit of the running process.
-    let limit = |number: &str| std::process::Command::new("prlimit").args(["--pid", &server.pid().to_string(), &format!("--nofile={number}")]).status();
+    let limit = |number: &str| {
+        std::process::Command::new("prlimit").args(["--pid", &server.pid().to_string(), &format!("--nofile={number}")]).status()
+    };
     if !limit("20:1024").is_ok_and(|status| status.success()) {
         eprintln!("prlimit is not available; not tried");
         return;

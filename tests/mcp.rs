@@ -41,7 +41,11 @@ fn the_handshake_agrees_on_a_revision() {
         assert!(result["instructions"].as_str().unwrap().contains("vault_search"));
         let id = response.header("mcp-session-id").unwrap();
         assert!(id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) && id.len() >= 32, "{id}");
-        let done = server.post_with(TOKEN, &format!("Mcp-Session-Id: {id}\r\n"), &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        let done = server.post_with(
+            TOKEN,
+            &format!("Mcp-Session-Id: {id}\r\n"),
+            &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        );
         assert_eq!((done.status, done.body.len()), (202, 0));
     }
 }
@@ -55,7 +59,8 @@ fn a_session_belongs_to_its_login_and_ends_with_delete() {
     assert_eq!(server.post_with(TOKEN, &header, &ping).json()["result"], json!({}), "exactly empty");
     assert_eq!(server.post_with(READ_TOKEN, &header, &ping).status, 404, "another login");
     assert_eq!(server.post_with(TOKEN, "Mcp-Session-Id: no-such-session\r\n", &ping).status, 404);
-    let delete = |token: &str| server.request(&format!("DELETE /mcp HTTP/1.1\r\nAuthorization: Bearer {token}\r\nMcp-Session-Id: {id}"), "").status;
+    let delete =
+        |token: &str| server.request(&format!("DELETE /mcp HTTP/1.1\r\nAuthorization: Bearer {token}\r\nMcp-Session-Id: {id}"), "").status;
     assert_eq!(delete(READ_TOKEN), 404);
     assert_eq!(delete(TOKEN), 204);
     assert_eq!(server.post_with(TOKEN, &header, &ping).status, 404);
@@ -86,7 +91,11 @@ fn the_version_header_must_be_one_that_is_spoken() {
         }
     }
     // A client that probes for the modern era must be able to tell that it has to fall back.
-    let probe = server.post_with(TOKEN, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n", &request("server/discover", json!({})));
+    let probe = server.post_with(
+        TOKEN,
+        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n",
+        &request("server/discover", json!({})),
+    );
     assert_eq!(probe.status, 400);
     assert_eq!(server.post_with(TOKEN, "MCP-Protocol-Version: 2026-07-28\r\n", &initialize("2025-11-25")).status, 200);
 }
@@ -172,7 +181,9 @@ fn the_stream_tells_when_files_come_or_go() {
     let id = session(&server, "2025-11-25");
     let open = |id: &str, accept: &str| {
         let mut stream = server.connect();
-        stream.send(format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: {accept}\r\nMcp-Session-Id: {id}\r\n\r\n"));
+        stream.send(format!(
+            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: {accept}\r\nMcp-Session-Id: {id}\r\n\r\n"
+        ));
         let head = stream.headless();
         (head, stream)
     };
@@ -239,7 +250,14 @@ fn resources_are_the_files_of_the_vault() {
             }
         }
     }
-    for hidden in ["vault:///.obsidian/app.json", "vault:///.trash/old%20draft.md", "vault:///../etc/passwd", "vault:///%2e%2e/x", "file:///etc/passwd", ""] {
+    for hidden in [
+        "vault:///.obsidian/app.json",
+        "vault:///.trash/old%20draft.md",
+        "vault:///../etc/passwd",
+        "vault:///%2e%2e/x",
+        "file:///etc/passwd",
+        "",
+    ] {
         let error = server.post(&request("resources/read", json!({ "uri": hidden }))).json()["error"].clone();
         assert_eq!(error["code"], -32002, "{hidden}");
         assert_eq!(error["data"]["uri"], hidden);
@@ -296,7 +314,10 @@ fn hosts_and_origins_of_strangers_are_refused() {
     let (_folder, server) = Server::sample();
     let ask = |headers: &str| {
         let body = request("ping", json!({})).to_string();
-        let head = format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len());
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
         server.connect().send(head).response().status
     };
     assert_eq!(ask("Host: evil.example.com\r\n"), 403);

@@ -28,7 +28,8 @@ fn register_with(server: &Server, body: &Value) -> Response {
 }
 
 fn register(server: &Server) -> String {
-    let response = register_with(server, &json!({ "client_name": "Claude", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }));
+    let response =
+        register_with(server, &json!({ "client_name": "Claude", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }));
     assert_eq!(response.status, 201, "{}", response.text());
     response.json()["client_id"].as_str().unwrap().to_owned()
 }
@@ -75,7 +76,16 @@ fn code(server: &Server, client: &str) -> String {
 }
 
 fn exchange(server: &Server, client: &str, code: &str, verifier: &str) -> Response {
-    server.form("/oauth/token", &[("grant_type", "authorization_code"), ("client_id", client), ("code", code), ("code_verifier", verifier), ("redirect_uri", REDIRECT)])
+    server.form(
+        "/oauth/token",
+        &[
+            ("grant_type", "authorization_code"),
+            ("client_id", client),
+            ("code", code),
+            ("code_verifier", verifier),
+            ("redirect_uri", REDIRECT),
+        ],
+    )
 }
 
 fn refresh(server: &Server, client: &str, token: &str) -> Response {
@@ -104,10 +114,19 @@ fn a_client_finds_its_way_from_the_first_401() {
     let (_folder, server) = Server::sample();
     for method in ["GET", "POST", "DELETE", "HEAD", "PUT"] {
         for token in ["", "\r\nAuthorization: Bearer wrong", "\r\nAuthorization: Basic YTpi", "\r\nAuthorization: Bearer"] {
-            let response = server.connect().send(format!("{method} /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\nMcp-Session-Id: x{token}\r\n\r\n")).headless();
+            let response = server
+                .connect()
+                .send(format!(
+                    "{method} /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\nMcp-Session-Id: x{token}\r\n\r\n"
+                ))
+                .headless();
             assert_eq!(response.status, 401, "{method} {token}");
             let challenge = response.header("www-authenticate").unwrap();
-            assert!(challenge.starts_with("Bearer ") && challenge.contains("resource_metadata=\"https://vault.example.com/.well-known/oauth-protected-resource/mcp\""), "{challenge}");
+            assert!(
+                challenge.starts_with("Bearer ")
+                    && challenge.contains("resource_metadata=\"https://vault.example.com/.well-known/oauth-protected-resource/mcp\""),
+                "{challenge}"
+            );
             assert_eq!(challenge.contains("error="), token.contains("wrong"), "{challenge}");
         }
     }
@@ -144,7 +163,8 @@ fn a_client_finds_its_way_from_the_first_401() {
 fn browsers_may_ask_before_they_send_a_token() {
     let (_folder, server) = Server::sample();
     for path in ["/mcp", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource/mcp"] {
-        let response = server.request(&format!("OPTIONS {path} HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST"), "");
+        let response =
+            server.request(&format!("OPTIONS {path} HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST"), "");
         assert_eq!(response.status, 204, "{path}");
         assert_eq!(response.header("access-control-allow-origin"), Some("*"));
         assert!(response.header("access-control-allow-headers").unwrap().contains("Authorization"));
@@ -161,17 +181,29 @@ fn a_login_from_registration_to_a_tool_call() {
     let page = server.get(&path);
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let html = page.text();
-    assert!(html.contains("<strong>Claude</strong>") && html.contains("<strong>claude.ai</strong>") && html.contains("Only read notes"), "{html}");
+    assert!(
+        html.contains("<strong>Claude</strong>") && html.contains("<strong>claude.ai</strong>") && html.contains("Only read notes"),
+        "{html}"
+    );
     assert!(!html.contains("<script") && !html.contains("class=\"warning\""));
     let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("form-action"), "{policy}");
+    assert!(
+        policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("form-action"),
+        "{policy}"
+    );
     assert_eq!(page.header("x-frame-options"), Some("DENY"));
     let form = sent_back(&log_in(&server, &path, PASSWORD, "write"));
     assert_eq!((form.get("state"), form.get("iss")), (Some("s t&te"), Some(ORIGIN)));
     let response = exchange(&server, &client, form.get("code").unwrap(), VERIFIER);
-    assert_eq!((response.status, response.header("cache-control"), response.header("content-type")), (200, Some("no-store"), Some("application/json")));
+    assert_eq!(
+        (response.status, response.header("cache-control"), response.header("content-type")),
+        (200, Some("no-store"), Some("application/json"))
+    );
     let answer = response.json();
-    assert_eq!((answer["token_type"].as_str(), answer["expires_in"].as_u64(), answer["scope"].as_str()), (Some("Bearer"), Some(86_400), Some("vault:read vault:write")));
+    assert_eq!(
+        (answer["token_type"].as_str(), answer["expires_in"].as_u64(), answer["scope"].as_str()),
+        (Some("Bearer"), Some(86_400), Some("vault:read vault:write"))
+    );
     let access = answer["access_token"].as_str().unwrap();
     assert!(access.len() == 64 && access.bytes().all(|byte| byte.is_ascii_hexdigit()));
     assert!(works(&server, access));
@@ -185,12 +217,18 @@ fn a_login_from_registration_to_a_tool_call() {
 #[test]
 fn the_short_paths_of_older_clients_work_too() {
     let (_folder, server) = Server::sample();
-    let client = server.request("POST /register HTTP/1.1\r\nContent-Type: application/json", &json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string());
+    let client = server.request(
+        "POST /register HTTP/1.1\r\nContent-Type: application/json",
+        &json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string(),
+    );
     let client = client.json()["client_id"].as_str().unwrap().to_owned();
     let path = authorize_path(&client, &[("resource", None)]).replace("/oauth/authorize", "/authorize");
     assert_eq!(server.get(&path).status, 200);
     let form = sent_back(&log_in(&server, &path, PASSWORD, "write"));
-    let response = server.form("/token", &[("grant_type", "authorization_code"), ("client_id", &client), ("code", form.get("code").unwrap()), ("code_verifier", VERIFIER)]);
+    let response = server.form(
+        "/token",
+        &[("grant_type", "authorization_code"), ("client_id", &client), ("code", form.get("code").unwrap()), ("code_verifier", VERIFIER)],
+    );
     assert_eq!(response.status, 200, "{}", response.text());
 }
 
@@ -229,7 +267,11 @@ fn a_request_without_s256_is_sent_back() {
         ("resource", Some("https://evil.example/mcp"), "invalid_target"),
     ] {
         let form = sent_back(&server.get(&authorize_path(&client, &[(name, value)])));
-        assert_eq!((form.get("error"), form.get("state"), form.get("iss"), form.get("code")), (Some(error), Some("s t&te"), Some(ORIGIN), None), "{name} {value:?}");
+        assert_eq!(
+            (form.get("error"), form.get("state"), form.get("iss"), form.get("code")),
+            (Some(error), Some("s t&te"), Some(ORIGIN), None),
+            "{name} {value:?}"
+        );
     }
 }
 
@@ -272,8 +314,12 @@ fn a_form_from_another_site_is_refused() {
 fn nothing_a_client_says_becomes_markup_or_a_header() {
     let (_folder, server) = Server::sample();
     let evil = "<script>alert(1)</script>\"'><b>\r\nX: y\u{202e}";
-    let id = register_with(&server, &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] })).json()["client_id"].as_str().unwrap().to_owned();
-    let path = authorize_path(&id, &[("redirect_uri", Some("https://unknown.example/cb")), ("state", Some("\r\nSet-Cookie: x=1\r\n\r\n<b>"))]);
+    let id = register_with(&server, &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] })).json()["client_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let path =
+        authorize_path(&id, &[("redirect_uri", Some("https://unknown.example/cb")), ("state", Some("\r\nSet-Cookie: x=1\r\n\r\n<b>"))]);
     let html = server.get(&path).text();
     assert!(!html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'), "{html}");
     assert!(html.contains("<strong>unknown.example</strong>") && html.contains("class=\"warning\""), "a host that nobody knows");
@@ -291,7 +337,16 @@ fn a_code_is_worth_nothing_to_a_thief() {
         exchange(&server, &thief, &stolen, VERIFIER),
         exchange(&server, &client, &stolen, "wrong-verifier-wrong-verifier-wrong-verifier"),
         exchange(&server, &client, &stolen, "short"),
-        server.form("/oauth/token", &[("grant_type", "authorization_code"), ("client_id", &client), ("code", &stolen), ("code_verifier", VERIFIER), ("redirect_uri", "https://evil.example/")]),
+        server.form(
+            "/oauth/token",
+            &[
+                ("grant_type", "authorization_code"),
+                ("client_id", &client),
+                ("code", &stolen),
+                ("code_verifier", VERIFIER),
+                ("redirect_uri", "https://evil.example/"),
+            ],
+        ),
         exchange(&server, &client, "no-such-code", VERIFIER),
     ] {
         assert_eq!((response.status, response.json()["error"].clone()), (400, json!("invalid_grant")));
@@ -315,7 +370,14 @@ fn refreshing_at_once_from_several_processes_leaves_all_with_one_working_token()
     let (access, first) = tokens(&server, &client);
     let answers: Vec<Value> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| refresh(&server, &client, &first))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).map(|response| { assert_eq!(response.status, 200, "{}", response.text()); response.json() }).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .map(|response| {
+                assert_eq!(response.status, 200, "{}", response.text());
+                response.json()
+            })
+            .collect()
     });
     for answer in &answers {
         assert_eq!(answer["refresh_token"], answers[0]["refresh_token"], "all hold the same successor");
@@ -336,7 +398,9 @@ fn revoking_ends_the_grant_and_strangers_cannot() {
     let (_folder, server) = Server::sample();
     let (client, other) = (register(&server), register(&server));
     let (access, refresh_token) = tokens(&server, &client);
-    let revoke = |client: &str, token: &str| server.form("/oauth/revoke", &[("token", token), ("client_id", client), ("token_type_hint", "access_token")]).status;
+    let revoke = |client: &str, token: &str| {
+        server.form("/oauth/revoke", &[("token", token), ("client_id", client), ("token_type_hint", "access_token")]).status
+    };
     assert_eq!(revoke(&other, &refresh_token), 200);
     assert_eq!(revoke(&other, &access), 200);
     assert_eq!(revoke(&client, "unknown"), 200);
@@ -370,11 +434,17 @@ fn clients_with_a_secret_may_send_it_either_way() {
         let ask = |header: &str, secret_in_body: Option<&str>, code: &str| {
             let mut fields = vec![("grant_type", "authorization_code"), ("client_id", id), ("code", code), ("code_verifier", VERIFIER)];
             fields.extend(secret_in_body.map(|secret| ("client_secret", secret)));
-            server.request(&format!("POST /oauth/token HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded{header}"), &encode(&fields))
+            server.request(
+                &format!("POST /oauth/token HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded{header}"),
+                &encode(&fields),
+            )
         };
         let code = code(&server, id);
         let missing = ask("", None, &code);
-        assert_eq!((missing.status, missing.json()["error"].clone(), missing.header("www-authenticate")), (401, json!("invalid_client"), None));
+        assert_eq!(
+            (missing.status, missing.json()["error"].clone(), missing.header("www-authenticate")),
+            (401, json!("invalid_client"), None)
+        );
         let wrong = ask(&basic(id, "wrong"), None, &code);
         assert_eq!((wrong.status, wrong.header("www-authenticate").is_some()), (401, true));
         assert_eq!(ask(&basic("another", secret), None, &code).status, 400, "two different ids");
@@ -386,7 +456,12 @@ fn clients_with_a_secret_may_send_it_either_way() {
 #[test]
 fn machine_clients_get_tokens_for_their_secret() {
     let (_folder, server) = Server::sample();
-    let ask = |secret: &str, scope: &str| server.form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret), ("scope", scope)]);
+    let ask = |secret: &str, scope: &str| {
+        server.form(
+            "/oauth/token",
+            &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret), ("scope", scope)],
+        )
+    };
     let answer = ask("robot secret", "vault:read").json();
     assert_eq!(answer["scope"], "vault:read");
     assert!(answer.get("refresh_token").is_none());
@@ -414,7 +489,8 @@ fn reading_only_can_be_chosen_by_the_person_and_by_the_client() {
         let form = sent_back(&log_in(&server, &path, PASSWORD, choice));
         let answer = exchange(&server, &client, form.get("code").unwrap(), VERIFIER).json();
         assert_eq!(answer["scope"], granted, "{scope:?} {choice}");
-        let list = server.post_with(answer["access_token"].as_str().unwrap(), "", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+        let list =
+            server.post_with(answer["access_token"].as_str().unwrap(), "", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
         assert_eq!(list.text().contains("vault_write"), granted.contains("write"));
     }
 }
@@ -423,16 +499,26 @@ fn reading_only_can_be_chosen_by_the_person_and_by_the_client() {
 fn registrations_are_liberal_in_and_exact_out() {
     let (_folder, server) = Server::sample();
     let uris = ["cursor://anysphere.cursor-mcp/oauth/callback", "evil:x", "http://localhost:8787/callback"];
-    let answer = register_with(&server, &json!({ "client_name": "Cursor", "redirect_uris": uris, "token_endpoint_auth_method": "none", "unknown": { "x": 1 }, "scope": "vault:read", "logo_uri": null }));
+    let answer = register_with(
+        &server,
+        &json!({ "client_name": "Cursor", "redirect_uris": uris, "token_endpoint_auth_method": "none", "unknown": { "x": 1 }, "scope": "vault:read", "logo_uri": null }),
+    );
     assert_eq!((answer.status, answer.header("cache-control")), (201, Some("no-store")));
     assert!(!answer.text().contains("null"));
     let client = answer.json();
     assert_eq!(client["redirect_uris"], json!(uris));
-    assert_eq!((client["token_endpoint_auth_method"].as_str(), client["scope"].as_str(), client["response_types"].clone()), (Some("none"), Some("vault:read"), json!(["code"])));
+    assert_eq!(
+        (client["token_endpoint_auth_method"].as_str(), client["scope"].as_str(), client["response_types"].clone()),
+        (Some("none"), Some("vault:read"), json!(["code"]))
+    );
     assert!(client["client_id_issued_at"].is_u64() && client.get("client_secret").is_none());
     let id = client["client_id"].as_str().unwrap();
     assert_eq!(server.get(&authorize_path(id, &[("redirect_uri", Some("evil:x"))])).status, 400, "the bad one is refused when used");
-    assert_eq!(server.get(&authorize_path(id, &[("redirect_uri", Some("http://localhost:50123/callback"))])).status, 200, "any port on loopback");
+    assert_eq!(
+        server.get(&authorize_path(id, &[("redirect_uri", Some("http://localhost:50123/callback"))])).status,
+        200,
+        "any port on loopback"
+    );
     for (body, error) in [
         ("[]", "invalid_client_metadata"),
         ("{", "invalid_client_metadata"),
@@ -498,7 +584,13 @@ fn a_damaged_state_file_lets_nobody_in() {
     let folder = Folder::sample();
     let state = folder.path().join("state");
     std::fs::create_dir(&state).unwrap();
-    for damage in ["", "{", "{\"version\":1}", "\0\0\0", "{\"version\":1,\"key\":\"zz\",\"clients\":[],\"grants\":[],\"codes\":[],\"access_tokens\":[]}"] {
+    for damage in [
+        "",
+        "{",
+        "{\"version\":1}",
+        "\0\0\0",
+        "{\"version\":1,\"key\":\"zz\",\"clients\":[],\"grants\":[],\"codes\":[],\"access_tokens\":[]}",
+    ] {
         std::fs::write(state.join("state.json"), damage).unwrap();
         let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
         assert!(server.log().contains("state.json is damaged"), "{damage:?}");
@@ -506,6 +598,9 @@ fn a_damaged_state_file_lets_nobody_in() {
         assert!(works(&server, TOKEN), "what is configured still works");
         assert_eq!(server.terminate(), 0);
     }
-    let aside = std::fs::read_dir(&state).unwrap().filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("damaged")).count();
+    let aside = std::fs::read_dir(&state)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("damaged"))
+        .count();
     assert!(aside >= 1, "it was kept for a look");
 }

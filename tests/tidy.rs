@@ -78,7 +78,8 @@ fn rooms_use_only_what_their_row_in_the_map_names() {
             }
         }
     }
-    let modules: Vec<String> = text("src/lib.rs").lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)).collect();
+    let modules: Vec<String> =
+        text("src/lib.rs").lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)).collect();
     assert_eq!(modules, rooms.keys().cloned().collect::<Vec<_>>(), "the map and the modules differ");
 }
 
@@ -125,8 +126,25 @@ fn files_say_what_they_hold_and_stay_readable() {
 #[test]
 fn dependencies_are_those_that_were_decided_on() {
     const DECIDED: [&str; 19] = [
-        "serde", "serde_json", "serde_yaml", "bcrypt", "sha2", "hmac", "subtle", "base64", "getrandom", "lexopt", "log", "env_logger", "httparse",
-        "httpdate", "memchr", "socket2", "signal-hook", "rpassword", "unicode-normalization",
+        "serde",
+        "serde_json",
+        "serde_yaml",
+        "bcrypt",
+        "sha2",
+        "hmac",
+        "subtle",
+        "base64",
+        "getrandom",
+        "lexopt",
+        "log",
+        "env_logger",
+        "httparse",
+        "httpdate",
+        "memchr",
+        "socket2",
+        "signal-hook",
+        "rpassword",
+        "unicode-normalization",
     ];
     let manifest = text("Cargo.toml");
     let section = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
@@ -149,7 +167,12 @@ fn the_top_level_is_what_it_should_be() {
         .args(["ls-files"])
         .current_dir(root())
         .output()
-        .map(|output| String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim_matches('"').split('/').next().unwrap().to_owned()).collect())
+        .map(|output| {
+            String::from_utf8_lossy(&output.stdout)
+                .lines()
+                .map(|line| line.trim_matches('"').split('/').next().unwrap().to_owned())
+                .collect()
+        })
         .unwrap_or_default();
     names.dedup();
     if names.is_empty() {
@@ -170,7 +193,10 @@ fn the_readme_is_complete() {
         assert!(row.contains(&format!("`{}`", setting.variable)) && row.contains(setting.default), "{row}");
     }
     for tool in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|set| set.tools()) {
-        let row = readme.lines().find(|line| line.starts_with(&format!("| `{}`", tool.name))).unwrap_or_else(|| panic!("no row for {}", tool.name));
+        let row = readme
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{}`", tool.name)))
+            .unwrap_or_else(|| panic!("no row for {}", tool.name));
         for parameter in tool.input {
             assert!(row.contains(&format!("`{}`", parameter.name)), "{} lacks {}", tool.name, parameter.name);
         }

@@ -19,9 +19,27 @@ fn no_path_leads_out_of_the_vault_or_into_hidden_places() {
     symlink("../../../../etc", vault.join("relative")).unwrap();
     let secret = folder.path().join("secret.txt").display().to_string();
     let paths = [
-        "../secret.txt", "Projects/../../secret.txt", "..", "/../secret.txt", "./../secret.txt", "..\\secret.txt", "a/\0b.md", "a\nb.md",
-        ".obsidian/app.json", ".trash/old draft.md", "Projects/.hidden.md", ".git/config", "way out/secret.txt", "leak.md", "dangling.md",
-        "circle.md", "settings/app.json", "relative/passwd", "way out", "%2e%2e/secret.txt/..", &secret,
+        "../secret.txt",
+        "Projects/../../secret.txt",
+        "..",
+        "/../secret.txt",
+        "./../secret.txt",
+        "..\\secret.txt",
+        "a/\0b.md",
+        "a\nb.md",
+        ".obsidian/app.json",
+        ".trash/old draft.md",
+        "Projects/.hidden.md",
+        ".git/config",
+        "way out/secret.txt",
+        "leak.md",
+        "dangling.md",
+        "circle.md",
+        "settings/app.json",
+        "relative/passwd",
+        "way out",
+        "%2e%2e/secret.txt/..",
+        &secret,
     ];
     for path in paths {
         for (tool, arguments) in [
@@ -43,7 +61,15 @@ fn no_path_leads_out_of_the_vault_or_into_hidden_places() {
         }
     }
     assert_eq!(std::fs::read_to_string(folder.path().join("secret.txt")).unwrap(), "outside");
-    assert_eq!(server.call("vault_search", json!({ "query": "outside" }))["results"].as_array().unwrap().iter().filter(|result| result["path"] == "leak.md").count(), 0);
+    assert_eq!(
+        server.call("vault_search", json!({ "query": "outside" }))["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|result| result["path"] == "leak.md")
+            .count(),
+        0
+    );
     // An absolute path means the same name below the root.
     server.call("vault_write", json!({ "path": "/etc/passwd", "content": "harmless" }));
     assert_eq!(folder.read("etc/passwd"), b"harmless");
@@ -187,7 +213,8 @@ fn writers_at_once_lose_nothing() {
             let server = &server;
             scope.spawn(move || {
                 for n in (worker..40).step_by(8) {
-                    server.call("vault_edit", json!({ "path": "list.md", "old_text": format!("[{n:02}]"), "new_text": format!("<{n:02}>") }));
+                    server
+                        .call("vault_edit", json!({ "path": "list.md", "old_text": format!("[{n:02}]"), "new_text": format!("<{n:02}>") }));
                 }
             });
         }
@@ -272,7 +299,9 @@ fn kill_9_during_writes_leaves_whole_files() {
     }
     let server = Server::on(&folder.vault());
     assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1);
-    let names = || -> Vec<String> { std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect() };
+    let names = || -> Vec<String> {
+        std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
     eventually("leftovers are removed at the start", || names() == ["note.md"]);
 }
 
@@ -294,7 +323,8 @@ fn ten_thousand_notes_in_one_folder() {
     let many = folder.vault().join("many");
     std::fs::create_dir_all(&many).unwrap();
     for n in 0..10_000 {
-        std::fs::write(many.join(format!("note {n}.md")), format!("---\ntags: [t{}]\n---\n{}unique{n}x", n % 7, "lorem ipsum ".repeat(20))).unwrap();
+        std::fs::write(many.join(format!("note {n}.md")), format!("---\ntags: [t{}]\n---\n{}unique{n}x", n % 7, "lorem ipsum ".repeat(20)))
+            .unwrap();
     }
     let server = Server::on(&folder.vault());
     let started = Instant::now();
@@ -323,7 +353,8 @@ fn writes_through_two_names_of_one_file_were_lost() {
                     for _ in 0..40 {
                         let read = server.call("vault_read", json!({ "path": path }));
                         let next = read["content"].as_str().unwrap().parse::<u32>().unwrap() + 1;
-                        let written = server.result("vault_write", json!({ "path": path, "content": next.to_string(), "if_match": read["etag"] }));
+                        let written =
+                            server.result("vault_write", json!({ "path": path, "content": next.to_string(), "if_match": read["etag"] }));
                         done += u32::from(written["isError"] == false);
                     }
                     done
@@ -349,7 +380,7 @@ fn an_unreadable_note_or_a_clock_ahead_flooded_the_log() {
     let folder = Folder::with(&[("future.md", b"---\ntags: [a\n---\n"), ("a.md", b"x")]);
     let file = std::fs::File::options().append(true).open(folder.vault().join("future.md")).unwrap();
     file.set_modified(std::time::SystemTime::now() + Duration::from_secs(30 * 86_400)).unwrap();
-    std::fs::set_permissions(folder.vault().join("a.md"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(folder.vault().join("a.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
     let server = Server::on(&folder.vault());
     for _ in 0..50 {
         server.call("vault_list_all", json!({}));
@@ -393,7 +424,12 @@ fn the_query_md_matched_every_name() {
     let folder = Folder::with(&[("one.md", b"x"), ("two.md", b"an md file"), ("md.md", b"x")]);
     let server = Server::on(&folder.vault());
     let found = server.call("vault_search", json!({ "query": "md" }));
-    let results: Vec<(&str, &str)> = found["results"].as_array().unwrap().iter().map(|result| (result["path"].as_str().unwrap(), result["match_type"].as_str().unwrap())).collect();
+    let results: Vec<(&str, &str)> = found["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| (result["path"].as_str().unwrap(), result["match_type"].as_str().unwrap()))
+        .collect();
     assert_eq!(results, [("md.md", "filename"), ("two.md", "content")]);
     assert_eq!(server.call("vault_search", json!({ "query": "one.md" }))["total_matches"], 1);
 }

@@ -30,7 +30,10 @@ pub(super) fn check(raw: &Raw) -> u8 {
     if !config.read_only
         && let Err(error) = disk::try_writing(&config.vault_path)
     {
-        problems.push(format!("VAULT_PATH (--vault-path) cannot be written: {}. Give the server's user the right, or set READ_ONLY=true", error.kind()));
+        problems.push(format!(
+            "VAULT_PATH (--vault-path) cannot be written: {}. Give the server's user the right, or set READ_ONLY=true",
+            error.kind()
+        ));
     }
     if let Some(folder) = &config.state_dir
         && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))

@@ -136,9 +136,19 @@ mod tests {
     #[test]
     fn anything_but_strict_chunks_is_refused() {
         for bad in [
-            &b"\r\n"[..], b"g\r\n", b"+4\r\nWiki\r\n", b"0x4\r\nWiki\r\n", b"4 \r\nWiki\r\n", b" 4\r\nWiki\r\n",
-            b"4\nWiki\r\n", b"4\r\nWikiX\r\n0\r\n\r\n", b"4\r\nWiki\n0\r\n\r\n", b"-1\r\n", b"fffffffffffffffff\r\n",
-            b"7fffffffffffffff\r\n", b"0\r\n\n",
+            &b"\r\n"[..],
+            b"g\r\n",
+            b"+4\r\nWiki\r\n",
+            b"0x4\r\nWiki\r\n",
+            b"4 \r\nWiki\r\n",
+            b" 4\r\nWiki\r\n",
+            b"4\nWiki\r\n",
+            b"4\r\nWikiX\r\n0\r\n\r\n",
+            b"4\r\nWiki\n0\r\n\r\n",
+            b"-1\r\n",
+            b"fffffffffffffffff\r\n",
+            b"7fffffffffffffff\r\n",
+            b"0\r\n\n",
         ] {
             let mut decoder = Chunked::new(1000);
             let mut body = Vec::new();

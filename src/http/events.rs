@@ -23,13 +23,7 @@ pub struct EventStream {
 impl EventStream {
     /// The stream on a connection whose response head was just sent. `chunked` unless the peer speaks HTTP/1.0.
     pub(super) fn new(socket: std::sync::Arc<TcpStream>, chunked: bool) -> EventStream {
-        EventStream {
-            socket,
-            chunked,
-            open: AtomicBool::new(true),
-            writing: Mutex::new(()),
-            last_write: Mutex::new(clock::instant()),
-        }
+        EventStream { socket, chunked, open: AtomicBool::new(true), writing: Mutex::new(()), last_write: Mutex::new(clock::instant()) }
     }
 
     /// Sends one `message` event. `json` is one line, because readers in the wild take each `data:` line as a whole

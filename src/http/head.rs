@@ -207,9 +207,9 @@ impl Head {
     /// RFC 9112 section 9.3: HTTP/1.1 stays open unless told otherwise, HTTP/1.0 the other way round.
     fn find_close(&self) -> bool {
         let says = |option: &str| {
-            self.all("connection").filter_map(|value| std::str::from_utf8(value).ok()).any(|value| {
-                value.split(',').any(|part| part.trim().eq_ignore_ascii_case(option))
-            })
+            self.all("connection")
+                .filter_map(|value| std::str::from_utf8(value).ok())
+                .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(option)))
         };
         says("close") || self.http_1_0 && !says("keep-alive")
     }

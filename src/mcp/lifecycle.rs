@@ -1,7 +1,7 @@
 //! The handshake, and the method that does nothing.
 
-use super::methods::{Answer, Call};
 use super::Revision;
+use super::methods::{Answer, Call};
 use crate::rpc::Error;
 use serde_json::{Value, json};
 

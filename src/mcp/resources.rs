@@ -77,7 +77,8 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
         }
     })?;
     if bytes.len() as u64 > limits::RESOURCE_BYTES {
-        let why = format!("The resource has {} bytes, more than {}; read it in parts with vault_read.", bytes.len(), limits::RESOURCE_BYTES);
+        let why =
+            format!("The resource has {} bytes, more than {}; read it in parts with vault_read.", bytes.len(), limits::RESOURCE_BYTES);
         return Err(Error::invalid_params(why));
     }
     let mime_type = media::of(path.name()).1;

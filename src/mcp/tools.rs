@@ -69,7 +69,8 @@ fn told(tool: &Tool, principal: &Principal, path: Option<&str>, outcome: &str, s
 /// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content").
 fn success(reply: &Reply) -> String {
     let text = quoted(&reply.json);
-    let blocks: String = reply.blocks.iter().filter_map(|block| serde_json::to_string(block).ok()).map(|block| format!(",{block}")).collect();
+    let blocks: String =
+        reply.blocks.iter().filter_map(|block| serde_json::to_string(block).ok()).map(|block| format!(",{block}")).collect();
     format!(r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#, reply.json)
 }
 

@@ -100,7 +100,15 @@ impl Oauth {
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
-    pub fn approve(&self, request: &AuthorizeRequest, user: &str, password: &str, access: Access, from: IpAddr, now: Now) -> Result<Approval, AuthorizeError> {
+    pub fn approve(
+        &self,
+        request: &AuthorizeRequest,
+        user: &str,
+        password: &str,
+        access: Access,
+        from: IpAddr,
+        now: Now,
+    ) -> Result<Approval, AuthorizeError> {
         let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password) {
             None => return Ok(Approval::Busy),
             Some(right) => right,

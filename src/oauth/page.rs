@@ -26,8 +26,8 @@ pub fn login(request: &AuthorizeRequest, action: &str, user: &str, notice: Optio
                 "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
             },
         ),
-        Some(Place::Loopback) => (
-            "<strong>an app on this computer</strong>".into(),
+        Some(Place::Loopback(host)) => (
+            format!("<strong>an app on this computer</strong> ({})", escape(host)),
             "The app runs on the computer you are using now. Only continue if you just started the login there.",
         ),
         Some(Place::Application(scheme)) => (format!("<strong>the app “{}” on this computer</strong>", escape(scheme)), ""),
@@ -46,7 +46,9 @@ pub fn login(request: &AuthorizeRequest, action: &str, user: &str, notice: Optio
 <label class="choice"><input type="radio" name="access" value="read"><span>Only read notes<small>search and read; tools that write are not offered</small></span></label>
 </fieldset>"#
         }
-        Access::Read => r#"<p>It asks to <strong>read</strong> your notes. It will not be able to change them.</p><input type="hidden" name="access" value="read">"#,
+        Access::Read => {
+            r#"<p>It asks to <strong>read</strong> your notes. It will not be able to change them.</p><input type="hidden" name="access" value="read">"#
+        }
     };
     let user = escape(user);
     let action = escape(action);
@@ -142,7 +144,8 @@ fn document(title: &str, body: &str) -> String {
 /// The Content-Security-Policy of every page: nothing but our own inline style and the empty icon. There is no
 /// `form-action`, on purpose: browsers apply it to the redirects after the form too, and the last hops of a login
 /// (`claude.ai`, then an application's own scheme) cannot be known here.
-pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+pub const CONTENT_SECURITY_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 #[cfg(test)]
 mod tests {

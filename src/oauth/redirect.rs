@@ -15,8 +15,8 @@ const APPLICATION_SCHEMES: [&str; 4] = ["claude", "cursor", "vscode", "vscode-in
 pub enum Place {
     /// A web site; its host.
     Web(String),
-    /// A port on the user's own computer.
-    Loopback,
+    /// A port on the user's own computer; the name used for it.
+    Loopback(String),
     /// An application on the user's own computer; its scheme.
     Application(String),
 }
@@ -25,7 +25,8 @@ impl Place {
     /// Where an acceptable redirect URI leads; `None` for any other: plain http to another host, user names in it,
     /// fragments, odd characters, unknown schemes.
     pub fn of(uri: &str) -> Option<Place> {
-        let plain = uri.len() <= limits::URI_CHARS && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
+        let plain =
+            uri.len() <= limits::URI_CHARS && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
         if !plain || uri.contains('#') {
             return None;
         }
@@ -37,7 +38,7 @@ impl Place {
         let (host, _) = split_authority(rest.strip_prefix("//")?)?;
         match scheme.as_str() {
             "https" => Some(Place::Web(host)),
-            "http" if is_loopback(&host) => Some(Place::Loopback),
+            "http" if is_loopback(&host) => Some(Place::Loopback(host)),
             _ => None,
         }
     }
@@ -46,7 +47,7 @@ impl Place {
     pub fn is_known(&self) -> bool {
         match self {
             Place::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
-            Place::Loopback | Place::Application(_) => true,
+            Place::Loopback(_) | Place::Application(_) => true,
         }
     }
 }
@@ -134,9 +135,9 @@ mod tests {
         for (uri, expected) in [
             ("https://claude.ai/api/mcp/auth_callback", Some(Place::Web("claude.ai".into()))),
             ("https://EXAMPLE.com:8443/cb?x=1", Some(Place::Web("example.com".into()))),
-            ("http://127.0.0.1:33418/callback", Some(Place::Loopback)),
-            ("http://localhost/callback", Some(Place::Loopback)),
-            ("http://[::1]:1/cb", Some(Place::Loopback)),
+            ("http://127.0.0.1:33418/callback", Some(Place::Loopback("127.0.0.1".into()))),
+            ("http://localhost/callback", Some(Place::Loopback("localhost".into()))),
+            ("http://[::1]:1/cb", Some(Place::Loopback("[::1]".into()))),
             ("cursor://anysphere.cursor-mcp/oauth/callback", Some(Place::Application("cursor".into()))),
             ("http://evil.example.com/", None),
             ("http://localhost.evil.example/", None),

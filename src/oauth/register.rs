@@ -104,7 +104,9 @@ fn grant_types(wish: &Map<String, Value>) -> Vec<&'static str> {
 
 /// A name as it is shown on the login page and in the log: no control or invisible formatting characters, not too long.
 fn clean_name(name: &str) -> String {
-    let shown = |c: &char| !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let shown = |c: &char| {
+        !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
     let name: String = name.chars().filter(shown).take(limits::CLIENT_NAME_CHARS).collect();
     if name.trim().is_empty() { "An application without a name".into() } else { name.trim().into() }
 }

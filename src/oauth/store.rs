@@ -177,7 +177,8 @@ impl State {
         self.codes.retain(|_, code| code.expires > now.0);
         self.access_tokens.retain(|_, token| token.expires > now.0);
         let idle = limits::REFRESH_IDLE.as_secs();
-        let expired: Vec<String> = self.grants.values().filter(|grant| grant.used.saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
+        let expired: Vec<String> =
+            self.grants.values().filter(|grant| grant.used.saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
         expired.iter().for_each(|id| self.end_grant(id));
         let unused = limits::UNUSED_CLIENT_LIFE.as_secs();
         self.clients.retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
@@ -217,11 +218,14 @@ impl Store {
             Ok(bytes) => match decode(&bytes) {
                 Ok(state) => state,
                 Err(Undecodable::LaterVersion(version)) => {
-                    return Err(format!("{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"));
+                    return Err(format!(
+                        "{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"
+                    ));
                 }
                 Err(Undecodable::Damaged(why)) => {
                     let aside = folder.join(format!("{FILE}.damaged-{}", now.0));
-                    disk::set_aside(&file, &aside).map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
+                    disk::set_aside(&file, &aside)
+                        .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
                     log::error!("{FILE} is damaged ({why}); it was set aside, and everybody has to log in again");
                     fresh()?
                 }

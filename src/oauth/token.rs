@@ -134,7 +134,12 @@ impl Oauth {
                 return Ok(None);
             }
             let Some(newest) = newest_of_line(&mut grant, &state.key, token, now) else {
-                log::warn!("refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended", grant.id, grant.user, client.id);
+                log::warn!(
+                    "refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended",
+                    grant.id,
+                    grant.user,
+                    client.id
+                );
                 state.end_grant(&grant.id);
                 return Ok(None);
             };
@@ -161,7 +166,8 @@ impl Oauth {
 
 /// RFC 7636 section 4.1 and 4.6.
 fn verifier_fits(verifier: &str, challenge: &str) -> bool {
-    let is_verifier = (43..=128).contains(&verifier.len()) && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    let is_verifier =
+        (43..=128).contains(&verifier.len()) && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     is_verifier && secret::equal(&secret::s256(verifier), challenge)
 }
 

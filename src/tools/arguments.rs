@@ -84,7 +84,10 @@ mod tests {
     #[test]
     fn good_arguments_are_read_and_defaults_filled_in() {
         let arguments = check(json!({ "path": "a", "offset": 5.0, "tag": null })).unwrap();
-        assert_eq!((arguments.text("path"), arguments.number("offset"), arguments.flag("deep"), arguments.maybe("tag")), ("a", 5, true, None));
+        assert_eq!(
+            (arguments.text("path"), arguments.number("offset"), arguments.flag("deep"), arguments.maybe("tag")),
+            ("a", 5, true, None)
+        );
     }
 
     #[test]

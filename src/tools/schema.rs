@@ -125,7 +125,11 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
     let wrong = |wanted: &str| Err(Error::new(Code::InvalidArgument, format!("Argument {name} must be {wanted}.")));
     match (shape, value) {
         (Shape::Text { max }, Value::String(text)) => {
-            if text.len() > *max && text.chars().count() > *max { wrong(&format!("at most {max} characters long")) } else { Ok(()) }
+            if text.len() > *max && text.chars().count() > *max {
+                wrong(&format!("at most {max} characters long"))
+            } else {
+                Ok(())
+            }
         }
         (Shape::Text { .. }, _) => wrong("a string"),
         (Shape::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),

@@ -6,11 +6,11 @@
 
 use super::error::Error;
 use super::fold::{Folded, fold};
+use super::frontmatter;
 use super::jail::Jail;
 use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::walk::{self, Walk};
-use super::frontmatter;
 use crate::clock::{self, Now};
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,9 +79,7 @@ impl Entry {
 
     /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
     pub(super) fn has_tag(&self, tag: &str) -> bool {
-        self.tags.iter().map(|own| fold(own)).any(|own| {
-            own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        self.tags.iter().map(|own| fold(own)).any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 }
 

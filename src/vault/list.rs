@@ -1,11 +1,11 @@
 //! What is in the vault: all of it from the index, or one folder from the disk.
 
+use super::Vault;
 use super::error::Error;
 use super::fold::fold;
 use super::index::{Entry, Stamp};
 use super::path::VaultPath;
 use super::walk::{self, Found};
-use super::Vault;
 use std::fs;
 use std::ops::Bound;
 use std::path::Path;
@@ -82,8 +82,9 @@ impl Vault {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         };
         Ok(self.index.read(|entries| {
-            let total = if below.is_none() && tag.is_none() { entries.len() } else { entries.values().filter(|entry| passes(entry)).count() };
-            let start = filter.after.as_deref().map_or(Bound::Unbounded, |after| Bound::Excluded(after));
+            let total =
+                if below.is_none() && tag.is_none() { entries.len() } else { entries.values().filter(|entry| passes(entry)).count() };
+            let start = filter.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
             let mut rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
             let files: Vec<Arc<Entry>> = rest.by_ref().take(filter.limit).cloned().collect();
             Page { total, files, more: rest.next().is_some() }

@@ -20,9 +20,8 @@ pub fn of(name: &str) -> (Kind, &'static str) {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {
         "md" | "markdown" => (Kind::Text, "text/markdown"),
-        "txt" | "org" | "rst" | "tex" | "log" | "bib" | "ini" | "toml" | "sh" | "sql" | "py" | "rs" | "js" | "ts" | "css" | "c" | "h" | "go" => {
-            (Kind::Text, "text/plain")
-        }
+        "txt" | "org" | "rst" | "tex" | "log" | "bib" | "ini" | "toml" | "sh" | "sql" | "py" | "rs" | "js" | "ts" | "css" | "c" | "h"
+        | "go" => (Kind::Text, "text/plain"),
         "csv" => (Kind::Text, "text/csv"),
         "html" | "htm" => (Kind::Text, "text/html"),
         "svg" => (Kind::Text, "image/svg+xml"),

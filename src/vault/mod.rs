@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (SPEC 6.6) |
-//! | [`list`], [`read`], [`search`], [`write`] | the operations |
+//! | [`list`], [`read`], [`search`], [`mod@write`] | the operations |
 //! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
 //! | [`error`] | why the vault says no |
 

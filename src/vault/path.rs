@@ -119,8 +119,25 @@ mod tests {
     #[test]
     fn hostile_paths_are_refused() {
         for text in [
-            "", "/", "..", "../x", "a/../b", "a/..", "/../etc/passwd", "a\\..\\b", "..\\x", "a\0.md", "a\nb.md", "a\u{7f}",
-            "\u{85}x.md", ".obsidian/app.json", "a/.git/config", ".trash/x.md", ".hidden.md", "a/.x/b.md", "a/..b/c.md",
+            "",
+            "/",
+            "..",
+            "../x",
+            "a/../b",
+            "a/..",
+            "/../etc/passwd",
+            "a\\..\\b",
+            "..\\x",
+            "a\0.md",
+            "a\nb.md",
+            "a\u{7f}",
+            "\u{85}x.md",
+            ".obsidian/app.json",
+            "a/.git/config",
+            ".trash/x.md",
+            ".hidden.md",
+            "a/.x/b.md",
+            "a/..b/c.md",
         ] {
             assert!(matches!(VaultPath::file(text), Err(Error::NotAllowed { .. })), "{text:?}");
         }

@@ -6,9 +6,9 @@
 use super::error::Error;
 use super::fold::{Folded, fold};
 use super::index::{Entry, Text};
+use super::list::wanted_tag;
 use super::path::VaultPath;
 use super::snippet::{line_of, snippet};
-use super::list::wanted_tag;
 use super::{Vault, frontmatter};
 use memchr::memmem::Finder;
 use std::cmp::Reverse;
@@ -108,7 +108,8 @@ impl Vault {
                 if number % 1024 == 0 && cancelled() {
                     return Err(Error::Cancelled);
                 }
-                if below.as_ref().is_some_and(|folder| !folder.contains(&entry.path)) || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag)) {
+                if below.as_ref().is_some_and(|folder| !folder.contains(&entry.path)) || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag))
+                {
                     continue;
                 }
                 not_searched += usize::from(matches!(entry.text, Text::TooMuch));
@@ -226,7 +227,8 @@ fn hit(candidate: &Candidate, needles: &Needles) -> Hit {
 
 /// The line of the frontmatter in which the tag stands: the first one from the `tags` key on that has one of the words.
 fn tag_line(entry: &Entry, needles: &Needles) -> (String, usize) {
-    let wanted: Vec<&str> = needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
+    let wanted: Vec<&str> =
+        needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
     let tags = entry.tags.join(", ");
     let in_tags = || {
         let folded = Folded::of(&tags);

@@ -24,7 +24,10 @@ pub(super) struct Walk {
 pub(super) enum Found {
     File(Metadata),
     /// A folder, its real place, and whether a link led there.
-    Folder { place: PathBuf, linked: bool },
+    Folder {
+        place: PathBuf,
+        linked: bool,
+    },
 }
 
 /// Walks the vault. With `clean`, leftovers of crashed writes are removed on the way.

@@ -29,8 +29,9 @@ impl Guard {
         }
         // The other endpoints are for every origin (CORS *): they hold nothing that a page could abuse.
         let strict = matches!(row.route, Route::Mcp | Route::Authorize);
-        let refused = |origin: &str| !self.is_allowed_origin(origin) && !(row.route == Route::Authorize && origin == "null");
-        if strict && head.text("origin").is_some_and(refused) {
+        // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
+        let fine = |origin: &str| self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null";
+        if strict && !head.text("origin").is_none_or(fine) {
             return Err(forbidden("This Origin is not allowed; see ALLOWED_ORIGINS"));
         }
         Ok(())
@@ -51,7 +52,8 @@ impl Guard {
 
     fn is_allowed_origin(&self, origin: &str) -> bool {
         let host = origin.strip_prefix("http://").unwrap_or_default();
-        let bare = host.rsplit_once(':').map_or(host, |(bare, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { bare } else { host });
+        let bare =
+            host.rsplit_once(':').map_or(host, |(bare, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { bare } else { host });
         origin == self.origin
             || CLIENT_ORIGINS.contains(&origin)
             || matches!(bare, "localhost" | "127.0.0.1" | "[::1]")
@@ -66,7 +68,8 @@ fn forbidden(why: &str) -> Response {
 /// The answer to a CORS preflight.
 pub(super) fn preflight(row: &Row) -> Response {
     // `*` covers header names that cannot be listed in advance (Mcp-Param-…), but not Authorization.
-    const HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
+    const HEADERS: &str =
+        "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
     let response = Response::empty(204).header("Allow", HeaderValue::fixed(row.allow));
     if row.route == Route::Authorize {
         return response;

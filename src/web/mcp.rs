@@ -52,7 +52,12 @@ fn post(app: &App, head: &Head, body: &[u8], principal: &Principal) -> Response 
         Some(id) => match app.mcp.sessions.get(id, principal, now) {
             Some(session) => Some(session),
             // The spec: 404, and the client initializes again.
-            None => return refused(404, &rpc::Error::invalid_request("unknown or expired session; initialize again").answering(id_of(&incoming))),
+            None => {
+                return refused(
+                    404,
+                    &rpc::Error::invalid_request("unknown or expired session; initialize again").answering(id_of(&incoming)),
+                );
+            }
         },
     };
     let revision = match era::classify(head.text("mcp-protocol-version"), session.as_ref().map(|session| session.revision), initialize) {

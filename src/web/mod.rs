@@ -51,7 +51,10 @@ impl Service for App {
         let route = routes::find(head.path());
         let refuse = |response: Response| Err(Box::new(guard::finish(route, response)));
         let Some(row) = route else {
-            return refuse(Response::json(404, r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#));
+            return refuse(Response::json(
+                404,
+                r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#,
+            ));
         };
         // A browser asks before it sends a token, so the question itself carries none.
         if head.method() == Method::Options {
@@ -108,7 +111,10 @@ impl Service for App {
     }
 
     fn broken(&self) -> Response {
-        guard::finish(None, Response::json(500, r#"{"error":"server_error","error_description":"A mistake of the server; its log has more"}"#))
+        guard::finish(
+            None,
+            Response::json(500, r#"{"error":"server_error","error_description":"A mistake of the server; its log has more"}"#),
+        )
     }
 }
 
@@ -117,7 +123,9 @@ fn accepts(header: Option<&str>, wanted: &str) -> bool {
     let Some(header) = header else { return true };
     let family = wanted.split_once('/').map_or("", |(family, _)| family);
     header.split(',').filter_map(|part| part.split(';').next()).map(str::trim).any(|range| {
-        range == "*/*" || range.eq_ignore_ascii_case(wanted) || range.strip_suffix("/*").is_some_and(|prefix| prefix.eq_ignore_ascii_case(family))
+        range == "*/*"
+            || range.eq_ignore_ascii_case(wanted)
+            || range.strip_suffix("/*").is_some_and(|prefix| prefix.eq_ignore_ascii_case(family))
     })
 }
 

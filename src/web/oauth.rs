@@ -70,8 +70,10 @@ fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
     match error {
         AuthorizeError::Show { why, advice } => html(400, page::error(why, advice)),
         AuthorizeError::SendBack(redirect, code, description) => see_other(&oauth.send_back(&redirect, code, description)),
-        AuthorizeError::Unavailable => html(503, page::error("The server cannot store the login at the moment.", "Please try again later."))
-            .header("Retry-After", HeaderValue::fixed("5")),
+        AuthorizeError::Unavailable => {
+            html(503, page::error("The server cannot store the login at the moment.", "Please try again later."))
+                .header("Retry-After", HeaderValue::fixed("5"))
+        }
     }
 }
 
@@ -82,9 +84,8 @@ fn see_other(location: &str) -> Response {
 
 /// The token endpoint.
 pub(super) fn token(app: &App, head: &Head, body: &[u8]) -> Response {
-    let answer = form_of(head, body)
-        .ok_or_else(unreadable)
-        .and_then(|form| app.oauth.exchange(head.text("authorization"), &form, Now::read()));
+    let answer =
+        form_of(head, body).ok_or_else(unreadable).and_then(|form| app.oauth.exchange(head.text("authorization"), &form, Now::read()));
     match answer {
         Ok(tokens) => Response::json(200, tokens.to_string()).header("Pragma", HeaderValue::fixed("no-cache")),
         Err(error) => failed(&error),
@@ -93,9 +94,8 @@ pub(super) fn token(app: &App, head: &Head, body: &[u8]) -> Response {
 
 /// The revocation endpoint.
 pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
-    let outcome = form_of(head, body)
-        .ok_or_else(unreadable)
-        .and_then(|form| app.oauth.revoke(head.text("authorization"), &form, Now::read()));
+    let outcome =
+        form_of(head, body).ok_or_else(unreadable).and_then(|form| app.oauth.revoke(head.text("authorization"), &form, Now::read()));
     match outcome {
         Ok(()) => Response::json(200, "{}"),
         Err(error) => failed(&error),

@@ -25,14 +25,8 @@ impl Folder {
     /// A copy of the sample vault.
     pub fn sample() -> Folder {
         let folder = Folder::new();
-        vault_sync_mcp::commands::sample_vault::write(&folder.0.join("vault")).unwrap();
-        Folder(std::fs::canonicalize(&folder.take()).unwrap())
-    }
-
-    fn take(self) -> PathBuf {
-        let path = self.0.clone();
-        std::mem::forget(self);
-        path
+        vault_sync_mcp::commands::sample_vault::write(&folder.vault()).unwrap();
+        folder
     }
 
     pub fn path(&self) -> &Path {

@@ -137,7 +137,8 @@ impl Server {
     /// Calls a tool; the whole result.
     #[track_caller]
     pub fn result(&self, tool: &str, arguments: Value) -> Value {
-        let response = self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } }));
+        let response =
+            self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } }));
         assert_eq!(response.status, 200, "{}", response.text());
         response.json()["result"].clone()
     }
@@ -159,7 +160,9 @@ impl Server {
 pub fn mcp_head(token: &str, headers: &str) -> String {
     let headers = headers.trim_end();
     let headers = if headers.is_empty() { String::new() } else { format!("\r\n{headers}") };
-    format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream{headers}")
+    format!(
+        "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream{headers}"
+    )
 }
 
 pub fn encode(fields: &[(&str, &str)]) -> String {

@@ -40,7 +40,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = VaultPath::file(arguments.text("path"))?;
     let old_text = arguments.text("old_text");
     if old_text.is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "Argument old_text is empty; give the text to replace, or use vault_write for a new file.",
+        ));
     }
     let edited = context.vault.edit(&path, old_text, arguments.text("new_text"), arguments.maybe("if_match"))?;
     Reply::of(&Edited { path: edited.path.as_str(), replaced: true, total_lines: edited.total_lines, etag: &edited.etag })

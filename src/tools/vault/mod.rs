@@ -7,9 +7,9 @@ mod read;
 mod search;
 mod write;
 
+use super::Tool;
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
-use super::Tool;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 

@@ -6,9 +6,9 @@ use crate::tools::reply::Embedded;
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Block, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
+use crate::vault::VaultPath;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range};
-use crate::vault::VaultPath;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -31,7 +31,12 @@ pub(super) static TOOL: Tool = Tool {
             Default::Integer(0),
             "Number of lines; 0 means all from offset on. With neither offset nor limit a long file is cut",
         ),
-        defaulted("column", LINE, Default::Integer(1), "First character of the first line, counted from 1; only for lines too long for one answer"),
+        defaulted(
+            "column",
+            LINE,
+            Default::Integer(1),
+            "First character of the first line, counted from 1; only for lines too long for one answer",
+        ),
     ],
     output: &[
         required("path", ANY_TEXT, "The file"),

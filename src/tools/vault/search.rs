@@ -16,7 +16,11 @@ pub(super) static TOOL: Tool = Tool {
         a snippet with the match in **bold**, and the line, which can be passed to vault_read as offset.",
     effect: Effect::Reads,
     input: &[
-        required("query", Shape::Text { max: limits::QUERY_CHARS }, "A word, several words or part of a word; no operators, not a regular expression"),
+        required(
+            "query",
+            Shape::Text { max: limits::QUERY_CHARS },
+            "A word, several words or part of a word; no operators, not a regular expression",
+        ),
         defaulted(
             "max_results",
             Shape::Integer { min: 1, max: limits::SEARCH_RESULTS as i64, outside: Code::InvalidArgument },
