@@ -150,6 +150,8 @@ pub const MTIME_TICK: Duration = Duration::from_millis(40);
 pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
 /// Troubles with files and folders that are remembered so that each is logged once.
 pub const COMPLAINTS: usize = 1_000;
+/// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
+pub const MALFORMED_SHOWN: u64 = 20;
 /// How often an edit is tried again when the file changed between reading and replacing it.
 pub const EDIT_RETRIES: usize = 3;
 /// Occurrences of an ambiguous text that are counted before giving up: the answer is no after two.

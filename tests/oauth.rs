@@ -604,3 +604,27 @@ fn a_damaged_state_file_lets_nobody_in() {
         .count();
     assert!(aside >= 1, "it was kept for a look");
 }
+
+/// A disk that refuses: 503, never an error that makes clients throw away what is good; and nothing half done.
+#[test]
+fn a_state_folder_that_cannot_be_written_is_503() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    let client = register(&server);
+    let (access, first) = tokens(&server, &client);
+    let code = code(&server, &client);
+    std::fs::rename(&state, folder.path().join("away")).unwrap();
+    for response in [
+        refresh(&server, &client, &first),
+        exchange(&server, &client, &code, VERIFIER),
+        register_with(&server, &json!({ "redirect_uris": [REDIRECT] })),
+        log_in(&server, &authorize_path(&client, &[]), PASSWORD, "write"),
+    ] {
+        assert_eq!((response.status, response.header("retry-after").is_some()), (503, true), "{}", response.text());
+    }
+    assert!(works(&server, &access), "who is in stays in");
+    std::fs::rename(folder.path().join("away"), &state).unwrap();
+    assert_eq!(exchange(&server, &client, &code, VERIFIER).status, 200, "the code was not used up");
+    assert_eq!(refresh(&server, &client, &first).status, 200);
+}

@@ -433,3 +433,13 @@ fn the_query_md_matched_every_name() {
     assert_eq!(results, [("md.md", "filename"), ("two.md", "content")]);
     assert_eq!(server.call("vault_search", json!({ "query": "one.md" }))["total_matches"], 1);
 }
+
+#[test]
+fn a_thousand_malformed_notes_made_a_thousand_warnings() {
+    let names: Vec<String> = (0..1000).map(|n| format!("n{n}.md")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"---\ntags: [a\n---\n"[..])).collect();
+    let folder = Folder::with(&files);
+    let server = Server::on(&folder.vault());
+    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1000);
+    assert!(server.log().matches("WARN").count() < 30);
+}

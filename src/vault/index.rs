@@ -107,6 +107,7 @@ pub(super) struct Index {
     beside: AtomicBool,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
     complaints: Mutex<BTreeSet<String>>,
+    malformed: AtomicU64,
 }
 
 /// When the last walk ended and how long it took, when the last call came, and the walking time saved up since.
@@ -129,6 +130,7 @@ impl Index {
             pace: Mutex::new(Pace::default()),
             beside: AtomicBool::new(false),
             complaints: Mutex::default(),
+            malformed: AtomicU64::new(0),
         }
     }
 
@@ -293,6 +295,18 @@ impl Index {
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
 
+    fn complain_of_frontmatter(&self, path: &str, problem: &str) {
+        let before = self.malformed.fetch_add(1, Ordering::Relaxed);
+        match before.cmp(&limits::MALFORMED_SHOWN) {
+            std::cmp::Ordering::Less => log::warn!("frontmatter of {path:?} is ignored: {problem}"),
+            std::cmp::Ordering::Equal => log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all"),
+            std::cmp::Ordering::Greater => {}
+        }
+        if before >= limits::MALFORMED_SHOWN {
+            log::debug!("frontmatter of {path:?} is ignored: {problem}");
+        }
+    }
+
     /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not told again.
     fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<Entry> {
         let place = self.jail.existing(&VaultPath::known(path)).ok()?;
@@ -335,7 +349,7 @@ impl Index {
         let tags = if kind.1 == "text/markdown" {
             frontmatter::tags(&text).unwrap_or_else(|problem| {
                 if news {
-                    log::warn!("frontmatter of {path:?} is ignored: {problem}");
+                    self.complain_of_frontmatter(path, &problem);
                 }
                 Vec::new()
             })
