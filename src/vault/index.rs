@@ -110,7 +110,7 @@ pub(super) struct Index {
     malformed: AtomicU64,
 }
 
-/// When the last walk ended and how long it took, when the last call came, and the walking time saved up since.
+/// When the last walk began and how long it took, when the last call came, and the walking time saved up since.
 #[derive(Debug, Default, Clone, Copy)]
 struct Pace {
     walked: Option<(Instant, Duration)>,
@@ -161,10 +161,10 @@ impl Index {
             pace.credit = saved.unwrap_or(credit);
             (before, saved.is_some())
         };
-        let Some((ended, took)) = pace.walked else { return self.walk_unless_newer(now) };
+        let Some((began, took)) = pace.walked else { return self.walk_unless_newer(now) };
         let valid_for = took * limits::WALK_VALID_TIMES;
         // A small vault is looked at for each call as long as the time for it was saved up by the pauses before.
-        if now.saturating_duration_since(ended) < valid_for && !saved {
+        if now.saturating_duration_since(began) < valid_for && !saved {
             return Ok(());
         }
         let calls_keep_coming = pace.called.is_some_and(|called| now.saturating_duration_since(called) < valid_for);
@@ -187,14 +187,14 @@ impl Index {
         Ok(())
     }
 
-    /// Walks, unless another thread started a walk after `asked` and has finished it: that one saw everything.
+    /// Walks, unless another thread began a walk after `asked` and has finished it: that one saw everything.
     fn walk_unless_newer(&self, asked: Instant) -> Result<(), Error> {
         let _one_at_a_time = self.walking.lock().unwrap_or_else(PoisonError::into_inner);
         let walked = self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked;
-        if walked.is_some_and(|(ended, took)| ended.checked_sub(took).is_some_and(|started| started >= asked)) {
+        if walked.is_some_and(|(began, _)| began >= asked) {
             return Ok(());
         }
-        let started = clock::instant();
+        let began = clock::instant();
         let first = walked.is_none();
         let change_before = self.changes.load(Ordering::Acquire);
         let found = walk::walk(&self.jail, first).map_err(|error| {
@@ -207,14 +207,14 @@ impl Index {
             log::info!("the vault can be read again");
         }
         // Reading what has changed is not counted: looking is what the next walk will cost.
-        let took = started.elapsed();
+        let took = began.elapsed();
         for (folder, why) in &found.unreadable {
             if self.is_new_complaint(format!("{folder}/")) {
                 log::warn!("folder {folder:?} cannot be read: {why}");
             }
         }
         self.apply(found, change_before);
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((clock::instant(), took));
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((began, took));
         Ok(())
     }
 

@@ -92,8 +92,8 @@ fn batch(app: &App, exchange: &Exchange<'_>, messages: Vec<Result<Message, rpc::
             }
             Ok(message) => match app.mcp.handle(exchange, message) {
                 Outcome::Nothing => {}
-                Outcome::Answer(answer) | Outcome::Initialized(answer, _) => answers.push(answer),
-                Outcome::Forbidden { needs, answer } => return forbidden(&app.oauth, needs, answer),
+                // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
+                Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => answers.push(answer),
             },
         }
     }
