@@ -38,9 +38,10 @@ pub const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Bytes per second below which a peer that reads a large answer in drips is cut.
 pub const WRITE_MIN_RATE: usize = 8 * 1024;
 /// How long an answer to a refused request is protected from the peer's unread bytes (a reset would discard it).
-pub const LINGER: Duration = Duration::from_secs(1);
-/// Bytes discarded while lingering.
-pub const LINGER_BYTES: usize = 256 * 1024;
+pub const LINGER: Duration = Duration::from_secs(5);
+/// Bytes discarded while lingering: the largest request that may come, because a proxy such as nginx sends all of it
+/// before it looks for the answer, and would make a 502 of a 401.
+pub const LINGER_BYTES: usize = MCP_BYTES + HEAD_BYTES;
 /// A connection that has been reading its request for longer than this may be closed for a newcomer.
 pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
 /// How long running requests may take to end at shutdown (SPEC section 3).

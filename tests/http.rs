@@ -333,3 +333,16 @@ fn connections_reset_at_once_are_survived() {
     connection.send(HEALTH);
     assert_eq!(connection.stream().read(&mut rest).unwrap(), 1);
 }
+
+/// A proxy sends the whole request before it reads: with an expired token a large note became a 502 instead of a 401,
+/// and the client never refreshed its token.
+#[test]
+fn a_large_request_that_is_refused_early_lost_its_answer() {
+    let (_folder, server) = Server::sample();
+    let mut connection = server.connect();
+    let body = vec![b'x'; 12 * 1024 * 1024];
+    connection
+        .send(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len()));
+    assert!(connection.try_send(&body), "the whole request can be sent");
+    assert_eq!(connection.response().status, 401);
+}
