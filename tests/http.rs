@@ -3,8 +3,10 @@
 use crate::support::{Connection, Folder, Server, TOKEN, eventually};
 use serde_json::json;
 use std::io::Read;
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::time::{Duration, Instant};
+use vault_sync_mcp::http::server::Server as HttpServer;
+use vault_sync_mcp::http::{Admission, Head, Reply, Response as HttpResponse, Service};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
@@ -345,4 +347,203 @@ fn a_large_request_that_is_refused_early_lost_its_answer() {
         .send(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len()));
     assert!(connection.try_send(&body), "the whole request can be sent");
     assert_eq!(connection.response().status, 401);
+}
+
+// --- The remaining findings about the library that was not chosen, a case each ------------------
+
+fn resident_kb(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn threads(server: &Server) -> usize {
+    std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().count()
+}
+
+#[test]
+fn a_flood_of_pipelined_requests_is_served_in_constant_memory() {
+    let (_folder, server) = Server::sample();
+    is_alive(&server);
+    let before = resident_kb(&server);
+    let mut connection = server.connect();
+    let reading = connection.stream().try_clone().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut scratch = vec![0; 1 << 16];
+        while (&reading).read(&mut scratch).is_ok_and(|count| count > 0) {}
+    });
+    let flood = HEALTH.repeat(1000);
+    for _ in 0..60 {
+        connection.send(&flood);
+        assert!(is_alive(&server), "others are served meanwhile");
+    }
+    let grown = resident_kb(&server).saturating_sub(before);
+    assert!(grown < 8 * 1024, "grew by {grown} kB");
+    connection.stream().shutdown(Shutdown::Both).unwrap();
+    reader.join().unwrap();
+}
+
+#[test]
+fn heads_without_end_are_cut_in_constant_memory() {
+    let (_folder, server) = Server::sample();
+    is_alive(&server);
+    let before = resident_kb(&server);
+    for piece in ["x".repeat(1 << 16), "A:\r\n".repeat(1 << 14), "9".repeat(1 << 16)] {
+        let mut connection = server.connect();
+        connection.try_send("GET / HTTP/1.1\r\nHost: a\r\n");
+        connection.try_send(if piece.starts_with('x') { "X: " } else { "" });
+        for _ in 0..200 {
+            if !connection.try_send(&piece) {
+                break;
+            }
+        }
+        drop(connection);
+    }
+    let grown = resident_kb(&server).saturating_sub(before);
+    assert!(grown < 8 * 1024, "grew by {grown} kB");
+}
+
+#[test]
+fn refused_versions_leak_no_thread() {
+    let (_folder, server) = Server::sample();
+    is_alive(&server);
+    for _ in 0..50 {
+        let response = server.connect().send("GET / HTTP/2.0\r\nHost: a\r\n\r\n").response();
+        assert_eq!(response.status, 505);
+    }
+    eventually("their threads end", || threads(&server) < 10);
+}
+
+/// Head and body in two segments wait for a delayed acknowledgement: 44 ms for anything above a kilobyte.
+#[test]
+fn answers_of_every_size_come_at_once() {
+    let sizes = [300, 900, 3_000, 20_000, 40_000];
+    let files: Vec<(String, Vec<u8>)> = sizes.iter().map(|size| (format!("{size}.md"), vec![b'x'; *size])).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let folder = Folder::with(&files);
+    let server = Server::on(&folder.vault());
+    let mut connection = server.connect();
+    for size in sizes {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": format!("{size}.md") } } });
+        let started = Instant::now();
+        for _ in 0..30 {
+            assert_eq!(connection.send(post(&call.to_string())).response().status, 200);
+        }
+        let each = started.elapsed() / 30;
+        assert!(each < Duration::from_millis(25), "{size} bytes take {each:?}");
+    }
+}
+
+#[test]
+fn odd_but_lawful_requests_are_served() {
+    let (_folder, server) = Server::sample();
+    for bytes in [
+        b"\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Name: caf\xc3\xa9 \xff\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\nhost:localhost\r\nEmpty:\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTE: chunked\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n".to_vec(),
+    ] {
+        let response = server.connect().send(&bytes).response();
+        assert_eq!((response.status, response.header("content-length")), (200, Some("3")), "{}", String::from_utf8_lossy(&bytes));
+    }
+    let upgrade = post(PING).replace("Host: vault.example.com", "Host: localhost\r\nConnection: upgrade\r\nUpgrade: h2c");
+    let mut connection = server.connect();
+    assert_eq!(connection.send(&upgrade).response().status, 200);
+    assert_eq!(connection.send(HEALTH).response().status, 200, "the body was read by its length, not to the end");
+    let mut ancient = server.connect();
+    ancient.send("GET /healthz\r\n\r\n");
+    assert_eq!(ancient.response().status, 400, "HTTP/0.9");
+    let preflight = server.request("OPTIONS /mcp HTTP/1.1", "");
+    assert_eq!((preflight.status, preflight.header("content-length")), (204, None));
+}
+
+/// Requests behind an open stream on one connection wait for nobody and stop nobody.
+#[test]
+fn a_stream_with_requests_behind_it_stops_nobody() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("WORKERS", "2")]);
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18" } });
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        let session = server.post(&initialize).header("mcp-session-id").unwrap().to_owned();
+        let mut stream = server.connect();
+        let get = format!(
+            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
+        );
+        stream.send(format!("{get}{}", HEALTH.repeat(4)));
+        assert_eq!(stream.headless().status, 200);
+        streams.push(stream);
+    }
+    for _ in 0..20 {
+        assert!(is_alive(&server));
+    }
+    std::fs::write(folder.vault().join("news.md"), "x").unwrap();
+    for stream in &mut streams {
+        assert!(stream.event().unwrap().contains("list_changed"));
+    }
+}
+
+/// Small bodies that come slowly take no place among the workers.
+#[test]
+fn slow_bodies_block_no_worker() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("WORKERS", "1")]);
+    let mut slow: Vec<Connection> = (0..20).map(|_| server.connect()).collect();
+    for connection in &mut slow {
+        connection.send(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 500000\r\n\r\n{{"));
+    }
+    let started = Instant::now();
+    assert!(is_alive(&server));
+    assert!(started.elapsed() < Duration::from_millis(500));
+}
+
+/// A service that panics where it is told to, behind the HTTP layer as it is.
+struct Shaky;
+
+impl Service for Shaky {
+    type Ticket = ();
+
+    fn admit(&self, head: &Head, _: IpAddr) -> Result<Admission<()>, Box<HttpResponse>> {
+        assert!(head.path() != "/admit", "a panic on purpose");
+        Ok(Admission { body_max: 100, takes_worker: true, ticket: () })
+    }
+
+    fn serve(&self, head: &Head, _: Vec<u8>, (): ()) -> Reply {
+        assert!(head.path() != "/serve", "a panic on purpose");
+        Reply::Whole(HttpResponse::json(200, "{}"))
+    }
+
+    fn broken(&self) -> HttpResponse {
+        HttpResponse::json(500, "{}")
+    }
+}
+
+#[test]
+fn a_panic_is_one_requests_500_and_nothing_elses() {
+    let server = HttpServer::bind("127.0.0.1:0".parse().unwrap(), 16, 1).unwrap();
+    let address = server.address();
+    let running = server.start(Shaky).unwrap();
+    for _ in 0..20 {
+        for (path, status) in [("/admit", 500), ("/serve", 500), ("/fine", 200)] {
+            let mut connection = Connection::open(address);
+            assert_eq!(connection.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).response().status, status, "{path}");
+        }
+    }
+    let started = Instant::now();
+    assert_eq!(running.stop(), 0);
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_connection_that_ends_badly_gives_back_its_place() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "8")]);
+    for round in 0..50 {
+        let mut connection = server.connect();
+        connection.send(if round % 2 == 0 { "GET /hea" } else { "POST /mcp HTTP/1.1\r\n" });
+        drop(connection);
+    }
+    eventually("all places are free", || threads(&server) < 8);
+    assert!(is_alive(&server));
 }

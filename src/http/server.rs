@@ -185,7 +185,8 @@ impl<S: Service> Running<S> {
         loop {
             let peers = self.shared.peers().clone();
             for peer in &peers {
-                if peer.is(Activity::Idle) {
+                // Between requests, or so slow with one that it is not worth waiting for.
+                if peer.is(Activity::Idle) || peer.is(Activity::Reading) && peer.for_how_long() >= limits::EVICT_READING_AFTER {
                     let _ = peer.socket.shutdown(Shutdown::Both);
                 }
             }
@@ -250,14 +251,26 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     shared.peers().push(Arc::clone(&peer));
     let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
     let work = move || {
-        conn::run(&mine, &my_peer);
-        mine.peers().retain(|known| !Arc::ptr_eq(known, &my_peer));
+        let place = Place { shared: &mine, peer: &my_peer };
+        conn::run(&mine, place.peer);
     };
     let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
         shared.peers().retain(|known| !Arc::ptr_eq(known, &peer));
         turn_away(&peer);
+    }
+}
+
+/// A connection's place in the table, given back however its thread ends.
+struct Place<'a, S> {
+    shared: &'a Shared<S>,
+    peer: &'a Arc<Peer>,
+}
+
+impl<S> Drop for Place<'_, S> {
+    fn drop(&mut self) {
+        self.shared.peers().retain(|known| !Arc::ptr_eq(known, self.peer));
     }
 }
 
