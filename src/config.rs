@@ -185,13 +185,13 @@ impl Reader<'_> {
         let mut users = BTreeMap::new();
         for (number, entry) in (1..).zip(self.list("AUTH_USERS")) {
             let Some((user, hash)) = entry.split_once(':') else {
-                self.wrong("AUTH_USERS", format!("entry {number} has no colon between user and hash"));
+                self.wrong("AUTH_USERS", format!("has an entry (number {number}) without a colon between user and hash"));
                 continue;
             };
             if user.is_empty() || user.chars().any(char::is_control) {
-                self.wrong("AUTH_USERS", format!("entry {number} has no user name"));
+                self.wrong("AUTH_USERS", format!("has an entry (number {number}) without a user name"));
             } else if !is_bcrypt(hash) {
-                let why = "the hash of user {} is not a bcrypt hash; make one with hash-password, and mind that shells replace $ in double quotes (use single ones)";
+                let why = "has a hash for user {} that is not a bcrypt hash; make one with hash-password, and mind that shells replace $ in double quotes (use single ones)";
                 self.wrong("AUTH_USERS", why.replace("{}", user));
             } else if users.insert(user.to_owned(), hash.to_owned()).is_some() {
                 self.wrong("AUTH_USERS", format!("has user {user} twice"));
@@ -209,9 +209,10 @@ impl Reader<'_> {
                         self.wrong("CLIENT_CREDENTIALS", format!("has client {id} twice"));
                     }
                 }
-                _ => {
-                    self.wrong("CLIENT_CREDENTIALS", format!("entry {number} is not client_id:sha256 (64 hex digits; see generate-token)"))
-                }
+                _ => self.wrong(
+                    "CLIENT_CREDENTIALS",
+                    format!("has an entry (number {number}) that is not client_id:sha256 (64 hex digits; see generate-token)"),
+                ),
             }
         }
         machines
@@ -236,7 +237,9 @@ impl Reader<'_> {
                 }
                 _ => self.wrong(
                     "API_TOKENS",
-                    format!("entry {number} is not name:sha256 or name:sha256:read (64 hex digits; see generate-token)"),
+                    format!(
+                        "has an entry (number {number}) that is not name:sha256 or name:sha256:read (64 hex digits; see generate-token)"
+                    ),
                 ),
             }
         }

@@ -6,9 +6,9 @@
 
 use crate::limits;
 use crate::secret;
-use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
@@ -81,6 +81,14 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         other => other?,
     }
     folder.parent().map_or(Ok(()), |parent| File::open(parent).and_then(|parent| flush(&parent)))
+}
+
+/// Makes a folder for secrets, mode 0700, with the folders above it.
+///
+/// # Errors
+/// What the disk says; a folder that exists already is none.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Whether a file name is one of a temporary file of [`replace`].

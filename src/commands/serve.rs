@@ -30,7 +30,7 @@ pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
         log::warn!("no STATE_DIR: logins are forgotten when the server stops");
         return Store::in_memory().map_err(|error| error.to_string());
     };
-    crate::disk::create_folder(folder).map_err(|error| format!("the folder cannot be made: {}", error.kind()))?;
+    crate::disk::create_private_folder(folder).map_err(|error| format!("the folder cannot be made: {}", error.kind()))?;
     Store::open(folder, Now::read())
 }
 
