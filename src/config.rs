@@ -344,7 +344,7 @@ impl Reader<'_> {
 /// An origin that can be compared byte for byte: what clients do with the issuer.
 fn check_origin(text: &str) -> Result<(), &'static str> {
     let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
-    if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
+    if authority.is_empty() || authority.starts_with(':') || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
         return Err("must be scheme, host and perhaps a port: no path, no query, no slash at the end");
     }
     if text.chars().any(|c| c.is_ascii_uppercase() || !c.is_ascii_graphic()) {

@@ -21,7 +21,7 @@
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `limits` `principal` `uri` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `limits` `principal` `rpc` `secret` `tools` `uri` `vault` |
-//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
@@ -37,9 +37,9 @@
 //!
 //! | step | file | on failure |
 //! |---|---|---|
-//! | a thread of its own reads the head, under a total deadline | `http/server`, `http/conn`, `http/head` | 400, 408, 414, 431, 505; 503 above the cap |
+//! | a thread of its own reads the head, under a total deadline | `http/server`, `http/conn`, `http/head` | 400, 408, 414, 417, 431, 505; 503 above the cap |
 //! | the route; the bearer token, before a byte of the body | `web/routes`, `web/mod`, `oauth/bearer` | 404; 401 with the way to a login |
-//! | Host and Origin, method, size | `web/guard` | 403, 405, 413 |
+//! | Host and Origin, method, size | `web/guard`, `web/mod` | 403, 405, 413 |
 //! | the body, whole, within the route's bound; a place among the workers | `http/conn`, `http/body` | 408, 413, 503 |
 //! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
 //! | the method, the tool, the scope | `mcp/methods`, `mcp/tools` | -32601, -32602, 403 `insufficient_scope` |

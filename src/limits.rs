@@ -1,4 +1,5 @@
-//! Every bound of the program, once, with its unit in the name or type and its reason beside it.
+//! The bounds on what others can cost, each once, with its unit in the name or type and its reason beside it. (What a
+//! setting may be is said in `config`.)
 //!
 //! A peer, a model or a vault may be as large, slow or hostile as it likes; what it can cost is written here.
 
@@ -15,8 +16,8 @@ pub const CONNECTIONS_OVERSHOOT: usize = 32;
 pub const WORKERS_PER_CORE: usize = 8;
 /// How long a request that was read waits for a free worker before it is answered 503.
 pub const WORKER_WAIT: Duration = Duration::from_secs(10);
-/// Stack of a connection's thread, bytes. Parsing and tools are not recursive beyond JSON's and YAML's own depth
-/// limits of 128 levels, which were measured to need less than a quarter of this in a debug build.
+/// Stack of a connection's thread, bytes; address space, not memory, until it is used. Only the parsers recurse: JSON
+/// and YAML stop at 128 levels by themselves, and a test goes there in a debug build, whose frames are the largest.
 pub const CONNECTION_STACK: usize = 1024 * 1024;
 /// Connections waiting in the kernel to be accepted: a burst of a proxy, not of an attacker.
 pub const LISTEN_BACKLOG: i32 = 1024;
@@ -25,7 +26,8 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 // --- Deadlines (http), all total, none per read -------------------------------------------------
 
-/// From the first byte of a request to the end of its head.
+/// From the first byte of a request to the end of its head; also how long a new connection may say nothing, and for the
+/// rest of a small body that is read only to be dropped.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 /// For a request body, plus one second for each [`BODY_MIN_RATE`] bytes that did arrive.
 pub const BODY_DEADLINE: Duration = Duration::from_secs(30);
@@ -71,6 +73,8 @@ pub const DISCARD_BYTES: usize = 64 * 1024;
 pub const CHUNK_LINE_BYTES: usize = 256;
 /// All trailer lines of a chunked body, bytes; they are thrown away.
 pub const TRAILER_BYTES: usize = 4 * 1024;
+/// Body of a GET, HEAD or DELETE, which means nothing and is dropped.
+pub const IGNORED_BODY_BYTES: usize = 1024;
 /// Fields of a query string or form.
 pub const FORM_FIELDS: usize = 64;
 /// Addresses of an `X-Forwarded-For` chain that are looked at, from the right.
@@ -82,7 +86,7 @@ pub const FORWARDED_HOPS: usize = 16;
 pub const SESSIONS: usize = 2_000;
 /// Legacy sessions of one login, so that a client in a loop only evicts itself.
 pub const SESSIONS_PER_PRINCIPAL: usize = 500;
-/// A session nobody used for this long is forgotten; the client gets 404 and initializes again.
+/// A session nobody used for this long is not taken any more; the client gets 404 and initializes again.
 pub const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 /// Event streams open at once; each costs a connection and its thread.
 pub const STREAMS: usize = 128;
@@ -92,7 +96,7 @@ pub const STREAMS_PER_PRINCIPAL: usize = 16;
 pub const RUNNING_PER_SESSION: usize = 64;
 /// Messages in one JSON-RPC batch (2025-03-26 only).
 pub const BATCH: usize = 100;
-/// JSON-RPC ids and progress tokens, characters.
+/// JSON-RPC ids, bytes.
 pub const ID_CHARS: usize = 256;
 /// Resources in one page of `resources/list`.
 pub const RESOURCES_PAGE: usize = 500;
@@ -124,8 +128,9 @@ pub const SNIPPET_CONTEXT: usize = 50;
 pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
-/// All text kept for search, bytes. Beyond it files are found by name and tag only.
-pub const INDEX_BYTES: u64 = 1024 * 1024 * 1024;
+/// All text kept for search, bytes, with its folded form where that differs; well below the unit's MemoryMax. Beyond it
+/// files are found by name and tag only.
+pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;
 /// Files in the index; beyond it a warning is logged and the rest is not seen.
 pub const FILES: usize = 1_000_000;
 /// Folders within folders.
@@ -140,8 +145,9 @@ pub const FRONTMATTER_BYTES: usize = 64 * 1024;
 pub const TAGS: usize = 256;
 /// Walking time that may be spent ahead of the tenth of a core, so that after a pause every call sees the disk.
 pub const WALK_CREDIT: Duration = Duration::from_millis(100);
-/// A walk that took less than this is always made in front of the call: waiting is cheaper than being stale.
-pub const WALK_IN_FRONT: Duration = Duration::from_millis(2);
+/// A walk that took less than this is made in front of the call, when it is due or there is credit for it: waiting is
+/// cheaper than being stale.
+pub const WALK_IN_FRONT: Duration = Duration::from_millis(5);
 /// A walk stays valid for this many times its own duration (SPEC 6.6), so checking costs a tenth of a core.
 pub const WALK_VALID_TIMES: u32 = 10;
 /// A file whose mtime lies this close before the moment it was read may change again within the same tick of the
@@ -192,7 +198,14 @@ pub const GRANTS: usize = 1_000;
 pub const CODES: usize = 1_000;
 /// Redirect URIs of one client.
 pub const REDIRECT_URIS: usize = 16;
-/// Characters of one redirect URI, `state` or resource.
+/// Bytes of all redirect URIs of one client; a thousand strangers may register, and all of it is kept.
+pub const REDIRECT_URIS_BYTES: usize = 4 * 1024;
+/// A registration is not forgotten to make room for another one in its first minutes: its login is under way.
+pub const CLIENT_GRACE: Duration = Duration::from_secs(10 * 60);
+/// Registrations from one address within [`CLIENT_GRACE`]. Claude registers up to twice for a login; a thousand in a
+/// row is somebody who wants to push the others out.
+pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
+/// Bytes of one redirect URI or `state`.
 pub const URI_CHARS: usize = 2_000;
 /// Characters of a client's name that are kept and shown.
 pub const CLIENT_NAME_CHARS: usize = 80;
@@ -200,6 +213,8 @@ pub const CLIENT_NAME_CHARS: usize = 80;
 pub const PASSWORD_CHECKS: usize = 2;
 /// Logins waiting for a password check; further ones are told to try again.
 pub const PASSWORD_QUEUE: usize = 64;
+/// Logins of one address being checked or waiting, so that nobody alone can fill the queue.
+pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
 /// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
 pub const PASSWORD_BYTES: usize = 72;
 /// Addresses whose failed logins are remembered.

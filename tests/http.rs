@@ -547,3 +547,18 @@ fn a_connection_that_ends_badly_gives_back_its_place() {
     eventually("all places are free", || threads(&server) < 8);
     assert!(is_alive(&server));
 }
+
+/// The deepest JSON and YAML that their parsers take fit on a connection's stack.
+#[test]
+fn the_deepest_documents_fit_on_the_stack() {
+    let (_folder, server) = Server::sample();
+    for depth in [120, 127, 128, 5_000] {
+        let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{nested}}}}}"#);
+        let status = server.connect().send(post(&body)).response().status;
+        assert_eq!(status, if depth < 126 { 200 } else { 400 }, "{depth}");
+        let note = format!("---\ntags: {nested}\n---\n");
+        server.call("vault_write", json!({ "path": format!("deep {depth}.md"), "content": note }));
+    }
+    assert!(is_alive(&server));
+}

@@ -19,7 +19,7 @@ pub(super) fn demo(raw: &Raw) -> u8 {
         Ok((config, folder, told)) => {
             start_logging(config.log_level);
             let code = match Store::in_memory().ok().and_then(|store| serve::start(config, store)) {
-                Some((running, _)) => {
+                Some(running) => {
                     say(&told);
                     serve::until_signal(running)
                 }

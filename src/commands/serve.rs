@@ -10,8 +10,8 @@ use crate::web::App;
 use crate::web::guard::Guard;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(super) fn serve(config: Config) -> u8 {
     let store = match open_store(config.state_dir.as_deref()) {
@@ -21,7 +21,7 @@ pub(super) fn serve(config: Config) -> u8 {
             return FAILED;
         }
     };
-    start(config, store).map_or(FAILED, |(running, _)| until_signal(running))
+    start(config, store).map_or(FAILED, until_signal)
 }
 
 /// The store of a state folder, which is made if it is missing; in memory without one.
@@ -34,8 +34,8 @@ pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
     Store::open(folder, Now::read())
 }
 
-/// Binds and starts; the address that was bound.
-pub(super) fn start(config: Config, store: Store) -> Option<(Running<App>, SocketAddr)> {
+/// Binds and starts; `None`, and a log line, if it cannot be.
+pub(super) fn start(config: Config, store: Store) -> Option<Running<App>> {
     let engine = engine(&config)?;
     let server = Server::bind(config.listen, config.max_connections, config.workers)
         .inspect_err(|error| log::error!("cannot listen on {}: {error}", config.listen))
@@ -44,13 +44,13 @@ pub(super) fn start(config: Config, store: Store) -> Option<(Running<App>, Socke
     let app = App {
         mcp: engine,
         guard: Guard { origin: config.origin.clone(), allowed_origins: config.allowed_origins },
-        oauth: Oauth::new(config.origin, config.logins, store),
+        oauth: Arc::new(Oauth::new(config.origin, config.logins, store)),
         trusted_proxies: config.trusted_proxies,
     };
     let url = format!("{}/mcp", app.oauth.origin);
     let running = server.start(app).inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     log::info!("listening on {address}, serving {url}");
-    Some((running, address))
+    Some(running)
 }
 
 /// Serves until SIGTERM or SIGINT, then stops in order.

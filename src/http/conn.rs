@@ -9,7 +9,7 @@ use super::events::EventStream;
 use super::head::{Framing, Head, HeadScanner, Method};
 use super::response::{self, BodyFraming, Response};
 use super::server::{Activity, Peer, Shared};
-use super::{Reply, Service};
+use super::{Events, Reply, Service};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use std::cell::Cell;
@@ -99,7 +99,7 @@ impl<S: Service> Connection<'_, S> {
         drop(reserved);
         match served {
             Ok(Reply::Whole(answer)) => self.answer(&head, &answer, head.wants_close()),
-            Ok(Reply::Events(answer, attach)) => self.stream(&head, &answer, attach),
+            Ok(Reply::Events(answer, events)) => self.stream(&head, &answer, events),
             Err(_) => self.answer(&head, &service.broken(), true),
         }
     }
@@ -234,8 +234,10 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Sends the head of an event stream, hands its writing half over, and stays until it ends.
-    fn stream(&mut self, request: &Head, answer: &Response, attach: Box<dyn FnOnce(Arc<EventStream>) + Send>) -> Next {
+    /// Sends the head of an event stream, hands its writing half over, and stays until it ends; `events` with its place
+    /// among the streams is held until then.
+    fn stream(&mut self, request: &Head, answer: &Response, events: Events) -> Next {
+        let _place = events.place;
         let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
         let head = response::head_bytes(answer, framing, true, clock::system());
         if self.send(&head, &[]).is_err() || self.peer.socket.set_write_timeout(Some(limits::EVENT_WRITE_STALL)).is_err() {
@@ -244,7 +246,7 @@ impl<S: Service> Connection<'_, S> {
         self.peer.set(Activity::Streaming);
         let stream = Arc::new(EventStream::new(Arc::clone(&self.peer.socket), framing == BodyFraming::Chunked));
         self.server.remember(&stream);
-        attach(Arc::clone(&stream));
+        (events.attach)(Arc::clone(&stream));
         let mut surplus = self.buffer.bytes().len();
         let mut scratch = [0_u8; 512];
         while stream.is_open() && !self.server.is_stopping() && surplus <= limits::HEAD_BYTES {
@@ -335,7 +337,8 @@ impl<S: Service> Drop for Reserved<'_, S> {
     }
 }
 
-/// Reads with a time limit, and asks the kernel to change the limit only when it has to become shorter.
+/// Reads with a time limit, and asks the kernel to change the limit only when it has to become shorter, or after it ran
+/// out: requests on a kept-alive connection cost no extra system call.
 struct TimedSocket<'a> {
     socket: &'a TcpStream,
     timeout: Cell<Option<Duration>>,
@@ -346,10 +349,9 @@ impl TimedSocket<'_> {
     fn read_by(&self, into: &mut [u8], deadline: Deadline) -> io::Result<usize> {
         loop {
             let Some(left) = deadline.left() else { return Err(ErrorKind::TimedOut.into()) };
-            // The kernel's limit may be shorter than what is left, from an earlier phase: then it is raised, and only
-            // then, so that requests on a kept-alive connection cost no extra system call.
+            // The kernel's limit may be shorter than what is left, from an earlier phase: then this goes round again.
             match self.read_within(into, left) {
-                Err(error) if error.kind() == ErrorKind::TimedOut => self.timeout.set(None),
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
                 other => return other,
             }
         }
@@ -365,7 +367,11 @@ impl TimedSocket<'_> {
         loop {
             match (&mut &*self.socket).read(into) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // The limit may be a short one of an earlier wait; the next wait sets its own.
+                    self.timeout.set(None);
+                    return Err(ErrorKind::TimedOut.into());
+                }
                 other => return other,
             }
         }

@@ -8,22 +8,21 @@ use crate::clock;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The writing half of an open event stream.
 pub struct EventStream {
-    socket: std::sync::Arc<TcpStream>,
+    /// `None` once the stream has ended: whoever still holds it holds no descriptor.
+    socket: Mutex<Option<Arc<TcpStream>>>,
     chunked: bool,
-    open: AtomicBool,
-    writing: Mutex<()>,
-    last_write: Mutex<std::time::Instant>,
+    last_write: Mutex<Instant>,
 }
 
 impl EventStream {
     /// The stream on a connection whose response head was just sent. `chunked` unless the peer speaks HTTP/1.0.
-    pub(super) fn new(socket: std::sync::Arc<TcpStream>, chunked: bool) -> EventStream {
-        EventStream { socket, chunked, open: AtomicBool::new(true), writing: Mutex::new(()), last_write: Mutex::new(clock::instant()) }
+    pub(super) fn new(socket: Arc<TcpStream>, chunked: bool) -> EventStream {
+        EventStream { socket: Mutex::new(Some(socket)), chunked, last_write: Mutex::new(clock::instant()) }
     }
 
     /// Sends one `message` event. `json` is one line, because readers in the wild take each `data:` line as a whole
@@ -41,41 +40,45 @@ impl EventStream {
     }
 
     /// How long nothing has been sent.
-    pub fn silent_for(&self) -> std::time::Duration {
+    pub fn silent_for(&self) -> Duration {
         self.last_write.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
     /// Whether events can still be sent.
     pub fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
+        self.socket().is_some()
     }
 
     /// Ends the stream cleanly. Its connection's thread notices and ends too.
     pub fn end(&self) {
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.open.swap(false, Ordering::AcqRel) {
+        if let Some(socket) = self.socket().take() {
             if self.chunked {
                 // The peer may be gone already; then there is nobody to tell.
-                let _ = (&*self.socket).write_all(b"0\r\n\r\n");
+                let _ = (&*socket).write_all(b"0\r\n\r\n");
             }
-            let _ = self.socket.shutdown(Shutdown::Both);
+            let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
     /// The peer is gone: nothing can be sent any more.
     pub(super) fn lost(&self) {
-        self.open.store(false, Ordering::Release);
-        let _ = self.socket.shutdown(Shutdown::Both);
+        if let Some(socket) = self.socket().take() {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// The lock is held while an event is written, so that events do not mix.
+    fn socket(&self) -> MutexGuard<'_, Option<Arc<TcpStream>>> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self, event: &str) -> bool {
         let frame = if self.chunked { format!("{:x}\r\n{event}\r\n", event.len()) } else { event.to_owned() };
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.is_open() {
-            return false;
-        }
-        if (&*self.socket).write_all(frame.as_bytes()).is_err() {
-            self.lost();
+        let mut socket = self.socket();
+        let Some(open) = socket.as_ref() else { return false };
+        if (&**open).write_all(frame.as_bytes()).is_err() {
+            let _ = open.shutdown(Shutdown::Both);
+            *socket = None;
             return false;
         }
         *self.last_write.lock().unwrap_or_else(PoisonError::into_inner) = clock::instant();

@@ -4,8 +4,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes, each tested with its input cut at every byte |
-//! | [`conn`] | one connection: read, admit, serve, write, keep or close; the only file with a socket's reads and writes |
+//! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; what arrives in pieces is tested cut at every byte |
+//! | [`conn`] | one connection: read, admit, serve, write, keep or close |
 //! | [`events`] | an event stream that other threads write to |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |
 //!
@@ -64,7 +64,15 @@ pub struct Admission<T> {
 pub enum Reply {
     /// A whole response.
     Whole(Response),
-    /// An event stream (`text/event-stream`): its head, and what is told about it once the head has been sent. The
-    /// connection's thread then keeps it alive and notices the peer's hang-up until it ends.
-    Events(Response, Box<dyn FnOnce(Arc<EventStream>) + Send>),
+    /// An event stream (`text/event-stream`): its head, and who writes to it. The connection's thread keeps it alive and
+    /// notices the peer's hang-up until it ends.
+    Events(Response, Events),
+}
+
+/// Who writes to an event stream.
+pub struct Events {
+    /// Gets the stream once its head has been sent.
+    pub attach: Box<dyn FnOnce(Arc<EventStream>) + Send>,
+    /// Dropped when the stream has ended: its place in some bounded number.
+    pub place: Box<dyn Send>,
 }

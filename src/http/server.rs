@@ -161,11 +161,6 @@ pub struct Running<S> {
 }
 
 impl<S: Service> Running<S> {
-    /// The service behind the server.
-    pub fn service(&self) -> &S {
-        &self.shared.service
-    }
-
     /// Stops: no new connections, idle ones closed, event streams ended cleanly, and running requests are waited for,
     /// [`limits::SHUTDOWN_GRACE`] at most. Gives the number of connections that were still busy then.
     pub fn stop(self) -> usize {

@@ -107,6 +107,26 @@ impl Drop for Running<'_> {
 #[derive(Default)]
 pub struct Sessions {
     table: Mutex<HashMap<String, Arc<Session>>>,
+    /// Places taken by event streams, by owner.
+    places: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+/// A place among the event streams, given back when dropped.
+pub struct StreamPlace {
+    places: Arc<Mutex<HashMap<String, usize>>>,
+    owner: String,
+}
+
+impl Drop for StreamPlace {
+    fn drop(&mut self) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = places.get_mut(&self.owner) {
+            *count -= 1;
+            if *count == 0 {
+                places.remove(&self.owner);
+            }
+        }
+    }
 }
 
 impl Sessions {
@@ -161,12 +181,18 @@ impl Sessions {
         self.table().values().filter_map(|session| session.listener()).collect()
     }
 
-    /// Open streams: in all, and of this caller.
-    pub fn streams(&self, principal: &Principal) -> (usize, usize) {
-        let table = self.table();
-        let open = |session: &&Arc<Session>| session.listener().is_some();
-        let mine = table.values().filter(|session| session.owner == principal.key()).filter(open).count();
-        (table.values().filter(open).count(), mine)
+    /// Takes a place for an event stream; `None` when all are taken, or all that this caller may have. `instead` of an
+    /// older stream, which is about to end, there is always one.
+    pub fn take_stream_place(&self, principal: &Principal, instead: bool) -> Option<StreamPlace> {
+        let owner = principal.key();
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: usize = places.values().sum();
+        let mine = places.get(&owner).copied().unwrap_or_default();
+        if !instead && (all >= limits::STREAMS || mine >= limits::STREAMS_PER_PRINCIPAL) {
+            return None;
+        }
+        places.insert(owner.clone(), mine + 1);
+        Some(StreamPlace { places: Arc::clone(&self.places), owner })
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Session>>> {

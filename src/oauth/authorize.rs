@@ -4,7 +4,7 @@
 
 use super::error::AuthorizeError;
 use super::redirect::Redirect;
-use super::store::{Client, Code, StoredAccess};
+use super::store::{self, Client, Code, StoredAccess};
 use super::{Oauth, resource};
 use crate::clock::Now;
 use crate::form::Form;
@@ -95,8 +95,8 @@ impl Oauth {
     }
 
     /// A person logs in and allows `access` at most. Takes as long for a name that does not exist as for a wrong
-    /// password. A failure is answered late, the later the more there were from this address; a right password is
-    /// always taken at once, so that no stranger can lock anybody out.
+    /// password. A failure is answered late, the later the more there were from this address; a right password is never
+    /// held back for failures before it.
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
@@ -109,7 +109,7 @@ impl Oauth {
         from: IpAddr,
         now: Now,
     ) -> Result<Approval, AuthorizeError> {
-        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password) {
+        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, from) {
             None => return Ok(Approval::Busy),
             Some(right) => right,
         };
@@ -129,6 +129,7 @@ impl Oauth {
             redirect_uri: request.redirect.uri().into(),
             challenge: request.challenge.clone(),
             user: user.into(),
+            mark: self.logins.mark(user).unwrap_or_default(),
             access: StoredAccess(access),
             expires: now.after(limits::CODE_LIFE).0,
             spent: None,
@@ -139,6 +140,7 @@ impl Oauth {
                 oldest.and_then(|oldest| state.codes.remove(&oldest));
             }
             state.codes.insert(record.hash, record);
+            Ok::<(), store::Failed>(())
         });
         stored.map_err(|_| AuthorizeError::Unavailable)?;
         log::info!("login ok user={user:?} client={:?} name={:?} scope={:?} from={from}", client.id, client.name, access.scope());

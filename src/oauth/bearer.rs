@@ -17,31 +17,35 @@ pub enum Challenge {
 }
 
 impl Oauth {
-    /// Who is calling. Tokens are taken from the header only, never from the URL.
+    /// Who is calling, and with which token. Tokens are taken from the header only, never from the URL.
     ///
     /// # Errors
     /// [`Challenge::NoToken`], [`Challenge::InvalidToken`].
-    pub fn authenticate(&self, authorization: Option<&str>, now: Now) -> Result<Principal, Challenge> {
+    pub fn authenticate(&self, authorization: Option<&str>, now: Now) -> Result<(Principal, SecretHash), Challenge> {
         let header = authorization.unwrap_or_default();
         let (scheme, token) = header.split_once(' ').ok_or(Challenge::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Challenge::NoToken);
         }
         let hash = SecretHash::of(token.trim());
-        if let Some((name, _, access)) = self.logins.tokens.iter().find(|(_, known, _)| *known == hash) {
-            return Ok(Principal { subject: format!("token:{name}"), client: String::new(), access: *access });
+        self.holder(hash, now).map(|principal| (principal, hash)).ok_or(Challenge::InvalidToken)
+    }
+
+    /// Whose token this is, if it is valid at this moment.
+    pub fn holder(&self, token: SecretHash, now: Now) -> Option<Principal> {
+        if let Some((name, _, access)) = self.logins.tokens.iter().find(|(_, known, _)| *known == token) {
+            return Some(Principal { subject: format!("token:{name}"), client: String::new(), access: *access });
         }
         let state = self.store.look();
-        let known = state.access_tokens.get(&hash).filter(|known| known.expires > now.0).ok_or(Challenge::InvalidToken)?;
+        let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
         let subject = match &known.grant {
-            None if self.logins.machines.contains_key(&known.client) => format!("client:{}", known.client),
-            None => return Err(Challenge::InvalidToken),
-            Some(grant) => {
-                let grant = state.grants.get(grant).filter(|grant| self.logins.stands(grant)).ok_or(Challenge::InvalidToken)?;
-                grant.user.clone()
+            None => {
+                let mark = self.logins.machine_mark(&known.client).filter(|mark| known.mark.as_ref() == Some(mark));
+                mark.map(|_| format!("client:{}", known.client))?
             }
+            Some(grant) => state.grants.get(grant).filter(|grant| self.logins.stands(grant))?.user.clone(),
         };
-        Ok(Principal { subject, client: known.client.clone(), access: known.access.0 })
+        Some(Principal { subject, client: known.client.clone(), access: known.access.0 })
     }
 
     /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.

@@ -11,8 +11,8 @@ use std::fmt;
 pub enum Error {
     /// A parameter is missing, malformed or repeated.
     InvalidRequest(String),
-    /// The client is not known, or its secret is wrong. With status 401 clients register again, so this is only ever
-    /// said of a client that is known not to exist.
+    /// The client is known not to exist, or its secret is wrong. With status 401 clients register again, so this is never
+    /// said when the state cannot be looked up.
     InvalidClient {
         /// Whether the client authenticated with the Authorization header.
         basic: bool,
@@ -29,6 +29,8 @@ pub enum Error {
     InvalidRedirectUri(String),
     /// A registration that is not one.
     InvalidClientMetadata(String),
+    /// Too many registrations from one address.
+    SlowDown,
     /// The state cannot be stored or a secret cannot be made at the moment. Never `invalid_*`: clients would throw
     /// away what is still good.
     Unavailable,
@@ -46,7 +48,7 @@ impl Error {
             Error::InvalidTarget => "invalid_target",
             Error::InvalidRedirectUri(_) => "invalid_redirect_uri",
             Error::InvalidClientMetadata(_) => "invalid_client_metadata",
-            Error::Unavailable => "temporarily_unavailable",
+            Error::SlowDown | Error::Unavailable => "temporarily_unavailable",
         }
     }
 
@@ -54,6 +56,7 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Error::InvalidClient { .. } => 401,
+            Error::SlowDown => 429,
             Error::Unavailable => 503,
             _ => 400,
         }
@@ -74,6 +77,7 @@ impl fmt::Display for Error {
             Error::UnauthorizedClient => f.write_str("this client may not use this grant type"),
             Error::UnsupportedGrantType => f.write_str("supported: authorization_code, refresh_token, client_credentials"),
             Error::InvalidTarget => f.write_str("the resource is not this server"),
+            Error::SlowDown => f.write_str("too many registrations from this address; try again in ten minutes"),
             Error::Unavailable => f.write_str("try again in a moment"),
         }
     }

@@ -7,7 +7,7 @@
 //!  GET  /.well-known/oauth-…            ─────────────▶ metadata
 //!  POST /oauth/register                 ─────────────▶ register::register     client_id, durable before the answer
 //!  GET  /oauth/authorize?…              ─────────────▶ authorize::check       the login page, or an error page
-//!  POST the login form                  ─────────────▶ authorize::approve     302 back with code, state, iss
+//!  POST the login form                  ─────────────▶ authorize::approve     303 back with code, state, iss
 //!  POST /oauth/token code + verifier    ─────────────▶ token::exchange        access and refresh token
 //!  POST /oauth/token refresh_token      ─────────────▶ token::exchange        successor tokens
 //!  POST /oauth/token client_credentials ─────────────▶ token::exchange        access token
@@ -68,6 +68,11 @@ impl Logins {
     pub fn mark(&self, user: &str) -> Option<String> {
         self.users.get(user).map(|hash| SecretHash::of(hash).to_hex().chars().take(16).collect())
     }
+
+    /// The same for a machine client and its secret.
+    pub fn machine_mark(&self, client: &str) -> Option<String> {
+        self.machines.get(client).map(|hash| SecretHash::of(&hash.to_hex()).to_hex().chars().take(16).collect())
+    }
 }
 
 /// The authorization server.
@@ -80,12 +85,13 @@ pub struct Oauth {
     pub store: Store,
     passwords: Passwords,
     throttle: Throttle,
+    registrations: throttle::Registrations,
 }
 
 impl Oauth {
     /// An authorization server for a public origin.
     pub fn new(origin: String, logins: Logins, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
-        Oauth { origin, logins, store, passwords, throttle: Throttle::default() }
+        Oauth { origin, logins, store, passwords, throttle: Throttle::default(), registrations: throttle::Registrations::default() }
     }
 }

@@ -7,6 +7,8 @@ use crate::clock::Now;
 use crate::limits;
 use crate::secret::{self, SecretHash};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 impl Oauth {
     /// Registers a client: body in, answer out (201). Unknown members are ignored, the method asked for is honoured and
@@ -14,8 +16,8 @@ impl Oauth {
     /// each of these. When this returns, the registration is durable.
     ///
     /// # Errors
-    /// `invalid_client_metadata`, `invalid_redirect_uri`, or that it cannot be stored.
-    pub fn register(&self, body: &[u8], now: Now) -> Result<Value, Error> {
+    /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
+    pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
         let wrong = |why: &str| Error::InvalidClientMetadata(why.into());
         let Ok(Value::Object(wish)) = serde_json::from_slice(body) else { return Err(wrong("the body must be a JSON object")) };
         let redirect_uris = redirect_uris(&wish)?;
@@ -32,6 +34,10 @@ impl Oauth {
             },
             Some(_) => return Err(wrong("token_endpoint_auth_method must be a string")),
         };
+        if !self.registrations.may_register(from, now) {
+            log::warn!("registration refused from={from}: too many");
+            return Err(Error::SlowDown);
+        }
         let id = secret::new_uuid()?;
         let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()?) };
         let client = Client {
@@ -43,19 +49,21 @@ impl Oauth {
             created: now.0,
             granted: false,
         };
-        let room = self.store.change(now, |state| {
+        self.store.change(now, |state| {
             if state.clients.len() >= limits::CLIENTS {
-                let oldest = state.clients.values().filter(|client| !client.granted).min_by_key(|client| client.created);
-                let Some(oldest) = oldest.map(|client| client.id.clone()) else { return false };
+                // The oldest that nobody uses; of those, first one that nobody ever did.
+                let in_use: BTreeSet<&str> = state.grants.values().map(|grant| grant.client.as_str()).collect();
+                let settled = |client: &&Client| now.since(Now(client.created)) >= limits::CLIENT_GRACE;
+                let unused = state.clients.values().filter(|client| !in_use.contains(client.id.as_str())).filter(settled);
+                let Some(oldest) = unused.min_by_key(|client| (client.granted, client.created)).map(|client| client.id.clone()) else {
+                    log::warn!("registration refused: all {} clients are in use or new", limits::CLIENTS);
+                    return Err(Error::Unavailable);
+                };
                 state.clients.remove(&oldest);
             }
             state.clients.insert(client.id.clone(), client);
-            true
+            Ok(())
         })?;
-        if !room {
-            log::warn!("registration refused: {} clients have grants", limits::CLIENTS);
-            return Err(Error::Unavailable);
-        }
         log::info!("registered client={id:?} name={name:?} redirect={:?}", redirect_uris.first().map_or("", String::as_str));
         let mut answer = json!({
             "client_id": id,
@@ -86,8 +94,10 @@ fn redirect_uris(wish: &Map<String, Value>) -> Result<Vec<String>, Error> {
     let Some(Value::Array(listed)) = wish.get("redirect_uris") else { return Err(wrong("redirect_uris must be an array of strings")) };
     let uris: Option<Vec<String>> = listed.iter().map(|uri| uri.as_str().map(str::to_owned)).collect();
     let uris = uris.ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
-    if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::URI_CHARS) {
-        return Err(wrong("too many or too long redirect_uris"));
+    let bytes: usize = uris.iter().map(String::len).sum();
+    if uris.len() > limits::REDIRECT_URIS || bytes > limits::REDIRECT_URIS_BYTES {
+        let most = format!("at most {} redirect_uris of {} bytes together", limits::REDIRECT_URIS, limits::REDIRECT_URIS_BYTES);
+        return Err(wrong(&most));
     }
     if !uris.iter().any(|uri| Place::of(uri).is_some()) {
         return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));

@@ -28,6 +28,7 @@ impl Oauth {
         self.store.change(now, |state| {
             state.access_tokens.remove(&token);
             grant.iter().for_each(|grant| state.end_grant(grant));
+            Ok::<(), Error>(())
         })?;
         log::info!("revoked client={client:?} grant={:?}", grant.unwrap_or_default());
         Ok(())

@@ -8,7 +8,7 @@
 //! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (1), `key` (64 hex digits, the
 //! secret that refresh tokens are derived with), and lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
 //! the members named as there. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
-//! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME`, said in
+//! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, said in
 //! the log, and the server starts with nobody logged in.
 
 use crate::clock::Now;
@@ -39,7 +39,7 @@ pub struct Client {
     pub secret: Option<SecretHash>,
     /// When it registered.
     pub created: u64,
-    /// Whether it ever got a grant; then it is never forgotten to make room.
+    /// Whether it ever got a grant; then it does not expire, and makes room only after those that never did.
     pub granted: bool,
 }
 
@@ -79,6 +79,8 @@ pub struct Code {
     pub challenge: String,
     /// Who logged in.
     pub user: String,
+    /// Changes with the user's password ([`super::Logins::mark`]).
+    pub mark: String,
     /// What was allowed.
     pub access: StoredAccess,
     /// Valid until.
@@ -96,6 +98,8 @@ pub struct AccessToken {
     pub grant: Option<String>,
     /// The client's id.
     pub client: String,
+    /// Of a machine client's token: changes with its secret ([`super::Logins::machine_mark`]).
+    pub mark: Option<String>,
     /// What it allows.
     pub access: StoredAccess,
     /// Valid until.
@@ -223,7 +227,8 @@ impl Store {
                     ));
                 }
                 Err(Undecodable::Damaged(why)) => {
-                    let aside = folder.join(format!("{FILE}.damaged-{}", now.0));
+                    let id = secret::new_id().map_err(|error| error.to_string())?;
+                    let aside = folder.join(format!("{FILE}.damaged-{}-{id}", now.0));
                     disk::set_aside(&file, &aside)
                         .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
                     log::error!("{FILE} is damaged ({why}); it was set aside, and everybody has to log in again");
@@ -240,7 +245,7 @@ impl Store {
         }
         let store = Store::with(state, Some(file));
         // Written at once: a folder that cannot be written is told now, not at the first login.
-        store.change(now, |_| ()).map_err(|_| "the folder cannot be written".to_owned())?;
+        store.change(now, |_| Ok::<(), Failed>(())).map_err(|_| "the folder cannot be written".to_owned())?;
         Ok(store)
     }
 
@@ -253,15 +258,16 @@ impl Store {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes what is remembered, one change at a time. When this returns, the change is on the disk.
+    /// Changes what is remembered, one change at a time. When this returns, the change is on the disk. A change that
+    /// refuses changes nothing and writes nothing.
     ///
     /// # Errors
-    /// [`Failed`]: it could not be stored, and nothing has changed.
-    pub fn change<T>(&self, now: Now, change: impl FnOnce(&mut State) -> T) -> Result<T, Failed> {
+    /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed.
+    pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = State::clone(&self.look());
         next.tidy(now);
-        let outcome = change(&mut next);
+        let outcome = change(&mut next)?;
         if let Some(file) = &self.file {
             let encoded = encode(&next).map_err(std::io::Error::other);
             let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, || Ok(())));

@@ -1,4 +1,4 @@
-//! How long a failed login has to wait for its answer.
+//! What one address may do: how long a failed login waits for its answer, and how many registrations are taken.
 
 use crate::clock::Now;
 use crate::limits;
@@ -33,6 +33,24 @@ impl Throttle {
     /// Forgets the failures of an address.
     pub(super) fn succeeded(&self, from: IpAddr) {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&from);
+    }
+}
+
+/// Registrations by address: how many since when.
+#[derive(Default)]
+pub(super) struct Registrations(Mutex<HashMap<IpAddr, (u32, Now)>>);
+
+impl Registrations {
+    /// Counts one; whether it may be taken.
+    pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
+        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.retain(|_, (_, since)| now.since(*since) < limits::CLIENT_GRACE && *since <= now);
+        if sources.len() >= limits::THROTTLED_SOURCES {
+            return false;
+        }
+        let (count, _) = sources.entry(from).or_insert((0, now));
+        *count = count.saturating_add(1);
+        *count <= limits::REGISTRATIONS_PER_SOURCE
     }
 }
 

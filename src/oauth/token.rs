@@ -88,7 +88,8 @@ impl Oauth {
                 log::warn!("code used twice: grant={grant:?} of client={:?} ended", client.id);
                 return Ok(None);
             }
-            let Some(mark) = self.logins.mark(&known.user) else { return Err(BAD_CODE) };
+            // The password was changed between the login and now.
+            let mark = self.logins.mark(&known.user).filter(|mark| *mark == known.mark).ok_or(BAD_CODE)?;
             let grant = Grant {
                 id: grant_id.clone(),
                 user: known.user.clone(),
@@ -115,7 +116,7 @@ impl Oauth {
             add_access(state, &access_token, Some(&grant_id), &client.id, access, now);
             Ok(Some(access.0))
         })?;
-        let access = outcome?.ok_or(BAD_CODE)?;
+        let access = outcome.ok_or(BAD_CODE)?;
         Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
     }
 
@@ -128,7 +129,7 @@ impl Oauth {
                 return Err(BAD_REFRESH);
             }
             let mut grant = known.clone();
-            if self.logins.mark(&grant.user).as_ref() != Some(&grant.mark) {
+            if !self.logins.stands(&grant) {
                 log::warn!("grant={:?} ended: its user is gone or has another password", grant.id);
                 state.end_grant(&grant.id);
                 return Ok(None);
@@ -151,14 +152,21 @@ impl Oauth {
             state.grants.insert(grant.id.clone(), grant);
             Ok(Some((newest, access.0)))
         })?;
-        let (refresh_token, access) = outcome?.ok_or(BAD_REFRESH)?;
+        let (refresh_token, access) = outcome.ok_or(BAD_REFRESH)?;
         Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
     }
 
     fn machine(&self, id: &str, form: &Form, now: Now) -> Result<Issued, Error> {
         let access_token = secret::new_token()?;
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
-        self.store.change(now, |state| add_access(state, &access_token, None, id, StoredAccess(access), now))?;
+        let mark = self.logins.machine_mark(id);
+        self.store.change(now, |state| {
+            add_access(state, &access_token, None, id, StoredAccess(access), now);
+            if let Some(token) = state.access_tokens.get_mut(&SecretHash::of(&access_token)) {
+                token.mark = mark;
+            }
+            Ok::<(), Error>(())
+        })?;
         log::info!("machine login client={id:?} scope={:?}", access.scope());
         Ok(Issued { access_token, refresh_token: None, access })
     }
@@ -176,9 +184,14 @@ fn verifier_fits(verifier: &str, challenge: &str) -> bool {
 fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, now: Now) -> Option<String> {
     let hash = SecretHash::of(token);
     if grant.refresh == hash {
+        let full = grant.retired.len() >= limits::RETIRED_TOKENS;
+        if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < limits::REFRESH_WINDOW) {
+            // Forgetting one that may still come back would hide a theft: this one stays valid for the moment.
+            return Some(token.to_owned());
+        }
         let next = secret::successor(key, token);
         grant.retired.push((hash, now.0));
-        if grant.retired.len() > limits::RETIRED_TOKENS {
+        if full {
             grant.retired.remove(0);
         }
         grant.refresh = SecretHash::of(&next);
@@ -203,6 +216,7 @@ fn add_access(state: &mut State, token: &str, grant: Option<&str>, client: &str,
         hash: SecretHash::of(token),
         grant: grant.map(str::to_owned),
         client: client.into(),
+        mark: None,
         access,
         expires: now.after(limits::ACCESS_TOKEN_LIFE).0,
     });

@@ -35,6 +35,11 @@ impl Folded {
         Folded { text: (!same).then(|| text.into_boxed_str()), shifts: shifts.into_boxed_slice() }
     }
 
+    /// Bytes that this takes beside the original.
+    pub(super) fn own_bytes(&self) -> u64 {
+        (self.text.as_ref().map_or(0, |text| text.len()) + size_of_val(&*self.shifts)) as u64
+    }
+
     /// The folded text.
     pub(super) fn text<'a>(&'a self, original: &'a str) -> &'a str {
         self.text.as_deref().unwrap_or(original)

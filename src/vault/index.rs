@@ -281,8 +281,8 @@ impl Index {
     }
 
     fn forget(&self, entry: Option<Arc<Entry>>) {
-        if let Some(Text::Kept(text, _)) = entry.as_deref().map(|entry| &entry.text) {
-            self.kept_bytes.fetch_sub(text.len() as u64, Ordering::AcqRel);
+        if let Some(Text::Kept(text, folded)) = entry.as_deref().map(|entry| &entry.text) {
+            self.kept_bytes.fetch_sub(text.len() as u64 + folded.own_bytes(), Ordering::AcqRel);
         }
     }
 
@@ -356,13 +356,12 @@ impl Index {
         } else {
             Vec::new()
         };
-        let length = text.len() as u64;
-        if !whole || self.kept_bytes.load(Ordering::Acquire) + length > limits::INDEX_BYTES {
+        if !whole || self.kept_bytes.load(Ordering::Acquire) + text.len() as u64 > limits::INDEX_BYTES {
             return Some(entry(stamp, tags, Text::TooMuch, uncertain));
         }
-        self.kept_bytes.fetch_add(length, Ordering::AcqRel);
         let text = text.into_boxed_str();
         let folded = Folded::of(&text);
+        self.kept_bytes.fetch_add(text.len() as u64 + folded.own_bytes(), Ordering::AcqRel);
         Some(entry(stamp, tags, Text::Kept(text, folded), uncertain))
     }
 }

@@ -78,11 +78,6 @@ impl Vault {
         self.index.listing_generation()
     }
 
-    /// The entry of a file, if the index knows it.
-    pub fn entry(&self, path: &VaultPath) -> Option<Arc<Entry>> {
-        self.index.get(path.as_str())
-    }
-
     /// The place of an existing file, and its path as it is on disk.
     fn locate(&self, path: &VaultPath) -> Result<(VaultPath, PathBuf), Error> {
         let path = self.jail.as_on_disk(path.clone());

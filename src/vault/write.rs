@@ -154,9 +154,8 @@ fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>,
         (old, new) = (crlf(old_text), crlf(new_text));
         found = occurrences(bytes, old.as_bytes());
     }
-    // One line replaced by several, in a file whose line ends are all CRLF: the new ones are too, so that the file
-    // stays what it is (SPEC 6.5).
-    if !old_text.contains('\n') && new.contains('\n') && has_only_crlf(bytes) {
+    // In a file whose line ends are all CRLF the new ones are too: the file stays what it is.
+    if new.contains('\n') && has_only_crlf(bytes) {
         new = crlf(&new);
     }
     match found {
@@ -225,6 +224,7 @@ mod tests {
         assert_eq!(edit("a.c abc", "a.c", "x").unwrap(), "x abc", "never a pattern");
         assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
         assert_eq!(edit("a\r\nb\r\n", "b", "x\ny").unwrap(), "a\r\nx\r\ny\r\n", "the file keeps CRLF");
+        assert_eq!(edit("a\r\nb\r\nc\r\n", "a\r\nb", "x\ny").unwrap(), "x\r\ny\r\nc\r\n");
         assert_eq!(edit("a\r\nb\n", "b", "x\ny").unwrap(), "a\r\nx\ny\n", "a file of both kinds gets what was given");
         assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
         assert_eq!(edit("keep", "keep", "").unwrap(), "");

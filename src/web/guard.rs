@@ -24,14 +24,16 @@ impl Guard {
     /// # Errors
     /// The 403 that says which setting to look at.
     pub(super) fn check(&self, row: &Row, head: &Head) -> Result<(), Response> {
-        if !head.text("host").is_none_or(|host| self.is_our_host(host)) {
+        // What cannot be read is not ours.
+        let all = |name: &'static str, fine: &dyn Fn(&str) -> bool| head.all(name).all(|value| std::str::from_utf8(value).is_ok_and(fine));
+        if !all("host", &|host| self.is_our_host(host)) {
             return Err(forbidden("The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL"));
         }
         // The other endpoints are for every origin (CORS *): they hold nothing that a page could abuse.
         let strict = matches!(row.route, Route::Mcp | Route::Authorize);
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
         let fine = |origin: &str| self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null";
-        if strict && !head.text("origin").is_none_or(fine) {
+        if strict && !all("origin", &fine) {
             return Err(forbidden("This Origin is not allowed; see ALLOWED_ORIGINS"));
         }
         Ok(())

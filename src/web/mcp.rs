@@ -2,13 +2,13 @@
 
 use super::{App, accepts, media_type};
 use crate::clock::Now;
-use crate::http::{EventStream, Head, HeaderValue, Method, Reply, Response};
-use crate::limits;
+use crate::http::{EventStream, Events, Head, HeaderValue, Method, Reply, Response};
 use crate::mcp::{Exchange, Listener, Outcome, Revision, Session, era};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
 use crate::rpc::{self, Incoming, Message};
+use crate::secret::SecretHash;
 use std::sync::Arc;
 
 /// The 401 that starts every client's login, and its 403 sibling.
@@ -22,12 +22,12 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
 }
 
 /// Handles an authenticated request.
-pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: &Principal) -> Reply {
+pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: &Principal, token: SecretHash) -> Reply {
     match head.method() {
-        Method::Get => listen(app, head, principal),
+        Method::Get => listen(app, head, principal, token),
         Method::Delete => Reply::Whole(end_session(app, head, principal)),
         Method::Post => Reply::Whole(post(app, head, body, principal)),
-        // HEAD: what GET would say, without opening a stream.
+        // HEAD opens no stream; it says that there is something here.
         Method::Head | Method::Options | Method::Other => Reply::Whole(Response::with(200, "text/event-stream", Vec::new())),
     }
 }
@@ -133,7 +133,7 @@ fn id_of(incoming: &Incoming) -> Option<rpc::Id> {
 }
 
 /// GET: the stream on which a session hears that the vault changed.
-fn listen(app: &App, head: &Head, principal: &Principal) -> Reply {
+fn listen(app: &App, head: &Head, principal: &Principal, token: SecretHash) -> Reply {
     let whole = |status, why: &str| Reply::Whole(refused(status, &rpc::Error::invalid_request(why)));
     if !accepts(head.text("accept"), "text/event-stream") {
         return whole(406, "Accept must have text/event-stream");
@@ -148,40 +148,49 @@ fn listen(app: &App, head: &Head, principal: &Principal) -> Reply {
     if let Err(error) = era::classify(head.text("mcp-protocol-version"), Some(session.revision), false) {
         return Reply::Whole(refused(400, &error));
     }
-    let (all, mine) = app.mcp.sessions.streams(principal);
-    if !session.is_listening() && (all >= limits::STREAMS || mine >= limits::STREAMS_PER_PRINCIPAL) {
+    let Some(place) = app.mcp.sessions.take_stream_place(principal, session.is_listening()) else {
         let full = refused(503, &rpc::Error::invalid_request("too many streams are open"));
         return Reply::Whole(full.header("Retry-After", HeaderValue::fixed("30")));
-    }
+    };
     let response = Response::with(200, "text/event-stream", Vec::new())
         .header("Cache-Control", HeaderValue::fixed("no-store, no-transform"))
         .header("X-Accel-Buffering", HeaderValue::fixed("no"));
     // What changes from this moment on is news, also while the head is still on its way.
     app.mcp.listening();
-    let engine = Arc::clone(&app.mcp);
-    Reply::Events(response, Box::new(move |stream| attach(&engine, &session, stream)))
+    let (engine, oauth) = (Arc::clone(&app.mcp), Arc::clone(&app.oauth));
+    let attach = Box::new(move |stream| attach(&engine, &session, Stream { stream, oauth, token }));
+    Reply::Events(response, Events { attach, place: Box::new(place) })
 }
 
-fn attach(engine: &crate::mcp::Server, session: &Session, stream: Arc<EventStream>) {
+fn attach(engine: &crate::mcp::Server, session: &Session, stream: Stream) {
     // Something to read at once: a client, and every proxy on the way, sees that the stream is open.
-    stream.beat();
-    session.listen(Arc::new(Stream(stream)));
+    stream.stream.beat();
+    session.listen(Arc::new(stream));
     engine.listening();
 }
 
-struct Stream(Arc<EventStream>);
+/// A session's event stream, for as long as the token that opened it is valid.
+struct Stream {
+    stream: Arc<EventStream>,
+    oauth: Arc<Oauth>,
+    token: SecretHash,
+}
 
 impl Listener for Stream {
     fn send(&self, message: &str) -> bool {
-        self.0.send(message)
+        if self.oauth.holder(self.token, Now::read()).is_none() {
+            self.stream.end();
+            return false;
+        }
+        self.stream.send(message)
     }
 
     fn is_open(&self) -> bool {
-        self.0.is_open()
+        self.stream.is_open()
     }
 
     fn end(&self) {
-        self.0.end();
+        self.stream.end();
     }
 }
 

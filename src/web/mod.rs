@@ -15,9 +15,11 @@ pub mod routes;
 use crate::clock::Now;
 use crate::http::client_address::client_address;
 use crate::http::{Admission, Framing, Head, HeaderValue, Method, Reply, Response, Service};
+use crate::limits;
 use crate::mcp::Server;
 use crate::oauth::{Oauth, metadata, page};
 use crate::principal::Principal;
+use crate::secret::SecretHash;
 use guard::Guard;
 use routes::Route;
 use std::net::IpAddr;
@@ -28,7 +30,7 @@ pub struct App {
     /// The protocol engine.
     pub mcp: Arc<Server>,
     /// The authorization server.
-    pub oauth: Oauth,
+    pub oauth: Arc<Oauth>,
     /// Who may call from where.
     pub guard: Guard,
     /// Proxies whose `X-Forwarded-For` is believed.
@@ -38,8 +40,8 @@ pub struct App {
 /// What is known of a request once its head was admitted.
 pub struct Ticket {
     route: Route,
-    /// The caller, on the MCP endpoint.
-    principal: Option<Principal>,
+    /// The caller and the token, on the MCP endpoint.
+    caller: Option<(Principal, SecretHash)>,
     /// The address that failed logins are counted against.
     from: IpAddr,
 }
@@ -61,9 +63,9 @@ impl Service for App {
             return refuse(guard::preflight(row));
         }
         // SPEC section 3: without a valid token the answer is 401 before anything else is looked at.
-        let principal = if row.route == Route::Mcp {
+        let caller = if row.route == Route::Mcp {
             match self.oauth.authenticate(head.text("authorization"), Now::read()) {
-                Ok(principal) => Some(principal),
+                Ok(caller) => Some(caller),
                 Err(challenge) => return refuse(mcp::unauthorized(&self.oauth, challenge)),
             }
         } else {
@@ -78,24 +80,26 @@ impl Service for App {
             let allow = HeaderValue::fixed(row.allow);
             return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", allow));
         }
-        let body_max = if head.method() == Method::Post { row.body_max } else { 0 };
+        // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and dropped.
+        let body_max = if head.method() == Method::Post { row.body_max } else { limits::IGNORED_BODY_BYTES };
         if matches!(head.framing(), Framing::Length(length) if length > body_max) {
             let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
             return refuse(Response::json(413, why));
         }
         let from = client_address(peer, head, &self.trusted_proxies);
-        let takes_worker = row.route != Route::Authorize;
-        Ok(Admission { body_max, takes_worker, ticket: Ticket { route: row.route, principal, from } })
+        // What strangers may ask for must not take the places of those who are logged in.
+        let takes_worker = matches!(row.route, Route::Mcp);
+        Ok(Admission { body_max, takes_worker, ticket: Ticket { route: row.route, caller, from } })
     }
 
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket) -> Reply {
-        let reply = match (ticket.route, ticket.principal) {
-            (Route::Mcp, Some(principal)) => mcp::serve(self, head, &body, &principal),
+        let reply = match (ticket.route, ticket.caller) {
+            (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, &principal, token),
             // The guard above lets nobody come here.
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
             (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
-            (Route::Register, _) => Reply::Whole(oauth::register(self, &body)),
+            (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from)),
             (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
             (Route::ProtectedOrigin, _) => oauth::document(&metadata::protected_origin(&self.oauth.origin)),
             (Route::ProtectedEndpoint, _) => oauth::document(&metadata::protected_endpoint(&self.oauth.origin)),
@@ -106,7 +110,7 @@ impl Service for App {
         let row = routes::find(head.path());
         match reply {
             Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
-            Reply::Events(response, attach) => Reply::Events(guard::finish(row, response), attach),
+            Reply::Events(response, events) => Reply::Events(guard::finish(row, response), events),
         }
     }
 

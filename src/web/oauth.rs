@@ -103,8 +103,8 @@ pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
 }
 
 /// The registration endpoint.
-pub(super) fn register(app: &App, body: &[u8]) -> Response {
-    match app.oauth.register(body, Now::read()) {
+pub(super) fn register(app: &App, body: &[u8], from: IpAddr) -> Response {
+    match app.oauth.register(body, from, Now::read()) {
         Ok(client) => Response::json(201, client.to_string()),
         Err(error) => failed(&error),
     }
@@ -127,6 +127,7 @@ fn failed(error: &Error) -> Response {
         // RFC 6749 section 5.2: only if the client tried to authenticate that way.
         Error::InvalidClient { basic: true } => response.header("WWW-Authenticate", HeaderValue::fixed("Basic realm=\"vault-sync-mcp\"")),
         Error::Unavailable => response.header("Retry-After", HeaderValue::fixed("2")),
+        Error::SlowDown => response.header("Retry-After", HeaderValue::fixed("600")),
         _ => response,
     }
 }

@@ -11,7 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Edit a file",
     description: "Replaces one piece of text in a file and leaves every other byte as it is. old_text must match exactly, \
         white space and line breaks included, and must appear exactly once: include enough of the surrounding lines. \
-        Empty new_text deletes. Not a regular expression; new_text is taken literally.",
+        Empty new_text deletes. Not a regular expression; new_text is taken literally, but line breaks become CRLF in a file that has only those.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("path", ANY_TEXT, PATH),
