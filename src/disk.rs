@@ -1,7 +1,7 @@
 //! The one writer: every file this program changes is changed here, whole or not at all.
 //!
 //! A replacement is a hidden temporary file in the same folder, written, flushed to the disk, renamed over the target,
-//! and the folder flushed (SPEC 6.4). Whoever looks at the target, at any moment and after any crash, sees all of the
+//! and the folder flushed. Whoever looks at the target, at any moment and after any crash, sees all of the
 //! old bytes or all of the new ones.
 
 use crate::limits;
@@ -27,7 +27,8 @@ pub enum Mode<'a> {
 
 /// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
 /// only the rename is missing; when it refuses, nothing has changed. From the last look to the rename the folder is
-/// locked, so that another process of this program cannot come in between.
+/// locked, so that another process of this program does not come in between (unless it holds the lock for seconds, or
+/// the file system has none).
 ///
 /// # Errors
 /// What `last_look` or the disk said; then the target has its old bytes.

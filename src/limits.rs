@@ -46,7 +46,7 @@ pub const LINGER: Duration = Duration::from_secs(5);
 pub const LINGER_BYTES: usize = MCP_BYTES + HEAD_BYTES;
 /// A connection that has been reading its request for longer than this may be closed for a newcomer.
 pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
-/// How long running requests may take to end at shutdown (SPEC section 3).
+/// How long running requests may take to end at shutdown.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 /// Comment line on a silent event stream, shorter than every proxy's idle limit that was met (60 s and up).
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -119,7 +119,7 @@ pub const LIST_PAGE: usize = 1_000;
 pub const SEARCH_RESULTS: usize = 200;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
-/// Characters of context on either side of a match (the source document's figure).
+/// Characters of context on either side of a match.
 pub const SNIPPET_CONTEXT: usize = 50;
 
 // --- Vault --------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ pub const WALK_CREDIT: Duration = Duration::from_millis(100);
 /// A walk that took less than this is made in front of the call, when it is due or there is credit for it: waiting is
 /// cheaper than being stale.
 pub const WALK_IN_FRONT: Duration = Duration::from_millis(5);
-/// A walk stays valid for this many times its own duration (SPEC 6.6), so checking costs a tenth of a core.
+/// A walk stays valid for this many times its own duration (rule 6 of the vault), so checking costs a tenth of a core.
 pub const WALK_VALID_TIMES: u32 = 10;
 /// A file whose mtime lies this close before the moment it was read may change again within the same tick of the
 /// file system's clock (10 ms on Linux without high-resolution stamps), so its stamp does not prove it unchanged.
@@ -173,9 +173,9 @@ pub const WRITE_LOCKS: usize = 64;
 
 // --- OAuth --------------------------------------------------------------------------------------
 
-/// Access tokens (the source document's figure): opaque, looked up at each use, so revocation is immediate.
+/// Access tokens: opaque, looked up at each use, so revocation is immediate.
 pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
-/// Authorization codes (the source document's figure).
+/// Authorization codes: from the end of the login to the client's exchange.
 pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
 /// A refresh token that nobody used for this long; sliding.
 pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);

@@ -64,7 +64,7 @@ impl fmt::Display for NoRandomness {
     }
 }
 
-/// A new secret: 32 random bytes as 64 hex digits (the source document's form of a token).
+/// A new secret: 32 random bytes as 64 hex digits.
 ///
 /// # Errors
 /// [`NoRandomness`] when the operating system refuses.
@@ -80,7 +80,7 @@ pub fn new_id() -> Result<String, NoRandomness> {
     Ok(hex(&random::<16>()?))
 }
 
-/// A random (version 4) UUID in its usual form: what the source document promises as `client_id`.
+/// A random (version 4) UUID in its usual form, for `client_id`.
 ///
 /// # Errors
 /// [`NoRandomness`] when the operating system refuses.

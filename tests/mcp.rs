@@ -327,3 +327,40 @@ fn hosts_and_origins_of_strangers_are_refused() {
     assert_eq!(ask("Host: vault.example.com\r\nOrigin: https://vault.example.com\r\n"), 200);
     assert_eq!(ask(&format!("Host: {}\r\nOrigin: http://localhost:6274\r\n", server.address)), 200);
 }
+
+#[test]
+fn a_closed_stream_kept_its_descriptor() {
+    let (_folder, server) = Server::sample();
+    for _ in 0..40 {
+        let id = session(&server, "2025-11-25");
+        let mut stream = server.connect();
+        stream.send(format!(
+            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {id}\r\n\r\n"
+        ));
+        // A place may be taken for a moment by a stream whose peer has just left.
+        assert!([200, 503].contains(&stream.headless().status));
+    }
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    crate::support::eventually("descriptors are given back", || open() < 20);
+}
+
+/// What cannot be read as text is no reason to let it pass.
+#[test]
+fn a_host_that_is_not_text_was_let_in() {
+    let (_folder, server) = Server::sample();
+    let body = request("ping", json!({})).to_string();
+    for lines in [
+        &b"Host: \xff.evil\r\n"[..],
+        b"Host: localhost\r\nOrigin: \xff\r\n",
+        b"Host: localhost\r\nOrigin: http://localhost\r\nOrigin: https://evil.example\r\n",
+    ] {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(lines);
+        bytes.extend_from_slice(format!("\r\n{body}").as_bytes());
+        assert_eq!(server.connect().send(bytes).response().status, 403, "{}", String::from_utf8_lossy(lines));
+    }
+}

@@ -11,9 +11,9 @@
 //! | revocation | RFC 7009 | `revoking_ends_the_grant_and_strangers_cannot` |
 //! | client authentication | RFC 6749 section 2.3.1 | `clients_with_a_secret_may_send_it_either_way` |
 //! | registration | RFC 7591 | `registrations_are_liberal_in_and_exact_out` |
-//! | durable state | SPEC 5 | `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
+//! | durable state | README, security model | `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
 
-use crate::support::{Folder, ORIGIN, PASSWORD, Response, Server, TOKEN};
+use crate::support::{Folder, ORIGIN, PASSWORD, Response, Server, TOKEN, encode, eventually};
 use serde_json::{Value, json};
 
 const REDIRECT: &str = "https://claude.ai/api/mcp/auth_callback";
@@ -51,11 +51,6 @@ fn authorize_path(client: &str, changes: &[(&str, Option<&str>)]) -> String {
         fields.extend(value.map(|value| (*name, value)));
     }
     format!("/oauth/authorize?{}", encode(&fields))
-}
-
-fn encode(fields: &[(&str, &str)]) -> String {
-    let encode = |text: &str| vault_sync_mcp::percent::encode(text, "");
-    fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect::<Vec<_>>().join("&")
 }
 
 fn log_in(server: &Server, path: &str, password: &str, access: &str) -> Response {
@@ -207,7 +202,7 @@ fn a_login_from_registration_to_a_tool_call() {
     let access = answer["access_token"].as_str().unwrap();
     assert!(access.len() == 64 && access.bytes().all(|byte| byte.is_ascii_hexdigit()));
     assert!(works(&server, access));
-    let log = server.log();
+    let log = server.log_with("login ok");
     assert!(log.contains("login ok user=\"alex\"") && log.contains("from=127.0.0.1"), "{log}");
     for secret in [access, answer["refresh_token"].as_str().unwrap(), form.get("code").unwrap(), PASSWORD, VERIFIER] {
         assert!(!log.contains(secret), "a secret in the log");
@@ -287,6 +282,7 @@ fn denying_sends_back_and_a_wrong_password_does_not() {
         assert_eq!((refused.status, refused.header("location")), (403, None));
         assert!(refused.text().contains("User name or password is wrong"));
     }
+    eventually("the log has all four", || server.log().matches("login failed").count() == 4);
     let log = server.log();
     assert_eq!(log.matches("login failed from=127.0.0.1").count(), 4, "{log}");
     assert!(!log.contains("nobody"), "a name that may be a password is not logged");
@@ -360,7 +356,7 @@ fn a_code_is_worth_nothing_to_a_thief() {
     assert_eq!(exchange(&server, &client, &stolen, VERIFIER).status, 400);
     assert!(!works(&server, &access));
     assert_eq!(refresh(&server, &client, first.json()["refresh_token"].as_str().unwrap()).status, 400);
-    assert!(server.log().contains("code used twice"));
+    server.log_with("code used twice");
 }
 
 #[test]
@@ -627,4 +623,94 @@ fn a_state_folder_that_cannot_be_written_is_503() {
     std::fs::rename(folder.path().join("away"), &state).unwrap();
     assert_eq!(exchange(&server, &client, &code, VERIFIER).status, 200, "the code was not used up");
     assert_eq!(refresh(&server, &client, &first).status, 200);
+}
+
+// --- Regressions, each named after what went wrong ----------------------------------------------
+
+/// A thief who rotates quickly must not push the stolen token out of memory: it would be "unknown" instead of a theft.
+#[test]
+fn many_rotations_washed_out_the_first_token() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let (_, first) = tokens(&server, &client);
+    let mut newest = first.clone();
+    for _ in 0..70 {
+        newest = refresh(&server, &client, &newest).json()["refresh_token"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(refresh(&server, &client, &first).json()["refresh_token"], json!(newest), "still known, and led to the newest");
+}
+
+#[test]
+fn a_changed_machine_secret_left_its_tokens_valid() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let ask = |server: &Server, secret: &str| {
+        server.form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret)])
+    };
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    let token = ask(&server, "robot secret").json()["access_token"].as_str().unwrap().to_owned();
+    assert!(works(&server, &token));
+    server.kill();
+    let other = format!("robot:{}", vault_sync_mcp::secret::SecretHash::of("another").to_hex());
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("CLIENT_CREDENTIALS", &other)]);
+    assert!(!works(&server, &token));
+    assert_eq!((ask(&server, "robot secret").status, ask(&server, "another").status), (401, 200));
+}
+
+#[test]
+fn one_address_could_push_all_other_registrations_out() {
+    let (_folder, server) = Server::sample();
+    let mine = register(&server);
+    let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
+    let refused = (0..100).map(|_| register_with(&server, &wish)).find(|response| response.status != 201).unwrap();
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("600")));
+    assert_eq!(server.get(&authorize_path(&mine, &[])).status, 200);
+    let long = json!({ "redirect_uris": (0..16).map(|n| format!("https://a.example/{n}/{}", "x".repeat(1900))).collect::<Vec<_>>() });
+    assert_eq!(register_with(&server, &long).json()["error"], "invalid_redirect_uri", "nor fill the memory");
+}
+
+#[test]
+fn refused_requests_wrote_the_state() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    let client = register(&server);
+    let inode = || std::fs::metadata(state.join("state.json")).unwrap().ino();
+    let before = inode();
+    assert_eq!(refresh(&server, &client, "bad").status, 400);
+    assert_eq!(exchange(&server, &client, "bad", VERIFIER).status, 400);
+    assert_eq!(inode(), before);
+    std::fs::rename(&state, folder.path().join("away")).unwrap();
+    assert_eq!(refresh(&server, &client, "bad").status, 400, "a refusal needs no disk");
+}
+
+#[test]
+fn an_event_stream_outlived_its_token() {
+    let (folder, server) = Server::sample();
+    let client = register(&server);
+    let (access, refresh_token) = tokens(&server, &client);
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25" } });
+    let session = server.post_with(&access, "", &hello).header("mcp-session-id").unwrap().to_owned();
+    let mut stream = server.connect();
+    stream.send(format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {access}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
+    ));
+    assert_eq!(stream.headless().status, 200);
+    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
+    std::fs::write(folder.vault().join("secret news.md"), "x").unwrap();
+    assert!(stream.event().is_none(), "ended, and nothing told");
+}
+
+/// Wrong passwords from one address, many at a time: the others are told to wait, and the owner gets in.
+#[test]
+fn a_flood_of_logins_filled_the_queue() {
+    let (_folder, server) = Server::sample();
+    let path = authorize_path(&register(&server), &[]);
+    let busy = std::thread::scope(|scope| {
+        let flood: Vec<_> = (0..40).map(|_| scope.spawn(|| log_in(&server, &path, "wrong", "write").status)).collect();
+        flood.into_iter().map(|thread| thread.join().unwrap()).filter(|status| *status == 429).count()
+    });
+    assert!(busy < 40, "some were checked");
+    assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);
 }

@@ -437,7 +437,7 @@ fn calls_are_logged_without_their_text() {
     server.call("vault_write", json!({ "path": "log me.md", "content": "never in a log" }));
     server.fail("vault_read", json!({ "path": "not/here.md" }));
     server.call("vault_search", json!({ "query": "a private question" }));
-    let log = server.log();
+    let log = server.log_with("tool=vault_search");
     assert!(log.contains(r#"tool=vault_write user="token:all" client="" path="log me.md" outcome=ok"#), "{log}");
     assert!(log.contains(r#"path="not/here.md" outcome=FILE_NOT_FOUND"#), "{log}");
     assert!(!log.contains("never in a log") && !log.contains("private question") && !log.contains(TOKEN));

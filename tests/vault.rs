@@ -133,12 +133,12 @@ fn a_name_in_another_unicode_form_is_the_same_note() {
     assert_eq!(folder.read(nfd), b"new");
 }
 
-/// The first walk of a cold vault on a busy machine is slow, and valid for ten times as long (SPEC 6.6).
+/// The first walk of a cold vault on a busy machine is slow, and valid for ten times as long (rule 6 of the vault).
 fn settle() {
     std::thread::sleep(Duration::from_millis(300));
 }
 
-/// SPEC 6.6: what the sync program does is seen by the next call.
+/// Rule 6 of the vault: what the sync program does is seen by the next call.
 #[test]
 fn changes_on_disk_are_seen_by_the_next_call() {
     let (folder, server) = Server::sample();
@@ -269,7 +269,7 @@ fn an_edit_never_overwrites_what_another_program_saved_meanwhile() {
     let text = std::fs::read_to_string(&file).unwrap();
     let lost = (0..lines).filter(|n| !text.contains(&format!("line {n}\n"))).count();
     // What remains between our last look and the rename is microseconds; std::fs has no exchange of names.
-    assert!(lost * 50 <= lines, "{lost} of {lines} lines lost");
+    assert!(lines > 20 && lost * 50 <= lines, "{lost} of {lines} lines lost");
 }
 
 /// kill -9 in the middle of writes: always the old bytes or the new ones, and no litter after the next start.
@@ -312,6 +312,7 @@ fn malformed_notes_cost_one_warning_each() {
     for _ in 0..3 {
         server.call("vault_list_all", json!({}));
     }
+    server.log_with("outcome=ok");
     assert_eq!(server.log().matches("\"Inbox/Broken frontmatter.md\" is ignored").count(), 1, "{}", server.log());
     assert!(server.log().matches("WARN").count() < 6, "no storm");
 }

@@ -422,3 +422,24 @@ impl Buffer {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A short wait once became the limit of all that followed, and a silent event stream a busy loop.
+    #[test]
+    fn a_wait_is_as_long_as_it_was_asked_for_also_after_a_shorter_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, _) = listener.accept().unwrap();
+        let timed = TimedSocket { socket: &socket, timeout: Cell::new(None) };
+        for milliseconds in [200, 5, 200, 1, 200] {
+            let started = clock::instant();
+            let outcome = timed.read_within(&mut [0; 8], Duration::from_millis(milliseconds));
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::TimedOut);
+            assert!(started.elapsed() >= Duration::from_millis(milliseconds * 9 / 10), "{milliseconds} ms: {:?}", started.elapsed());
+        }
+    }
+}

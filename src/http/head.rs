@@ -255,12 +255,8 @@ impl Head {
     }
 
     /// The first value of a header as text; `None` when it is absent or not UTF-8.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        let value = self.fields.iter().find_map(|(field, value)| {
-            let found = self.bytes.get(field.clone())?.eq_ignore_ascii_case(name.as_bytes());
-            if found { self.bytes.get(value.clone()) } else { None }
-        })?;
-        std::str::from_utf8(value).ok()
+    pub fn text<'head>(&'head self, name: &'head str) -> Option<&'head str> {
+        self.all(name).next().and_then(|value| std::str::from_utf8(value).ok())
     }
 
     fn slice(&self, range: &Range<usize>) -> &str {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Protected resource metadata of the origin (RFC 9728): exactly the source's document.
+/// Protected resource metadata of the origin (RFC 9728).
 pub fn protected_origin(origin: &str) -> Value {
     json!({ "resource": origin, "authorization_servers": [origin], "bearer_methods_supported": ["header"] })
 }

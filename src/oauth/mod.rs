@@ -1,5 +1,4 @@
-//! The authorization server and the guard of the resource server (OAuth 2.1), in one process (source document, "OAuth
-//! 2.1 Implementation"). Decisions take plain values and the time, so every attack can be a test; HTTP is elsewhere.
+//! The authorization server and the guard of the resource server (OAuth 2.1), in one process. Decisions take plain values and the time, so every attack can be a test; HTTP is elsewhere.
 //!
 //! ```text
 //!  client                                              this room

@@ -1,9 +1,9 @@
-//! A tool's own failure: a code of the sources and words that tell a model what to do next.
+//! A tool's own failure: a code and words that tell a model what to do next.
 
 use crate::vault;
 use serde_json::{Map, Value, json};
 
-/// The error codes (SPEC 6.8).
+/// The error codes, as the README lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// File or folder does not exist.

@@ -45,7 +45,7 @@ pub enum Shape {
         min: i64,
         /// Largest.
         max: i64,
-        /// The code of the error for a number outside; the sources have their own for some.
+        /// The code of the error for a number outside; ranges have their own.
         outside: Code,
     },
     /// True or false.

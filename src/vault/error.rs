@@ -98,7 +98,9 @@ impl fmt::Display for Error {
                 write!(f, "The file has changed since it was read; its etag is now {etag}. Read it again, then repeat the change.")
             }
             Error::Conflict(None) => f.write_str("The file does not exist any more, so if_match cannot match."),
-            Error::TooLarge { path, size, limit } => write!(f, "Too large: {path} has {size} bytes, the limit is {limit}"),
+            Error::TooLarge { path, size, limit } => {
+                write!(f, "Too large: {path} has {size} bytes, the limit is {limit}; it can be listed, and searched by name")
+            }
             Error::NotText { path, size, media_type } => {
                 write!(f, "Not a text file: {path} ({media_type}, {size} bytes). It can be listed but not shown.")
             }

@@ -1,7 +1,7 @@
 //! What is in the vault, in memory, checked against the disk without reading what has not changed.
 //!
 //! A walk compares each file's [`Stamp`] with the one it was read at; only files whose stamp differs are read again.
-//! When a walk is due is SPEC 6.6: a walk is valid for ten times its own duration, so looking costs at most a tenth of
+//! When a walk is due is rule 6 of the vault: a walk is valid for ten times its own duration, so looking costs at most a tenth of
 //! a core; while calls keep coming it runs beside them, after a pause in front of the first one.
 
 use super::error::Error;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What tells one state of a file from another without reading it (SPEC 6.6).
+/// What tells one state of a file from another without reading it (rule 6 of the vault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Bytes.
@@ -147,7 +147,7 @@ impl Index {
         self.listing_generation.load(Ordering::Acquire)
     }
 
-    /// Brings the index up to date by the rule of SPEC 6.6.
+    /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
         let (pace, saved) = {

@@ -31,7 +31,7 @@ impl Jail {
         &self.root
     }
 
-    /// The place of something that exists. Links are resolved and must end inside (SPEC 6.3).
+    /// The place of something that exists. Links are resolved and must end inside (rule 3 of the vault).
     pub(super) fn existing(&self, path: &VaultPath) -> Result<PathBuf, Error> {
         let wanted = self.root.join(path.as_str());
         match fs::canonicalize(&wanted) {

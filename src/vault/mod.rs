@@ -3,10 +3,26 @@
 //! [`Vault`] is the only door. Nobody outside this room sees an absolute path; paths come in as text and are parsed into
 //! [`VaultPath`] first. The types here are plain: how a model sees them is the business of `tools`.
 //!
+//! # Rules
+//!
+//! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is refused.
+//! 2. Hidden files and folders (any name that starts with `.`) are neither listed, read, searched nor written.
+//! 3. Symbolic links are followed only to served places inside; others are as if they were not there, and refused by name.
+//! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
+//! 5. What was not to be changed is not changed: not a byte.
+//! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. Looking
+//!    (a walk) is valid for ten times its own duration, so it costs a tenth of a core at most; while calls keep coming it
+//!    runs beside them, after a pause in front of the first one.
+//! 7. Reads and writes give an etag; a write that names an older one is refused.
+//! 8. No message has an absolute path.
+//! 9. Malformed or odd files cost a warning, never an answer.
+//!
+//! # Files
+//!
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
-//! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (SPEC 6.6) |
+//! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | [`list`], [`read`], [`search`], [`mod@write`] | the operations |
 //! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
 //! | [`error`] | why the vault says no |
@@ -60,7 +76,7 @@ impl Vault {
         Ok(Vault { jail, index, write_locks })
     }
 
-    /// Brings the index up to date by the rule of SPEC 6.6. Every operation that needs it does this by itself.
+    /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when the vault's folder is gone; the index keeps what it had.

@@ -1,4 +1,4 @@
-//! [`VaultPath`]: a path parsed once and safe ever after (SPEC 6.1 and 6.2).
+//! [`VaultPath`]: a path parsed once and safe ever after (rules 1 and 2 of the vault).
 
 use super::error::Error;
 use crate::limits;

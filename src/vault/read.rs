@@ -66,23 +66,18 @@ pub struct Read {
 }
 
 impl Vault {
-    /// Reads a file. `range` gets the number of lines and decides what is wanted; it is not asked for anything but
-    /// text.
+    /// Reads a file; of a text the lines in `range`, which means nothing for other files.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::NotText`], [`Error::InvalidRange`],
     /// or the disk's.
     pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
-        let (path, bytes, stamp) = self.bytes(path)?;
         let (kind, media_type) = media::of(path.name());
+        let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
+        let (path, bytes, stamp) = self.bytes_up_to(path, if is_blob { limits::BLOB_BYTES } else { limits::NOTE_BYTES })?;
         let etag = etag(&bytes);
         let content = match kind {
-            Kind::Image | Kind::Audio | Kind::Pdf => {
-                if stamp.size > limits::BLOB_BYTES {
-                    return Err(Error::TooLarge { path: path.as_str().into(), size: stamp.size, limit: limits::BLOB_BYTES });
-                }
-                Content::Blob { bytes, kind, media_type }
-            }
+            Kind::Image | Kind::Audio | Kind::Pdf => Content::Blob { bytes, kind, media_type },
             Kind::Text | Kind::Other => {
                 // A NUL is in no text; other bytes that are not UTF-8 are shown as well as they can be in a file that
                 // calls itself text.
@@ -104,6 +99,10 @@ impl Vault {
     /// # Errors
     /// As [`Vault::read`].
     pub fn bytes(&self, path: &VaultPath) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
+        self.bytes_up_to(path, limits::NOTE_BYTES)
+    }
+
+    fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
         let (path, place) = self.locate(path)?;
         let metadata = fs::metadata(&place).map_err(Error::disk("read the file", path.as_str()))?;
         if metadata.is_dir() {
@@ -113,12 +112,12 @@ impl Vault {
         if !metadata.is_file() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
         }
-        let too_large = |size| Error::TooLarge { path: path.as_str().into(), size, limit: limits::NOTE_BYTES };
-        if metadata.len() > limits::NOTE_BYTES {
+        let too_large = |size| Error::TooLarge { path: path.as_str().into(), size, limit };
+        if metadata.len() > limit {
             return Err(too_large(metadata.len()));
         }
-        let (bytes, stamp, _) = walk::read_stamped(&place, limits::NOTE_BYTES + 1).map_err(Error::disk("read the file", path.as_str()))?;
-        if bytes.len() as u64 > limits::NOTE_BYTES {
+        let (bytes, stamp, _) = walk::read_stamped(&place, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+        if bytes.len() as u64 > limit {
             return Err(too_large(bytes.len() as u64));
         }
         Ok((path, bytes, stamp))

@@ -84,7 +84,7 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
 }
 
 /// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one
-/// inside the vault (SPEC 6.2 and 6.3).
+/// inside the vault (rules 2 and 3 of the vault).
 pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Option<Found> {
     if name.starts_with('.') || name.contains('\\') || name.chars().any(char::is_control) {
         return None;

@@ -62,7 +62,7 @@ impl Service for App {
         if head.method() == Method::Options {
             return refuse(guard::preflight(row));
         }
-        // SPEC section 3: without a valid token the answer is 401 before anything else is looked at.
+        // Without a valid token the answer is 401 before anything else is looked at: clients probe with odd requests.
         let caller = if row.route == Route::Mcp {
             match self.oauth.authenticate(head.text("authorization"), Now::read()) {
                 Ok(caller) => Some(caller),

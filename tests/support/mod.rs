@@ -4,7 +4,7 @@ mod client;
 mod server;
 
 pub use client::{Connection, Response};
-pub use server::{ORIGIN, PASSWORD, READ_TOKEN, Server, TOKEN, mcp_head};
+pub use server::{ORIGIN, PASSWORD, READ_TOKEN, Server, TOKEN, encode, mcp_head};
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

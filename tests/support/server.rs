@@ -81,6 +81,13 @@ impl Server {
         self.log.lock().unwrap().clone()
     }
 
+    /// The log, once it has this; the server writes it beside its answers.
+    #[track_caller]
+    pub fn log_with(&self, wanted: &str) -> String {
+        eventually(wanted, || self.log().contains(wanted));
+        self.log()
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

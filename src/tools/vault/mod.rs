@@ -1,4 +1,4 @@
-//! Toolset `vault`: the six tools of the source document (SPEC 7).
+//! Toolset `vault`: list, read, search, write and edit.
 
 mod edit;
 mod list;

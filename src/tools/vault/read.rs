@@ -29,7 +29,7 @@ pub(super) static TOOL: Tool = Tool {
             "limit",
             Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
             Default::Integer(0),
-            "Number of lines; 0 means all from offset on. With neither offset nor limit a long file is cut",
+            "Number of lines; 0 means all from offset on, but from the first line a long file is cut",
         ),
         defaulted(
             "column",
@@ -82,7 +82,7 @@ struct Shown<'a> {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = VaultPath::file(arguments.text("path"))?;
     let (offset, column, limit) = (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
-    // The cut applies when no range is asked for (SPEC 7).
+    // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;
     let limit = if cut { context.read_lines } else { limit };
     // Room for the other members of the answer.
