@@ -64,6 +64,8 @@ pub struct Entry {
     /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
     pub tags: Box<[Box<str>]>,
     pub(super) folded_path: Box<str>,
+    /// The tags, folded.
+    pub(super) folded_tags: Box<[Box<str>]>,
     pub(super) text: Text,
     /// The stamp does not prove that the file is unchanged; look again.
     uncertain: bool,
@@ -79,7 +81,7 @@ impl Entry {
 
     /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
     pub(super) fn has_tag(&self, tag: &str) -> bool {
-        self.tags.iter().map(|own| fold(own)).any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        self.folded_tags.iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 }
 
@@ -314,6 +316,7 @@ impl Index {
         let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| Entry {
             path: path.into(),
             stamp,
+            folded_tags: tags.iter().map(|tag| fold(tag).into_boxed_str()).collect(),
             tags: tags.into_iter().map(String::into_boxed_str).collect(),
             folded_path: fold(path).into_boxed_str(),
             text,

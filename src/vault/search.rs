@@ -113,7 +113,8 @@ impl Vault {
                     continue;
                 }
                 not_searched += usize::from(matches!(entry.text, Text::TooMuch));
-                let best = in_name(entry, &needles).or_else(|| in_tags(entry, &needles)).or_else(|| in_text(entry, &phrase, &words));
+                let best =
+                    in_name(entry, &needles, &phrase).or_else(|| in_tags(entry, &needles)).or_else(|| in_text(entry, &phrase, &words));
                 if let Some((rank, at)) = best {
                     candidates.push(Candidate { rank, entry: Arc::clone(entry), at });
                 }
@@ -133,8 +134,12 @@ impl Vault {
 }
 
 /// Exact name, prefix, word, substring of the name; then the folders on the way; then all words somewhere in the path.
-fn in_name(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
+fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<(Rank, (usize, usize))> {
     let phrase = needles.phrase.as_str();
+    // Most names have nothing to do with the query; they are passed over at once.
+    if needles.words.len() < 2 && finder.find(entry.folded_path.as_bytes()).is_none() {
+        return None;
+    }
     // Every note ends in .md; only who asks for that ending means it.
     let whole = &*entry.folded_path;
     let path = if phrase.ends_with(".md") { whole } else { whole.strip_suffix(".md").unwrap_or(whole) };
@@ -167,14 +172,14 @@ fn in_tags(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
     if entry.tags.is_empty() || wanted.is_empty() {
         return None;
     }
-    let tags: Vec<String> = entry.tags.iter().map(|tag| fold(tag)).collect();
-    let one = |tag: &String| match tag.find(wanted) {
+    let tags = &entry.folded_tags;
+    let one = |tag: &str| match tag.find(wanted) {
         Some(0) if tag == wanted => Some(0),
         Some(0) => Some(1),
         Some(_) => Some(2),
         None => None,
     };
-    let quality = tags.iter().filter_map(one).min().or_else(|| {
+    let quality = tags.iter().filter_map(|tag| one(tag)).min().or_else(|| {
         let all = needles.words.iter().all(|word| tags.iter().any(|tag| tag.contains(word.trim_start_matches('#'))));
         (needles.words.len() > 1 && all).then_some(3)
     })?;
