@@ -562,3 +562,35 @@ fn the_deepest_documents_fit_on_the_stack() {
     }
     assert!(is_alive(&server));
 }
+
+/// systemd's TasksMax or a user's limit is met: whoever comes then is told so, and the server goes on when it is over.
+#[test]
+fn no_thread_for_a_connection_is_503_and_not_the_end() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let folder = Folder::sample();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Root has no such limit, so the server becomes somebody else; the number is one that nobody else uses.
+    let is_root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    fn somebody(command: &mut std::process::Command, is_root: bool) -> &mut std::process::Command {
+        if is_root { command.uid(61_234).gid(61_234) } else { command }
+    }
+    let mut version = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+    if !somebody(version.arg("--version"), is_root).status().is_ok_and(|status| status.success()) {
+        eprintln!("the program is in a folder that nobody else may enter; not tried");
+        return;
+    }
+    let server = Server::spawned(&folder.vault(), &[], |command| somebody(command, is_root));
+    assert!(is_alive(&server));
+    let limit = |number: &str| {
+        let mut prlimit = std::process::Command::new("prlimit");
+        prlimit.args(["--pid", &server.pid().to_string(), &format!("--nproc={number}")]);
+        assert!(somebody(&mut prlimit, is_root).status().is_ok_and(|status| status.success()), "prlimit of util-linux");
+    };
+    limit("1:");
+    let refused = server.connect().send(HEALTH).response();
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    assert!(server.log_with("no thread for a connection").contains("WARN"));
+    limit("4096:");
+    assert!(is_alive(&server));
+}

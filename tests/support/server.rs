@@ -31,6 +31,11 @@ impl Server {
 
     /// Serves a vault with further settings.
     pub fn with(vault: &Path, settings: &[(&str, &str)]) -> Server {
+        Server::spawned(vault, settings, |command| command)
+    }
+
+    /// The same, with a last word on how the program is started.
+    pub fn spawned(vault: &Path, settings: &[(&str, &str)], last: impl FnOnce(&mut Command) -> &mut Command) -> Server {
         let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
         let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
         command
@@ -45,7 +50,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = last(&mut command).spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
         let (lines, keep) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
         std::thread::spawn(move || {
