@@ -39,7 +39,8 @@ pub const IDLE_DEADLINE: Duration = Duration::from_secs(75);
 pub const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Bytes per second below which a peer that reads a large answer in drips is cut.
 pub const WRITE_MIN_RATE: usize = 8 * 1024;
-/// How long an answer to a refused request is protected from the peer's unread bytes (a reset would discard it).
+/// How long an answer to a refused request is protected from the peer's unread bytes (a reset would discard it), plus
+/// one second for each [`BODY_MIN_RATE`] bytes that did arrive.
 pub const LINGER: Duration = Duration::from_secs(5);
 /// Bytes discarded while lingering: the largest request that may come, because a proxy such as nginx sends all of it
 /// before it looks for the answer, and would make a 502 of a 401.

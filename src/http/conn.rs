@@ -172,8 +172,7 @@ impl<S: Service> Connection<'_, S> {
             if done {
                 return Ok(Some(body));
             }
-            let earned = Duration::from_secs((received / limits::BODY_MIN_RATE) as u64);
-            match self.buffer.fill(&self.socket, start.extended(earned)) {
+            match self.buffer.fill(&self.socket, start.extended(earned(received))) {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Refusal::Timeout),
@@ -304,8 +303,8 @@ impl<S: Service> Connection<'_, S> {
         }
         let deadline = Deadline::after(limits::LINGER);
         let mut scratch = [0_u8; 4096];
-        let mut seen = 0;
-        while let Some(left) = deadline.left() {
+        let mut seen = 0_usize;
+        while let Some(left) = deadline.extended(earned(seen)).left() {
             match self.socket.read_within(&mut scratch, left) {
                 Ok(1..) if seen > limits::LINGER_BYTES => return,
                 Ok(count @ 1..) => seen += count,
@@ -315,6 +314,11 @@ impl<S: Service> Connection<'_, S> {
             }
         }
     }
+}
+
+/// Time that a body has earned by the bytes of it that came: slow is fine, almost nothing is not.
+fn earned(received: usize) -> Duration {
+    Duration::from_secs((received / limits::BODY_MIN_RATE) as u64)
 }
 
 /// Body bytes that this request holds of the total allowed.
