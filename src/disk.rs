@@ -112,6 +112,20 @@ pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(file, to)
 }
 
+/// Takes a file that only one process at a time may have; it is given back when dropped, or when the process ends.
+/// `None`: another one has it.
+///
+/// # Errors
+/// What the disk says.
+pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 /// Whether files can be made in a folder: one is, and removed again.
 ///
 /// # Errors

@@ -45,7 +45,8 @@ pub const LINGER: Duration = Duration::from_secs(5);
 /// Bytes discarded while lingering: the largest request that may come, because a proxy such as nginx sends all of it
 /// before it looks for the answer, and would make a 502 of a 401.
 pub const LINGER_BYTES: usize = MCP_BYTES + HEAD_BYTES;
-/// A connection that has been reading its request for longer than this may be closed for a newcomer.
+/// A connection that has been reading its request, or has taken nothing of its answer, for longer than this may be
+/// closed for a newcomer.
 pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
 /// How long running requests may take to end at shutdown.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -72,6 +73,8 @@ pub const BODIES_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 pub const DISCARD_BYTES: usize = 64 * 1024;
 /// One chunk-size line with its extensions, bytes.
 pub const CHUNK_LINE_BYTES: usize = 256;
+/// Bytes of chunk framing that a body may have beyond its own length.
+pub const CHUNK_OVERHEAD_BYTES: usize = 64 * 1024;
 /// All trailer lines of a chunked body, bytes; they are thrown away.
 pub const TRAILER_BYTES: usize = 4 * 1024;
 /// Body of a GET, HEAD or DELETE, which means nothing and is dropped.

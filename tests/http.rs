@@ -594,3 +594,35 @@ fn no_thread_for_a_connection_is_503_and_not_the_end() {
     limit("4096:");
     assert!(is_alive(&server));
 }
+
+/// Peers that take nothing of their answers held their places for half a minute, and everybody else got 503.
+#[test]
+fn peers_that_do_not_read_kept_the_table_full() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "8")]);
+    let flood = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(4000);
+    let held: Vec<Connection> = (0..8)
+        .map(|_| {
+            let connection = server.connect();
+            socket2::SockRef::from(connection.stream()).set_recv_buffer_size(2048).unwrap();
+            connection.stream().set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+            let mut connection = connection;
+            while connection.try_send(&flood) {}
+            connection
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(1500));
+    eventually("a good peer is served", || server.connect().send(HEALTH).try_response().is_some_and(|response| response.status == 200));
+    drop(held);
+}
+
+/// A byte a chunk, with long extensions: the budget for bodies was used up by framing.
+#[test]
+fn chunk_framing_counted_as_body() {
+    let (_folder, server) = Server::sample();
+    let chunk = format!("1;{}\r\nA\r\n", "x".repeat(240));
+    let mut connection = server.connect();
+    connection.send("POST /oauth/register HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.try_send(chunk.repeat(1000));
+    assert_eq!(connection.response().status, 400);
+}

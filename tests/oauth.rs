@@ -670,6 +670,37 @@ fn one_address_could_push_all_other_registrations_out() {
 }
 
 #[test]
+fn two_servers_on_one_state_folder_lost_each_others_logins() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    let users = format!("a:{}", bcrypt::hash("x", 4).unwrap());
+    let second = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+        .env_clear()
+        .envs([("VAULT_PATH", folder.vault().to_str().unwrap()), ("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)])
+        .envs([("SERVER_URL", ORIGIN), ("LISTEN_ADDR", "127.0.0.1:0")])
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another server is using this folder"));
+    drop(server);
+}
+
+#[test]
+fn a_chosen_secret_with_a_plus_was_not_taken_by_header() {
+    use base64::Engine;
+    let secret = "p+q/r%41=";
+    let folder = Folder::sample();
+    let hash = vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
+    let server = Server::with(&folder.vault(), &[("CLIENT_CREDENTIALS", &format!("bot:{hash}"))]);
+    for sent in [secret.to_owned(), vault_sync_mcp::percent::encode(secret, "")] {
+        let basic = base64::engine::general_purpose::STANDARD.encode(format!("bot:{sent}"));
+        let head = format!("POST /oauth/token HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nAuthorization: Basic {basic}");
+        assert_eq!(server.request(&head, "grant_type=client_credentials").status, 200, "{sent}");
+    }
+}
+
+#[test]
 fn refused_requests_wrote_the_state() {
     use std::os::unix::fs::MetadataExt;
     let folder = Folder::sample();

@@ -139,6 +139,7 @@ impl<S: Service> Connection<'_, S> {
         if framing == Framing::None || framing == Framing::Length(0) {
             return Ok(Some(Vec::new()));
         }
+        self.peer.set(Activity::Reading);
         if head.expects_continue() && self.buffer.bytes().is_empty() && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err() {
             return Ok(None);
         }
@@ -161,10 +162,12 @@ impl<S: Service> Connection<'_, S> {
                     (used, body.len() == length)
                 }
                 Framing::Chunked => {
-                    if !reserved.more(bytes.len()) {
+                    let before = body.len();
+                    let used = chunked.feed(bytes, &mut body)?;
+                    if !reserved.more(body.len() - before) {
                         return Err(Refusal::Busy);
                     }
-                    (chunked.feed(bytes, &mut body)?, chunked.is_done())
+                    (used, chunked.is_done())
                 }
             };
             self.buffer.consume(used);
@@ -172,7 +175,11 @@ impl<S: Service> Connection<'_, S> {
             if done {
                 return Ok(Some(body));
             }
-            match self.buffer.fill(&self.socket, start.extended(earned(received))) {
+            // Chunks of a byte with long extensions would keep a request alive that has almost nothing to say.
+            if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
+                return Err(Refusal::Malformed("more chunk framing than body"));
+            }
+            match self.buffer.fill(&self.socket, start.extended(earned(body.len()))) {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Refusal::Timeout),
@@ -272,6 +279,7 @@ impl<S: Service> Connection<'_, S> {
     fn send(&self, head: &[u8], body: &[u8]) -> io::Result<()> {
         let total = head.len() + body.len();
         let deadline = Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64));
+        self.peer.set(Activity::Writing);
         let mut slices = [IoSlice::new(head), IoSlice::new(body)];
         let mut left = &mut slices[..];
         let mut unsent = total;
@@ -284,6 +292,7 @@ impl<S: Service> Connection<'_, S> {
                         return Ok(());
                     }
                     IoSlice::advance_slices(&mut left, count);
+                    self.peer.set(Activity::Writing);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

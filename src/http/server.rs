@@ -20,8 +20,10 @@ pub(super) enum Activity {
     Idle,
     /// Waiting for the rest of a request.
     Reading,
-    /// In a handler, or being answered.
+    /// In a handler.
     Serving,
+    /// Being answered; since when is the last progress.
+    Writing,
     /// An event stream.
     Streaming,
 }
@@ -181,7 +183,8 @@ impl<S: Service> Running<S> {
             let peers = self.shared.peers().clone();
             for peer in &peers {
                 // Between requests, or so slow with one that it is not worth waiting for.
-                if peer.is(Activity::Idle) || peer.is(Activity::Reading) && peer.for_how_long() >= limits::EVICT_READING_AFTER {
+                let slow = peer.is(Activity::Reading) || peer.is(Activity::Writing);
+                if peer.is(Activity::Idle) || slow && peer.for_how_long() >= limits::EVICT_READING_AFTER {
                     let _ = peer.socket.shutdown(Shutdown::Both);
                 }
             }
@@ -289,7 +292,9 @@ fn make_room<S>(shared: &Shared<S>) -> bool {
         let those = peers.iter().filter(|peer| peer.is(activity)).map(|peer| (peer.for_how_long(), peer));
         those.filter(|(age, _)| *age >= at_least).max_by_key(|(age, _)| *age).map(|(_, peer)| peer)
     };
-    let victim = longest(Activity::Idle, Duration::ZERO).or_else(|| longest(Activity::Reading, limits::EVICT_READING_AFTER));
+    // A peer that sends in drips, or does not take its answer, misses least after those that do nothing at all.
+    let slow = |activity| longest(activity, limits::EVICT_READING_AFTER);
+    let victim = longest(Activity::Idle, Duration::ZERO).or_else(|| slow(Activity::Reading)).or_else(|| slow(Activity::Writing));
     match victim {
         Some(peer) => {
             // Not idle any more for the next newcomer's search; its thread ends at once.

@@ -4,6 +4,7 @@ use super::store::{Client, State};
 use super::{Error, Logins};
 use crate::form::Form;
 use crate::percent;
+use crate::secret::SecretHash;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -12,7 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 pub struct Credentials {
     /// The id.
     pub id: String,
-    secret: Option<String>,
+    /// The secret, in each way it may have been meant; none if there was none.
+    secrets: Vec<String>,
     basic: bool,
 }
 
@@ -36,25 +38,25 @@ impl Credentials {
         let header = authorization.filter(|value| !value.is_empty());
         let Some(header) = header else {
             let id = in_body.ok_or_else(|| Error::InvalidRequest("client_id is missing".into()))?;
-            return Ok(Credentials { id: id.into(), secret: form.get("client_secret").map(str::to_owned), basic: false });
+            return Ok(Credentials { id: id.into(), secrets: in_form(form), basic: false });
         };
         let unreadable = || Error::InvalidRequest("the Authorization header is not Basic".into());
         let (scheme, value) = header.split_once(' ').ok_or_else(unreadable)?;
         if !scheme.eq_ignore_ascii_case("basic") {
             // Claude Code revokes with its Bearer token when the plain way failed; the client id is in the body.
             let id = in_body.filter(|_| scheme.eq_ignore_ascii_case("bearer")).ok_or_else(unreadable)?;
-            return Ok(Credentials { id: id.into(), secret: form.get("client_secret").map(str::to_owned), basic: false });
+            return Ok(Credentials { id: id.into(), secrets: in_form(form), basic: false });
         }
         let pair = STANDARD.decode(value.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(unreadable)?;
         let (id, secret) = pair.split_once(':').ok_or_else(unreadable)?;
-        // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK does not. Our ids and secrets have
-        // nothing to encode, so decoding is right for both.
-        let decode = |text: &str| percent::decode(text, true).unwrap_or_else(|| text.to_owned());
-        let id = decode(id);
+        // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids have nothing to
+        // encode; a secret that its owner chose may, so it is taken either way.
+        let id = percent::decode(id, true).unwrap_or_else(|| id.to_owned());
+        let secrets = percent::decode(secret, true).into_iter().chain([secret.to_owned()]).collect();
         if in_body.is_some_and(|body| body != id) {
             return Err(Error::InvalidRequest("two different client ids".into()));
         }
-        Ok(Credentials { id, secret: Some(decode(secret)), basic: true })
+        Ok(Credentials { id, secrets, basic: true })
     }
 
     /// Finds the client and checks its secret.
@@ -64,15 +66,17 @@ impl Credentials {
     pub fn authenticate<'a>(&self, state: &'a State, logins: &'a Logins) -> Result<Authenticated<'a>, Error> {
         let refused = Error::InvalidClient { basic: self.basic };
         if let Some((id, hash)) = logins.machines.get_key_value(&self.id) {
-            let right = self.secret.as_ref().is_some_and(|secret| hash.matches(secret));
-            return if right { Ok(Authenticated::Machine(id)) } else { Err(refused) };
+            return if self.fits(hash) { Ok(Authenticated::Machine(id)) } else { Err(refused) };
         }
         let client = state.clients.get(&self.id).ok_or_else(|| refused.clone())?;
-        let right = match (&client.secret, &self.secret) {
-            (None, _) => true,
-            (Some(hash), Some(secret)) => hash.matches(secret),
-            (Some(_), None) => false,
-        };
-        if right { Ok(Authenticated::Registered(client)) } else { Err(refused) }
+        if client.secret.as_ref().is_none_or(|hash| self.fits(hash)) { Ok(Authenticated::Registered(client)) } else { Err(refused) }
     }
+
+    fn fits(&self, hash: &SecretHash) -> bool {
+        self.secrets.iter().any(|secret| hash.matches(secret))
+    }
+}
+
+fn in_form(form: &Form) -> Vec<String> {
+    form.get("client_secret").map(str::to_owned).into_iter().collect()
 }

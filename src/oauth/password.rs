@@ -1,6 +1,7 @@
 //! Password checks. bcrypt takes long on purpose, so only a few run at once, only so many wait, and of those only a few
 //! from one address.
 
+use super::throttle::source;
 use crate::limits;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -39,6 +40,7 @@ impl Passwords {
     /// Whether the password fits the hash; `false` without one, after the same work. `None` when too many are waiting,
     /// in all or from this address.
     pub(super) fn check(&self, hash: Option<&str>, password: &str, from: IpAddr) -> Option<bool> {
+        let from = source(from);
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = places.by_source.get(&from).copied().unwrap_or_default();
         if places.waiting >= limits::PASSWORD_QUEUE || mine >= limits::PASSWORD_QUEUE_PER_SOURCE {

@@ -18,11 +18,13 @@ use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 const VERSION: u32 = 1;
 const FILE: &str = "state.json";
+const LOCK: &str = "state.lock";
 
 /// A registered client (RFC 7591).
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -199,6 +201,9 @@ pub struct Store {
     state: RwLock<Arc<State>>,
     changing: Mutex<()>,
     file: Option<PathBuf>,
+    /// Held for as long as the store is.
+    #[expect(dead_code, reason = "its being there is what counts")]
+    lock: Option<File>,
 }
 
 impl Store {
@@ -217,6 +222,12 @@ impl Store {
     /// version. A damaged file is no error: it is set aside.
     pub fn open(folder: &Path, now: Now) -> Result<Store, String> {
         let file = folder.join(FILE);
+        // Two servers would overwrite each other's logins.
+        let lock = match disk::take_lock(&folder.join(LOCK)) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Err("another server is using this folder; give each its own".into()),
+            Err(error) => return Err(format!("the folder cannot be written: {}", error.kind())),
+        };
         let fresh = || secret::random().map(|key| State { key, ..State::default() }).map_err(|error| error.to_string());
         let state = match std::fs::read(&file) {
             Ok(bytes) => match decode(&bytes) {
@@ -243,14 +254,14 @@ impl Store {
                 disk::remove_leftover(&entry.path());
             }
         }
-        let store = Store::with(state, Some(file));
+        let store = Store { lock: Some(lock), ..Store::with(state, Some(file)) };
         // Written at once: a folder that cannot be written is told now, not at the first login.
         store.change(now, |_| Ok::<(), Failed>(())).map_err(|_| "the folder cannot be written".to_owned())?;
         Ok(store)
     }
 
     fn with(state: State, file: Option<PathBuf>) -> Store {
-        Store { state: RwLock::new(Arc::new(state)), changing: Mutex::new(()), file }
+        Store { state: RwLock::new(Arc::new(state)), changing: Mutex::new(()), file, lock: None }
     }
 
     /// What is remembered at this moment.

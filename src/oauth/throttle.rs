@@ -3,9 +3,17 @@
 use crate::clock::Now;
 use crate::limits;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// What counts as one address: an IPv4 address, or the 64 bits of an IPv6 one that a subscriber gets.
+pub(super) fn source(from: IpAddr) -> IpAddr {
+    match from.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        v4 => v4,
+    }
+}
 
 /// Failures by address.
 #[derive(Default)]
@@ -24,7 +32,7 @@ impl Throttle {
         if failures.len() >= limits::THROTTLED_SOURCES {
             return limits::THROTTLE_LONGEST;
         }
-        let (count, last) = failures.entry(from).or_insert((0, now));
+        let (count, last) = failures.entry(source(from)).or_insert((0, now));
         *count = if forgotten(*last) { 1 } else { count.saturating_add(1) };
         *last = now;
         (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_LONGEST)
@@ -32,7 +40,7 @@ impl Throttle {
 
     /// Forgets the failures of an address.
     pub(super) fn succeeded(&self, from: IpAddr) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&from);
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&source(from));
     }
 }
 
@@ -48,7 +56,7 @@ impl Registrations {
         if sources.len() >= limits::THROTTLED_SOURCES {
             return false;
         }
-        let (count, _) = sources.entry(from).or_insert((0, now));
+        let (count, _) = sources.entry(source(from)).or_insert((0, now));
         *count = count.saturating_add(1);
         *count <= limits::REGISTRATIONS_PER_SOURCE
     }
