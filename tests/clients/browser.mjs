@@ -13,7 +13,8 @@ await main(async (url, user, password) => {
   const { origin } = new URL(url);
   const arrived = [];
   const client = http.createServer((request, response) => {
-    arrived.push(request.url);
+    // Browsers also ask for an icon, whenever they like.
+    if (request.url.startsWith('/callback')) arrived.push(request.url);
     response.end('You can close this window.');
   });
   await new Promise(resolve => client.listen(0, '127.0.0.1', resolve));
