@@ -13,14 +13,15 @@
 //! | `percent` | percent-encoding | `secret` |
 //! | `form` | form and query decoding | `limits` `percent` |
 //! | `uri` | `vault:` URIs | `percent` |
+//! | `cursor` | cursors of paged lists | |
 //! | `principal` | who is asking, and what they may do | |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `limits` `principal` `uri` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `limits` `principal` `rpc` `secret` `tools` `uri` `vault` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `cursor` `limits` `principal` `uri` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `principal` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
@@ -62,6 +63,7 @@ pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod config;
+pub mod cursor;
 pub mod disk;
 pub mod form;
 pub mod http;

@@ -139,10 +139,10 @@ impl<S: Service> Connection<'_, S> {
         if framing == Framing::None || framing == Framing::Length(0) {
             return Ok(Some(Vec::new()));
         }
-        self.peer.set(Activity::Reading);
         if head.expects_continue() && self.buffer.bytes().is_empty() && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err() {
             return Ok(None);
         }
+        self.peer.set(Activity::Reading);
         if let Framing::Length(length) = framing
             && !reserved.more(length)
         {

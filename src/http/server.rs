@@ -47,6 +47,11 @@ impl Peer {
         self.activity.load(Ordering::Acquire) == activity as u8
     }
 
+    /// Sends its request in drips, or does not take its answer, for so long that it is not worth a place or a wait.
+    fn is_slow(&self, at: Activity) -> bool {
+        self.is(at) && self.for_how_long() >= limits::EVICT_READING_AFTER
+    }
+
     fn for_how_long(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
     }
@@ -182,9 +187,7 @@ impl<S: Service> Running<S> {
         loop {
             let peers = self.shared.peers().clone();
             for peer in &peers {
-                // Between requests, or so slow with one that it is not worth waiting for.
-                let slow = peer.is(Activity::Reading) || peer.is(Activity::Writing);
-                if peer.is(Activity::Idle) || slow && peer.for_how_long() >= limits::EVICT_READING_AFTER {
+                if peer.is(Activity::Idle) || peer.is_slow(Activity::Reading) || peer.is_slow(Activity::Writing) {
                     let _ = peer.socket.shutdown(Shutdown::Both);
                 }
             }
@@ -284,17 +287,15 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes the connection that will miss it least: the one idle for longest, else the one that has been sending its
-/// request for longest, if that is long. Whether one was found.
+/// Closes the connection that will miss it least: the one idle for longest, else the one that has been slow with its
+/// request for longest, else with its answer. Whether one was found.
 fn make_room<S>(shared: &Shared<S>) -> bool {
     let peers = shared.peers();
-    let longest = |activity: Activity, at_least: Duration| {
-        let those = peers.iter().filter(|peer| peer.is(activity)).map(|peer| (peer.for_how_long(), peer));
-        those.filter(|(age, _)| *age >= at_least).max_by_key(|(age, _)| *age).map(|(_, peer)| peer)
-    };
-    // A peer that sends in drips, or does not take its answer, misses least after those that do nothing at all.
-    let slow = |activity| longest(activity, limits::EVICT_READING_AFTER);
-    let victim = longest(Activity::Idle, Duration::ZERO).or_else(|| slow(Activity::Reading)).or_else(|| slow(Activity::Writing));
+    let longest =
+        |is_candidate: &dyn Fn(&Peer) -> bool| peers.iter().filter(|peer| is_candidate(peer)).max_by_key(|peer| peer.for_how_long());
+    let victim = longest(&|peer| peer.is(Activity::Idle))
+        .or_else(|| longest(&|peer| peer.is_slow(Activity::Reading)))
+        .or_else(|| longest(&|peer| peer.is_slow(Activity::Writing)));
     match victim {
         Some(peer) => {
             // Not idle any more for the next newcomer's search; its thread ends at once.

@@ -1,24 +1,23 @@
 //! Every file of the vault as a resource: list, template, read.
 
 use super::methods::{Answer, Call};
+use crate::cursor;
 use crate::limits;
 use crate::rpc::Error;
 use crate::uri;
 use crate::vault::list::Filter;
 use crate::vault::{Error as VaultError, VaultPath, media};
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// `resources/list`: files sorted by path, a page at a time. A cursor is the last path, so it stays right when files
-/// come and go, and across restarts.
+/// `resources/list`: files sorted by path, a page at a time.
 ///
 /// # Errors
 /// -32602 for a cursor that is not one of ours, -32603 when the vault cannot be read.
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
-    let decode = |cursor: &str| URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let after = match call.cursor()? {
-        Some(cursor) => Some(decode(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
+        Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
         None => None,
     };
     let filter = Filter { after, limit: limits::RESOURCES_PAGE, ..Filter::default() };
@@ -41,7 +40,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         .collect();
     let mut result = json!({ "resources": resources });
     if let (true, Some(last), Some(members)) = (page.more, page.files.last(), result.as_object_mut()) {
-        members.insert("nextCursor".into(), URL_SAFE_NO_PAD.encode(&*last.path).into());
+        members.insert("nextCursor".into(), cursor::after(&last.path).into());
     }
     Ok(Answer::Result(result.to_string()))
 }

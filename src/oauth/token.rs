@@ -113,7 +113,7 @@ impl Oauth {
                 oldest.inspect(|oldest| state.end_grant(oldest));
             }
             state.grants.insert(grant_id.clone(), grant);
-            add_access(state, &access_token, Some(&grant_id), &client.id, access, now);
+            add_access(state, &access_token, Holder::Grant(&grant_id), &client.id, access, now);
             Ok(Some(access.0))
         })?;
         let access = outcome.ok_or(BAD_CODE)?;
@@ -148,7 +148,7 @@ impl Oauth {
             // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token only.
             let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access.0);
             let access = StoredAccess(asked.min(grant.access.0));
-            add_access(state, &access_token, Some(&grant.id), &client.id, access, now);
+            add_access(state, &access_token, Holder::Grant(&grant.id), &client.id, access, now);
             state.grants.insert(grant.id.clone(), grant);
             Ok(Some((newest, access.0)))
         })?;
@@ -161,10 +161,7 @@ impl Oauth {
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
         let mark = self.logins.machine_mark(id);
         self.store.change(now, |state| {
-            add_access(state, &access_token, None, id, StoredAccess(access), now);
-            if let Some(token) = state.access_tokens.get_mut(&SecretHash::of(&access_token)) {
-                token.mark = mark;
-            }
+            add_access(state, &access_token, Holder::Machine { mark }, id, StoredAccess(access), now);
             Ok::<(), Error>(())
         })?;
         log::info!("machine login client={id:?} scope={:?}", access.scope());
@@ -211,12 +208,22 @@ fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, now: Now) -> O
     None
 }
 
-fn add_access(state: &mut State, token: &str, grant: Option<&str>, client: &str, access: StoredAccess, now: Now) {
+/// What an access token stands and falls with.
+enum Holder<'a> {
+    Grant(&'a str),
+    Machine { mark: Option<String> },
+}
+
+fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: StoredAccess, now: Now) {
+    let (grant, mark) = match holder {
+        Holder::Grant(id) => (Some(id.to_owned()), None),
+        Holder::Machine { mark } => (None, mark),
+    };
     state.add_access_token(AccessToken {
         hash: SecretHash::of(token),
-        grant: grant.map(str::to_owned),
+        grant,
         client: client.into(),
-        mark: None,
+        mark,
         access,
         expires: now.after(limits::ACCESS_TOKEN_LIFE).0,
     });

@@ -1,8 +1,8 @@
 //! What is in the vault, in memory, checked against the disk without reading what has not changed.
 //!
 //! A walk compares each file's [`Stamp`] with the one it was read at; only files whose stamp differs are read again.
-//! When a walk is due is rule 6 of the vault: a walk is valid for ten times its own duration, so looking costs at most a tenth of
-//! a core; while calls keep coming it runs beside them, after a pause in front of the first one.
+//! When a walk is due is rule 6 of the vault: a walk is valid for ten times its own duration, so looking costs at most
+//! a tenth of a core; while calls keep coming it runs beside them, after a pause in front of the first one.
 
 use super::error::Error;
 use super::fold::{Folded, fold};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What tells one state of a file from another without reading it (rule 6 of the vault).
@@ -109,6 +109,8 @@ pub(super) struct Index {
     beside: AtomicBool,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
     complaints: Mutex<BTreeSet<String>>,
+    /// Whether the last walk found no vault; said once when it goes and once when it is back.
+    gone: AtomicBool,
     malformed: AtomicU64,
 }
 
@@ -132,6 +134,7 @@ impl Index {
             pace: Mutex::new(Pace::default()),
             beside: AtomicBool::new(false),
             complaints: Mutex::default(),
+            gone: AtomicBool::new(false),
             malformed: AtomicU64::new(0),
         }
     }
@@ -200,12 +203,12 @@ impl Index {
         let first = walked.is_none();
         let change_before = self.changes.load(Ordering::Acquire);
         let found = walk::walk(&self.jail, first).map_err(|error| {
-            if self.is_new_complaint(String::new()) {
+            if !self.gone.swap(true, Ordering::AcqRel) {
                 log::error!("the vault cannot be read: {error}");
             }
             Error::Unavailable
         })?;
-        if self.complaints().remove("") {
+        if self.gone.swap(false, Ordering::AcqRel) {
             log::info!("the vault can be read again");
         }
         // Reading what has changed is not counted: looking is what the next walk will cost.
@@ -288,12 +291,8 @@ impl Index {
         }
     }
 
-    fn complaints(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.complaints.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_new_complaint(&self, about: String) -> bool {
-        let mut complaints = self.complaints();
+        let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
 

@@ -1,6 +1,7 @@
 //! `vault_list`: one folder.
 
-use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor, to_cursor};
+use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor};
+use crate::cursor;
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
@@ -77,6 +78,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let entries = fitting(rest.iter().map(|child| Listed::of(child)));
     let truncated = entries.len() < rest.len();
     let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
-    let next_cursor = last.filter(|_| truncated).map(|child| to_cursor(&order(child)));
+    let next_cursor = last.filter(|_| truncated).map(|child| cursor::after(&order(child)));
     Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), truncated, next_cursor })
 }

@@ -1,6 +1,7 @@
 //! `vault_list_all`: the map of the vault.
 
-use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor, to_cursor};
+use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor};
+use crate::cursor;
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -77,6 +78,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     })?;
     let files = fitting(page.files.iter().map(|entry| File::of(entry)));
     let truncated = page.more || files.len() < page.files.len();
-    let next_cursor = files.last().filter(|_| truncated).map(|last| to_cursor(last.path));
+    let next_cursor = files.last().filter(|_| truncated).map(|last| cursor::after(last.path));
     Reply::of(&Listing { total_files: page.total, files, truncated, next_cursor })
 }

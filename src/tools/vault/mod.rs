@@ -10,8 +10,7 @@ mod write;
 use super::Tool;
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::cursor;
 
 /// The tools, in the order in which they are listed: the map of the vault first.
 pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
@@ -34,15 +33,12 @@ const NEXT_CURSOR: Field = optional("next_cursor", ANY_TEXT, "Pass as cursor to 
 
 const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
 
-/// A cursor is the last name of a page: it stays right when files come and go, and across restarts.
-fn to_cursor(last: &str) -> String {
-    URL_SAFE_NO_PAD.encode(last)
-}
-
+/// The name that the page before ended with.
 fn from_cursor(cursor: Option<&str>) -> Result<Option<String>, Error> {
     let Some(cursor) = cursor else { return Ok(None) };
-    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map(Some).ok_or_else(|| Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool; start without one."))
+    cursor::last(cursor)
+        .map(Some)
+        .ok_or_else(|| Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool; start without one."))
 }
 
 /// Takes items as long as their JSON fits into one answer, at least one; the rest is for the next page.

@@ -1,0 +1,15 @@
+//! Cursors of paged lists: the last name of a page, so that a cursor stays right when files come and go, and across
+//! restarts. Base64 tells clients that there is nothing in it for them (MCP: cursors are opaque).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// The cursor of a page that ends with `last`.
+pub fn after(last: &str) -> String {
+    URL_SAFE_NO_PAD.encode(last)
+}
+
+/// The name a cursor was made of; `None` for what was never a cursor.
+pub fn last(cursor: &str) -> Option<String> {
+    URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+}
