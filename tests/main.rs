@@ -2,9 +2,11 @@
 //!
 //! | module | what belongs there |
 //! |---|---|
-//! | `http` | bytes against the HTTP layer: drips, pipelining, smuggling, limits, eviction, shutdown |
+//! | `http` | bytes against the HTTP layer: drips, pipelining, smuggling, limits, shutdown |
+//! | `load` | too many, too slow, too much: eviction, floods, threads, descriptors |
 //! | `mcp` | conversations in the legacy protocol: handshake, sessions, streams, errors |
 //! | `oauth` | whole logins, and attacks on them in plain words |
+//! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
@@ -24,8 +26,10 @@
 
 mod commands;
 mod http;
+mod load;
 mod mcp;
 mod oauth;
+mod oauth_state;
 mod stdio;
 mod support;
 mod tidy;

@@ -1,20 +1,10 @@
 //! Conversations in the legacy protocol (2025-03-26, 2025-06-18, 2025-11-25) over HTTP.
 
-use crate::support::{Folder, READ_TOKEN, Server, TOKEN};
+use crate::support::{Folder, READ_TOKEN, Server, TOKEN, initialize, stream_request};
 use serde_json::{Value, json};
-
-fn initialize(version: &str) -> Value {
-    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } })
-}
 
 fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
-}
-
-fn session(server: &Server, version: &str) -> String {
-    let response = server.post(&initialize(version));
-    assert_eq!(response.status, 200, "{}", response.text());
-    response.header("mcp-session-id").unwrap().to_owned()
 }
 
 #[test]
@@ -53,7 +43,7 @@ fn the_handshake_agrees_on_a_revision() {
 #[test]
 fn a_session_belongs_to_its_login_and_ends_with_delete() {
     let (_folder, server) = Server::sample();
-    let id = session(&server, "2025-11-25");
+    let id = server.session(TOKEN, "2025-11-25");
     let header = format!("Mcp-Session-Id: {id}\r\n");
     let ping = request("ping", json!({}));
     assert_eq!(server.post_with(TOKEN, &header, &ping).json()["result"], json!({}), "exactly empty");
@@ -71,7 +61,7 @@ fn a_session_belongs_to_its_login_and_ends_with_delete() {
 #[test]
 fn the_version_header_must_be_one_that_is_spoken() {
     let (_folder, server) = Server::sample();
-    let id = session(&server, "2025-11-25");
+    let id = server.session(TOKEN, "2025-11-25");
     for (headers, status) in [
         (String::new(), 200),
         ("MCP-Protocol-Version: 2025-06-18\r\n".into(), 200),
@@ -159,7 +149,7 @@ fn batches_are_for_2025_03_26_only() {
         { "jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {} },
         5,
     ]);
-    let old = format!("Mcp-Session-Id: {}\r\n", session(&server, "2025-03-26"));
+    let old = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-03-26"));
     let answers = server.post_with(TOKEN, &old, &batch).json();
     assert_eq!(answers.as_array().unwrap().len(), 4, "{answers}");
     assert_eq!(answers[0]["result"], json!({}));
@@ -168,7 +158,7 @@ fn batches_are_for_2025_03_26_only() {
     let quiet = json!([{ "jsonrpc": "2.0", "method": "notifications/initialized" }]);
     assert_eq!(server.post_with(TOKEN, &old, &quiet).status, 202);
     for version in ["2025-06-18", "2025-11-25"] {
-        let header = format!("Mcp-Session-Id: {}\r\n", session(&server, version));
+        let header = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, version));
         let refused = server.post_with(TOKEN, &header, &batch);
         assert_eq!((refused.status, refused.json()["error"]["code"].clone()), (400, json!(-32600)), "{version}");
     }
@@ -178,12 +168,10 @@ fn batches_are_for_2025_03_26_only() {
 #[test]
 fn the_stream_tells_when_files_come_or_go() {
     let (folder, server) = Server::sample();
-    let id = session(&server, "2025-11-25");
+    let id = server.session(TOKEN, "2025-11-25");
     let open = |id: &str, accept: &str| {
         let mut stream = server.connect();
-        stream.send(format!(
-            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: {accept}\r\nMcp-Session-Id: {id}\r\n\r\n"
-        ));
+        stream.send(stream_request(TOKEN, id, accept));
         let head = stream.headless();
         (head, stream)
     };
@@ -204,7 +192,7 @@ fn the_stream_tells_when_files_come_or_go() {
     assert_eq!(server.request(&format!("DELETE /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nMcp-Session-Id: {id}"), "").status, 204);
     assert!(second.event().is_none(), "and the second with its session");
     assert_eq!(open("unknown", "text/event-stream").0.status, 404);
-    assert_eq!(open(&session(&server, "2025-06-18"), "application/json").0.status, 406);
+    assert_eq!(open(&server.session(TOKEN, "2025-06-18"), "application/json").0.status, 406);
     let without = server.request(&format!("GET /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream"), "");
     assert_eq!((without.status, without.header("allow")), (405, Some("POST, DELETE, OPTIONS")));
 }
@@ -213,9 +201,9 @@ fn the_stream_tells_when_files_come_or_go() {
 fn streams_of_one_login_are_bounded_and_a_hang_up_frees_its_place() {
     let (_folder, server) = Server::sample();
     let open = || {
-        let id = session(&server, "2025-11-25");
+        let id = server.session(TOKEN, "2025-11-25");
         let mut stream = server.connect();
-        stream.send(format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {id}\r\n\r\n"));
+        stream.send(stream_request(TOKEN, &id, "text/event-stream"));
         let status = stream.headless().status;
         (status, stream)
     };
@@ -332,11 +320,9 @@ fn hosts_and_origins_of_strangers_are_refused() {
 fn a_closed_stream_kept_its_descriptor() {
     let (_folder, server) = Server::sample();
     for _ in 0..40 {
-        let id = session(&server, "2025-11-25");
+        let id = server.session(TOKEN, "2025-11-25");
         let mut stream = server.connect();
-        stream.send(format!(
-            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {id}\r\n\r\n"
-        ));
+        stream.send(stream_request(TOKEN, &id, "text/event-stream"));
         // A place may be taken for a moment by a stream whose peer has just left.
         assert!([200, 503].contains(&stream.headless().status));
     }

@@ -11,98 +11,13 @@
 //! | revocation | RFC 7009 | `revoking_ends_the_grant_and_strangers_cannot` |
 //! | client authentication | RFC 6749 section 2.3.1 | `clients_with_a_secret_may_send_it_either_way` |
 //! | registration | RFC 7591 | `registrations_are_liberal_in_and_exact_out` |
-//! | durable state | README, security model | `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
+//! | durable state | README, security model | `oauth_state.rs`: `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
 
-use crate::support::{Folder, ORIGIN, PASSWORD, Response, Server, TOKEN, encode, eventually};
+use crate::support::login::{
+    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, sent_back, tokens, works,
+};
+use crate::support::{Folder, ORIGIN, PASSWORD, Server, TOKEN, encode, eventually, stream_request};
 use serde_json::{Value, json};
-
-const REDIRECT: &str = "https://claude.ai/api/mcp/auth_callback";
-const VERIFIER: &str = "abcdefghijklmnopqrstuvwxyz0123456789-._~ABCDEFG";
-
-fn challenge() -> String {
-    vault_sync_mcp::secret::s256(VERIFIER)
-}
-
-fn register_with(server: &Server, body: &Value) -> Response {
-    server.request("POST /oauth/register HTTP/1.1\r\nContent-Type: application/json", &body.to_string())
-}
-
-fn register(server: &Server) -> String {
-    let response =
-        register_with(server, &json!({ "client_name": "Claude", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }));
-    assert_eq!(response.status, 201, "{}", response.text());
-    response.json()["client_id"].as_str().unwrap().to_owned()
-}
-
-fn authorize_path(client: &str, changes: &[(&str, Option<&str>)]) -> String {
-    let challenge = challenge();
-    let resource = format!("{ORIGIN}/mcp");
-    let mut fields = vec![
-        ("response_type", "code"),
-        ("client_id", client),
-        ("redirect_uri", REDIRECT),
-        ("state", "s t&te"),
-        ("code_challenge", &challenge),
-        ("code_challenge_method", "S256"),
-        ("resource", &resource),
-    ];
-    for (name, value) in changes {
-        fields.retain(|(known, _)| known != name);
-        fields.extend(value.map(|value| (*name, value)));
-    }
-    format!("/oauth/authorize?{}", encode(&fields))
-}
-
-fn log_in(server: &Server, path: &str, password: &str, access: &str) -> Response {
-    server.form(path, &[("username", "alex"), ("password", password), ("access", access), ("decision", "allow")])
-}
-
-/// The parameters that the browser is sent back with.
-fn sent_back(response: &Response) -> vault_sync_mcp::form::Form {
-    assert_eq!(response.status, 303, "{}", response.text());
-    let location = response.header("location").unwrap();
-    let query = location.strip_prefix(&format!("{REDIRECT}?")).unwrap_or_else(|| panic!("{location}"));
-    vault_sync_mcp::form::Form::parse(query).unwrap()
-}
-
-fn code(server: &Server, client: &str) -> String {
-    let form = sent_back(&log_in(server, &authorize_path(client, &[]), PASSWORD, "write"));
-    form.get("code").unwrap().to_owned()
-}
-
-fn exchange(server: &Server, client: &str, code: &str, verifier: &str) -> Response {
-    server.form(
-        "/oauth/token",
-        &[
-            ("grant_type", "authorization_code"),
-            ("client_id", client),
-            ("code", code),
-            ("code_verifier", verifier),
-            ("redirect_uri", REDIRECT),
-        ],
-    )
-}
-
-fn refresh(server: &Server, client: &str, token: &str) -> Response {
-    server.form("/oauth/token", &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)])
-}
-
-/// Access and refresh token of a whole login.
-fn tokens(server: &Server, client: &str) -> (String, String) {
-    let response = exchange(server, client, &code(server, client), VERIFIER);
-    assert_eq!(response.status, 200, "{}", response.text());
-    let answer = response.json();
-    (answer["access_token"].as_str().unwrap().into(), answer["refresh_token"].as_str().unwrap().into())
-}
-
-fn works(server: &Server, token: &str) -> bool {
-    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    match server.post_with(token, "", &ping).status {
-        200 => true,
-        401 => false,
-        other => panic!("{other}"),
-    }
-}
 
 #[test]
 fn a_client_finds_its_way_from_the_first_401() {
@@ -536,95 +451,6 @@ fn tokens_in_the_url_are_not_looked_at() {
     assert_eq!(server.request(&format!("POST /mcp?access_token={TOKEN} HTTP/1.1\r\nContent-Type: application/json"), ping).status, 401);
 }
 
-/// Kill -9 between any two steps: what was answered is remembered.
-#[test]
-fn logins_survive_kill_9() {
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    let settings = [("STATE_DIR", state.to_str().unwrap().to_owned())];
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    // The same password hash each time: another one would end the grants.
-    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
-    let start = |users: &str| Server::with(&folder.vault(), &[settings[0], ("AUTH_USERS", users)]);
-    let server = start(&users);
-    let client = register(&server);
-    server.kill();
-    let server = start(&users);
-    let code = code(&server, &client);
-    server.kill();
-    let server = start(&users);
-    let answer = exchange(&server, &client, &code, VERIFIER).json();
-    let (access, first) = (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
-    server.kill();
-    let server = start(&users);
-    assert!(works(&server, access));
-    let second = refresh(&server, &client, first).json()["refresh_token"].as_str().unwrap().to_owned();
-    server.kill();
-    let server = start(&users);
-    assert_eq!(refresh(&server, &client, first).json()["refresh_token"], json!(second), "the lost answer is given again");
-    server.kill();
-    let file = state.join("state.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    for secret in [access, first, &second, &code, PASSWORD] {
-        assert!(!text.contains(secret), "only hashes are stored");
-    }
-    use std::os::unix::fs::PermissionsExt;
-    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let server = start(&format!("alex:{}", bcrypt::hash("another password", 4).unwrap()));
-    assert!(!works(&server, access), "another password ends the grants");
-    assert_eq!(refresh(&server, &client, &second).json()["error"], "invalid_grant");
-}
-
-#[test]
-fn a_damaged_state_file_lets_nobody_in() {
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    std::fs::create_dir(&state).unwrap();
-    for damage in [
-        "",
-        "{",
-        "{\"version\":1}",
-        "\0\0\0",
-        "{\"version\":1,\"key\":\"zz\",\"clients\":[],\"grants\":[],\"codes\":[],\"access_tokens\":[]}",
-    ] {
-        std::fs::write(state.join("state.json"), damage).unwrap();
-        let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
-        assert!(server.log().contains("state.json is damaged"), "{damage:?}");
-        assert_eq!(refresh(&server, "someone", "x").status, 401);
-        assert!(works(&server, TOKEN), "what is configured still works");
-        assert_eq!(server.terminate(), 0);
-    }
-    let aside = std::fs::read_dir(&state)
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("damaged"))
-        .count();
-    assert!(aside >= 1, "it was kept for a look");
-}
-
-/// A disk that refuses: 503, never an error that makes clients throw away what is good; and nothing half done.
-#[test]
-fn a_state_folder_that_cannot_be_written_is_503() {
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
-    let client = register(&server);
-    let (access, first) = tokens(&server, &client);
-    let code = code(&server, &client);
-    std::fs::rename(&state, folder.path().join("away")).unwrap();
-    for response in [
-        refresh(&server, &client, &first),
-        exchange(&server, &client, &code, VERIFIER),
-        register_with(&server, &json!({ "redirect_uris": [REDIRECT] })),
-        log_in(&server, &authorize_path(&client, &[]), PASSWORD, "write"),
-    ] {
-        assert_eq!((response.status, response.header("retry-after").is_some()), (503, true), "{}", response.text());
-    }
-    assert!(works(&server, &access), "who is in stays in");
-    std::fs::rename(folder.path().join("away"), &state).unwrap();
-    assert_eq!(exchange(&server, &client, &code, VERIFIER).status, 200, "the code was not used up");
-    assert_eq!(refresh(&server, &client, &first).status, 200);
-}
-
 // --- Regressions, each named after what went wrong ----------------------------------------------
 
 /// A thief who rotates quickly must not push the stolen token out of memory: it would be "unknown" instead of a theft.
@@ -641,23 +467,6 @@ fn many_rotations_washed_out_the_first_token() {
 }
 
 #[test]
-fn a_changed_machine_secret_left_its_tokens_valid() {
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    let ask = |server: &Server, secret: &str| {
-        server.form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret)])
-    };
-    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
-    let token = ask(&server, "robot secret").json()["access_token"].as_str().unwrap().to_owned();
-    assert!(works(&server, &token));
-    server.kill();
-    let other = format!("robot:{}", vault_sync_mcp::secret::SecretHash::of("another").to_hex());
-    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("CLIENT_CREDENTIALS", &other)]);
-    assert!(!works(&server, &token));
-    assert_eq!((ask(&server, "robot secret").status, ask(&server, "another").status), (401, 200));
-}
-
-#[test]
 fn one_address_could_push_all_other_registrations_out() {
     let (_folder, server) = Server::sample();
     let mine = register(&server);
@@ -667,23 +476,6 @@ fn one_address_could_push_all_other_registrations_out() {
     assert_eq!(server.get(&authorize_path(&mine, &[])).status, 200);
     let long = json!({ "redirect_uris": (0..16).map(|n| format!("https://a.example/{n}/{}", "x".repeat(1900))).collect::<Vec<_>>() });
     assert_eq!(register_with(&server, &long).json()["error"], "invalid_redirect_uri", "nor fill the memory");
-}
-
-#[test]
-fn two_servers_on_one_state_folder_lost_each_others_logins() {
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
-    let users = format!("a:{}", bcrypt::hash("x", 4).unwrap());
-    let second = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
-        .env_clear()
-        .envs([("VAULT_PATH", folder.vault().to_str().unwrap()), ("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)])
-        .envs([("SERVER_URL", ORIGIN), ("LISTEN_ADDR", "127.0.0.1:0")])
-        .output()
-        .unwrap();
-    assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("another server is using this folder"));
-    drop(server);
 }
 
 #[test]
@@ -701,32 +493,12 @@ fn a_chosen_secret_with_a_plus_was_not_taken_by_header() {
 }
 
 #[test]
-fn refused_requests_wrote_the_state() {
-    use std::os::unix::fs::MetadataExt;
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
-    let client = register(&server);
-    let inode = || std::fs::metadata(state.join("state.json")).unwrap().ino();
-    let before = inode();
-    assert_eq!(refresh(&server, &client, "bad").status, 400);
-    assert_eq!(exchange(&server, &client, "bad", VERIFIER).status, 400);
-    assert_eq!(inode(), before);
-    std::fs::rename(&state, folder.path().join("away")).unwrap();
-    assert_eq!(refresh(&server, &client, "bad").status, 400, "a refusal needs no disk");
-}
-
-#[test]
 fn an_event_stream_outlived_its_token() {
     let (folder, server) = Server::sample();
     let client = register(&server);
     let (access, refresh_token) = tokens(&server, &client);
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25" } });
-    let session = server.post_with(&access, "", &hello).header("mcp-session-id").unwrap().to_owned();
     let mut stream = server.connect();
-    stream.send(format!(
-        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {access}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
-    ));
+    stream.send(stream_request(&access, &server.session(&access, "2025-11-25"), "text/event-stream"));
     assert_eq!(stream.headless().status, 200);
     assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
     std::fs::write(folder.vault().join("secret news.md"), "x").unwrap();

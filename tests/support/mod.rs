@@ -1,10 +1,11 @@
 //! A folder of its own and a server of its own for each test, and a client that sends exactly what it is told.
 
 mod client;
+pub mod login;
 mod server;
 
 pub use client::{Connection, Response};
-pub use server::{ORIGIN, PASSWORD, READ_TOKEN, Server, TOKEN, encode, mcp_head};
+pub use server::{HEALTH, ORIGIN, PASSWORD, PING, READ_TOKEN, Server, TOKEN, encode, initialize, mcp_head, post, stream_request};
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

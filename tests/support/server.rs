@@ -4,7 +4,7 @@ use super::{Connection, Folder, Response, eventually};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -16,6 +16,10 @@ pub const PASSWORD: &str = "correct horse";
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 /// One that may only read.
 pub const READ_TOKEN: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+/// The message that asks for the least.
+pub const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+/// The request that asks for the least.
+pub const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: vault.example.com\r\n\r\n";
 
 pub struct Server {
     child: Child,
@@ -77,6 +81,14 @@ impl Server {
         (folder, server)
     }
 
+    /// The same, with a state folder beside the vault.
+    pub fn sample_with_state() -> (Folder, PathBuf, Server) {
+        let folder = Folder::sample();
+        let state = folder.path().join("state");
+        let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+        (folder, state, server)
+    }
+
     pub fn connect(&self) -> Connection {
         Connection::open(self.address)
     }
@@ -109,6 +121,12 @@ impl Server {
         self.request(&format!("GET {path} HTTP/1.1"), "")
     }
 
+    /// Whether it answers at all.
+    #[track_caller]
+    pub fn is_alive(&self) -> bool {
+        self.get("/healthz").text() == "ok\n"
+    }
+
     /// A form to an OAuth endpoint.
     #[track_caller]
     pub fn form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
@@ -125,6 +143,14 @@ impl Server {
     #[track_caller]
     pub fn post_with(&self, token: &str, headers: &str, message: &Value) -> Response {
         self.request(&mcp_head(token, headers), &message.to_string())
+    }
+
+    /// A new session in a revision of the protocol; its id.
+    #[track_caller]
+    pub fn session(&self, token: &str, version: &str) -> String {
+        let response = self.post_with(token, "", &initialize(version));
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.header("mcp-session-id").unwrap().to_owned()
     }
 
     /// Calls a tool; the structured result.
@@ -167,6 +193,26 @@ impl Server {
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         self.child.wait().unwrap().code().unwrap_or(-1)
     }
+}
+
+/// The first message of a session.
+pub fn initialize(version: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } })
+}
+
+/// A whole POST to /mcp on a connection that is kept.
+pub fn post(body: &str) -> String {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: vault.example.com\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A whole GET of a session's event stream.
+pub fn stream_request(token: &str, session: &str, accept: &str) -> String {
+    format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nAccept: {accept}\r\nMcp-Session-Id: {session}\r\n\r\n"
+    )
 }
 
 pub fn mcp_head(token: &str, headers: &str) -> String {
