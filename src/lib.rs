@@ -21,7 +21,8 @@
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `cursor` `limits` `principal` `uri` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `principal` `rpc` `secret` `tools` `uri` `vault` |
+//! | `prompts` | what a person can start, with notes in it | `limits` `principal` `tools` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
@@ -43,21 +44,23 @@
 //! | Host and Origin, method, size | `web/guard`, `web/mod` | 403, 405, 413 |
 //! | the body, whole, within the route's bound; a place among the workers | `http/conn`, `http/body` | 408, 413, 503 |
 //! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
-//! | the method, the tool, the scope | `mcp/methods`, `mcp/tools` | -32601, -32602, 403 `insufficient_scope` |
+//! | of 2026-07-28: envelope and mirrored headers | `mcp/modern` | 400 with -32602, -32020, -32022; 404 with -32601 |
+//! | the scope, the method, the tool | `mcp/methods`, `mcp/tools` | 403 `insufficient_scope`, -32601, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | a result that is an error, so that the model can mend it |
 //! | the tool, the path, the place inside the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
 //! | the edit; the new bytes on the disk; the last look; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
 //! | the index learns of it; one line in the log | `vault/index`, `mcp/tools` | |
-//! | the answer, in one write | `http/response`, `http/conn` | a peer that does not read is cut |
+//! | the answer, in one write; or an event stream, if the client wants to hear how far a long call is | `http/conn`, `http/events` | a peer that does not read is cut; hanging up cancels (2026-07-28) |
 //!
 //! A panic anywhere in between is that request's error and nothing else's. On stdio a message enters at JSON-RPC and
 //! leaves after the tool.
 //!
 //! # Where to add
 //!
-//! A tool: one file in its set, one line in the set's `TOOLS`. A method: a row in [`mcp::methods`]. An endpoint: a row in
-//! [`web::routes`]. A setting: a row in [`settings`], read in [`config`]. A bound: [`limits`], with its reason. A
-//! revision of the protocol: [`mcp::era`]. A room: its row above; that row is the discussion.
+//! A tool: one file in its set, one line in the set's `TOOLS`. A prompt: a value in [`prompts`]. A method: a row in
+//! [`mcp::methods`]. An endpoint: a row in [`web::routes`]. A setting: a row in [`settings`], read in [`config`]. A
+//! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A room: its row above; that row is the
+//! discussion.
 
 pub mod cli;
 pub mod clock;
@@ -72,6 +75,7 @@ pub mod mcp;
 pub mod oauth;
 pub mod percent;
 pub mod principal;
+pub mod prompts;
 pub mod rpc;
 pub mod secret;
 pub mod settings;

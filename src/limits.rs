@@ -96,16 +96,34 @@ pub const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 pub const STREAMS: usize = 128;
 /// Event streams of one login.
 pub const STREAMS_PER_PRINCIPAL: usize = 16;
-/// Calls of one session that can be cancelled at one time.
-pub const RUNNING_PER_SESSION: usize = 64;
+/// Requests of one session or stdio client that can be cancelled at one time; more than [`STDIO_QUEUE`].
+pub const RUNNING_PER_CLIENT: usize = 512;
 /// Messages in one JSON-RPC batch (2025-03-26 only).
 pub const BATCH: usize = 100;
 /// JSON-RPC ids, bytes.
 pub const ID_CHARS: usize = 256;
-/// Resources in one page of `resources/list`.
+/// Messages of event streams kept for clients that come back with Last-Event-ID, all sessions together, and bytes.
+pub const REPLAY_MESSAGES: usize = 1_000;
+/// See [`REPLAY_MESSAGES`].
+pub const REPLAY_BYTES: usize = 8 * 1024 * 1024;
+/// How long they are kept: a client comes back within seconds or not at all.
+pub const REPLAY_LIFE: Duration = Duration::from_secs(5 * 60);
+/// What a client is asked to wait before it opens a broken event stream again, milliseconds.
+pub const STREAM_RETRY_MS: u32 = 2_000;
+/// Event streams of running requests of one session.
+pub const REQUEST_STREAMS: usize = 16;
+/// Resources in one page of `resources/list`; the characters of the answer may end it before.
 pub const RESOURCES_PAGE: usize = 500;
-/// Bytes of a file that `resources/read` gives whole; it has no way to ask for a part.
-pub const RESOURCE_BYTES: u64 = 1024 * 1024;
+/// Resources that one session, or one subscription, may ask to hear of.
+pub const SUBSCRIBED_RESOURCES: usize = 1_000;
+/// Completions in one answer (MCP, "Completion").
+pub const COMPLETIONS: usize = 100;
+/// A call says how far it is at most this often, and never within this time of its beginning.
+pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// How often a long call looks whether its client has hung up; each look is a few system calls.
+pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);
+/// Files that a search goes through before it asks whether it is still wanted. While it does, writers wait.
+pub const SEARCH_BLOCK: usize = 1_024;
 /// How often the vault is looked at while somebody listens for changes.
 pub const WATCH_EVERY: Duration = Duration::from_secs(1);
 /// Requests that a client on stdio may send ahead of their answers.
@@ -115,6 +133,8 @@ pub const STDIO_QUEUE: usize = 256;
 
 /// Characters of one tool result's JSON. claude.ai cuts at about 150,000, Claude Code at 100,000.
 pub const RESULT_CHARS: usize = 95_000;
+/// Characters that tools announce to clients as their longest result: [`RESULT_CHARS`] with room for the frame around.
+pub const RESULT_CHARS_TOLD: usize = 100_000;
 /// Bytes of an image, sound or PDF handed to a client: Claude Desktop takes results up to 1 MB, and base64 adds a third.
 pub const BLOB_BYTES: u64 = 700 * 1024;
 /// Files in one page of `vault_list_all`; the characters of the answer usually end it before.

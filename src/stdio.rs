@@ -5,11 +5,14 @@
 
 use crate::clock::Now;
 use crate::limits;
-use crate::mcp::{Exchange, Listener, Outcome, Server, Session};
+use crate::mcp::places::StreamPlace;
+use crate::mcp::running::{Requests, Running};
+use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, modern};
 use crate::principal::Principal;
-use crate::rpc::{self, Id, Incoming, Message};
+use crate::rpc::{self, Error, Id, Incoming, Message};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,46 +22,31 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// # Errors
 /// When reading fails or no thread can be started.
 pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
-    let client = Arc::new(Client {
-        output: Mutex::new(Box::new(output)),
-        open: AtomicBool::new(true),
+    let client = Client {
+        server: Arc::clone(server),
+        principal: Principal::local(),
+        pipe: Arc::new(Pipe { output: Mutex::new(Box::new(output)), open: AtomicBool::new(true) }),
         session: OnceLock::new(),
-        waiting: Mutex::default(),
-    });
+        requests: Requests::default(),
+        subscriptions: Mutex::default(),
+    };
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
-    let (engine, answering) = (Arc::clone(server), Arc::clone(&client));
-    let worker = std::thread::Builder::new().name("stdio".into()).spawn(move || answer_all(&engine, &answering, &work))?;
-    let outcome = read_all(input, &client, &queue);
-    drop(queue);
-    // What was asked before the end is still answered.
-    let _ = worker.join();
-    outcome
+    let client = &client;
+    std::thread::scope(|scope| {
+        // What was asked before the end is still answered: the scope waits.
+        std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.answer_all(work))?;
+        client.read_all(input, queue)
+    })
 }
 
-struct Client {
+/// Our end of the pipe to the client.
+struct Pipe {
     output: Mutex<Box<dyn Write + Send>>,
     open: AtomicBool,
-    session: OnceLock<Arc<Session>>,
-    /// Requests that wait for their turn, and whether they were cancelled meanwhile.
-    waiting: Mutex<HashMap<Id, bool>>,
 }
 
-impl Client {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Id, bool>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn cancel(&self, id: &Id) {
-        if let Some(cancelled) = self.waiting().get_mut(id) {
-            *cancelled = true;
-        } else if let Some(session) = self.session.get() {
-            session.cancel(id);
-        }
-    }
-}
-
-impl Listener for Client {
-    fn send(&self, message: &str) -> bool {
+impl Listener for Pipe {
+    fn send(&self, _: Option<&str>, message: &str) -> bool {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         // serde_json writes no raw line breaks, so a message is always one line.
         let sent = output.write_all(format!("{message}\n").as_bytes()).and_then(|()| output.flush());
@@ -68,6 +56,10 @@ impl Listener for Client {
         sent.is_ok()
     }
 
+    fn prime(&self, _: &str) -> bool {
+        true
+    }
+
     fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
     }
@@ -75,36 +67,163 @@ impl Listener for Client {
     fn end(&self) {}
 }
 
-fn read_all(input: impl Read, client: &Client, queue: &SyncSender<Result<Incoming, rpc::Error>>) -> io::Result<()> {
-    let mut lines = BufReader::new(input);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let count = (&mut lines).take(limits::MCP_BYTES as u64).read_until(b'\n', &mut line)?;
-        if count == 0 || !client.is_open() {
-            return Ok(());
-        }
-        let incoming = if line.ends_with(b"\n") || count < limits::MCP_BYTES {
-            if line.trim_ascii().is_empty() {
-                continue;
+/// A line on its way to being answered; a request can be cancelled while it waits.
+struct Line {
+    incoming: Result<Incoming, Error>,
+    running: Option<Running>,
+}
+
+struct Client {
+    server: Arc<Server>,
+    principal: Principal,
+    pipe: Arc<Pipe>,
+    /// Set by the legacy handshake, which is for the whole process.
+    session: OnceLock<Arc<Session>>,
+    requests: Requests,
+    /// Requests that are answered for as long as both sides want.
+    subscriptions: Mutex<HashMap<Id, (Arc<Subscription>, StreamPlace)>>,
+}
+
+impl Client {
+    fn read_all(&self, input: impl Read, queue: SyncSender<Line>) -> io::Result<()> {
+        let mut lines = BufReader::new(input);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let count = (&mut lines).take(limits::MCP_BYTES as u64).read_until(b'\n', &mut line)?;
+            if count == 0 || !self.pipe.is_open() {
+                return Ok(());
             }
-            rpc::decode::decode(&line)
-        } else {
-            skip_line(&mut lines)?;
-            Err(rpc::Error::invalid_request("the message is too long"))
-        };
-        if let Ok(Incoming::One(Message::Notification { method, params })) = &incoming
-            && method == "notifications/cancelled"
+            let incoming = if line.ends_with(b"\n") || count < limits::MCP_BYTES {
+                if line.trim_ascii().is_empty() {
+                    continue;
+                }
+                rpc::decode::decode(&line)
+            } else {
+                skip_line(&mut lines)?;
+                Err(Error::invalid_request("the message is too long"))
+            };
+            let running = match &incoming {
+                Ok(Incoming::One(Message::Notification { method, params })) if method == "notifications/cancelled" => {
+                    params.get("requestId").and_then(Id::of).iter().for_each(|id| self.cancel(id));
+                    continue;
+                }
+                Ok(Incoming::One(Message::Request { id, .. })) => Some(self.requests.begin(id)),
+                _ => None,
+            };
+            if queue.send(Line { incoming, running }).is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn cancel(&self, id: &Id) {
+        self.requests.cancel(id);
+        if let Some((subscription, _)) = self.subscriptions().remove(id) {
+            self.server.unsubscribe(&subscription);
+        }
+    }
+
+    fn answer_all(&self, work: Receiver<Line>) {
+        for line in work {
+            let answer = match line.incoming {
+                Err(error) => Some(error.to_json()),
+                Ok(Incoming::One(message)) => self.answer_or_say_why(&message, line.running.as_ref()),
+                // 2025-03-26 has batches; here they are taken from everybody who sends them.
+                Ok(Incoming::Batch(messages)) => {
+                    let each = messages.into_iter().filter_map(|message| match message {
+                        Ok(message) => self.answer_or_say_why(&message, None),
+                        Err(error) => Some(error.to_json()),
+                    });
+                    let answers: Vec<String> = each.collect();
+                    (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
+                }
+            };
+            if answer.is_some_and(|answer| !self.pipe.send(None, &answer)) {
+                return;
+            }
+        }
+    }
+
+    /// A mistake of ours is that request's error and nothing else's.
+    fn answer_or_say_why(&self, message: &Message, running: Option<&Running>) -> Option<String> {
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(message, running)));
+        answer.unwrap_or_else(|_| message.id().map(|id| Error::internal().answering(Some(id.clone())).to_json()))
+    }
+
+    fn answer(&self, message: &Message, running: Option<&Running>) -> Option<String> {
+        if running.is_some_and(Running::is_cancelled) {
+            return None;
+        }
+        let session = self.session.get();
+        let revision = era::of_line(session.map(|session| session.revision), message);
+        if let (true, Message::Request { id, method, params }) = (revision.is_modern(), message)
+            && let Err(error) = modern::check(None, method, params)
         {
-            params.get("requestId").and_then(Id::of).iter().for_each(|id| client.cancel(id));
-            continue;
+            return Some(error.answering(Some(id.clone())).to_json());
         }
-        if let Ok(Incoming::One(Message::Request { id, .. })) = &incoming {
-            client.waiting().insert(id.clone(), false);
+        let channel = Way { pipe: &self.pipe, running };
+        match self.server.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message) {
+            Outcome::Nothing => {
+                if let (Message::Notification { method, .. }, Some(session)) = (message, session)
+                    && method == "notifications/initialized"
+                    && !session.is_listening()
+                {
+                    session.stream(0).iter().for_each(|stream| stream.attach(self.listener(), None));
+                    self.server.listening(&session.subscription);
+                }
+                None
+            }
+            Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Some(answer),
+            Outcome::Initialized(answer, revision) => self.initialized(answer, revision),
+            Outcome::Listen(wanted) => self.listen(wanted, running),
         }
-        if queue.send(incoming).is_err() {
-            return Ok(());
+    }
+
+    fn initialized(&self, answer: String, revision: Revision) -> Option<String> {
+        if let Ok(session) = self.server.sessions.open(&self.principal, revision, Now::read()) {
+            // A second handshake in one process changes nothing.
+            let _ = self.session.set(session);
         }
+        Some(answer)
+    }
+
+    fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Option<String> {
+        let id = wanted.id.clone();
+        let Some(place) = self.server.places.take(&self.principal, false) else {
+            return Some(Error::internal().answering(Some(id)).to_json());
+        };
+        let subscription = self.server.subscribe(wanted, Stream::plain(self.listener()));
+        self.subscriptions().insert(id.clone(), (subscription, place));
+        // A cancellation that came meanwhile has not found it.
+        if running.is_some_and(Running::is_cancelled) {
+            self.cancel(&id);
+        }
+        None
+    }
+
+    fn listener(&self) -> Arc<dyn Listener> {
+        Arc::clone(&self.pipe) as Arc<dyn Listener>
+    }
+
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<Id, (Arc<Subscription>, StreamPlace)>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way back of a request: the one pipe.
+struct Way<'a> {
+    pipe: &'a Pipe,
+    running: Option<&'a Running>,
+}
+
+impl Channel for Way<'_> {
+    fn notify(&self, message: &str) -> bool {
+        self.pipe.send(None, message)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.running.is_some_and(Running::is_cancelled) || !self.pipe.is_open()
     }
 }
 
@@ -114,57 +233,6 @@ fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
         let count = lines.take(64 * 1024).read_until(b'\n', &mut part)?;
         if count == 0 || part.ends_with(b"\n") {
             return Ok(());
-        }
-    }
-}
-
-fn answer_all(server: &Server, client: &Arc<Client>, work: &Receiver<Result<Incoming, rpc::Error>>) {
-    let principal = Principal::local();
-    for incoming in work {
-        let answers = match incoming {
-            Err(error) => vec![error.to_json()],
-            Ok(Incoming::One(message)) => answer(server, client, &principal, message).into_iter().collect(),
-            // 2025-03-26 has batches; here they are taken from everybody who sends them.
-            Ok(Incoming::Batch(messages)) => {
-                let each = messages.into_iter().filter_map(|message| match message {
-                    Ok(message) => answer(server, client, &principal, message),
-                    Err(error) => Some(error.to_json()),
-                });
-                let answers: Vec<String> = each.collect();
-                if answers.is_empty() { Vec::new() } else { vec![format!("[{}]", answers.join(","))] }
-            }
-        };
-        for answer in answers {
-            if !client.send(&answer) {
-                return;
-            }
-        }
-    }
-}
-
-fn answer(server: &Server, client: &Arc<Client>, principal: &Principal, message: Message) -> Option<String> {
-    if let Message::Request { id, .. } = &message
-        && client.waiting().remove(id) == Some(true)
-    {
-        return None;
-    }
-    let initialized = matches!(&message, Message::Notification { method, .. } if method == "notifications/initialized");
-    let exchange = Exchange { principal, session: client.session.get() };
-    match server.handle(&exchange, message) {
-        Outcome::Nothing => {
-            if let (true, Some(session)) = (initialized, client.session.get()) {
-                session.listen(Arc::clone(client) as Arc<dyn Listener>);
-                server.listening();
-            }
-            None
-        }
-        Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Some(answer),
-        Outcome::Initialized(answer, revision) => {
-            if let Ok(session) = server.sessions.open(principal, revision, Now::read()) {
-                // A second handshake in one process changes nothing.
-                let _ = client.session.set(session);
-            }
-            Some(answer)
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::net::{IpAddr, Shutdown};
 use std::time::{Duration, Instant};
 use vault_sync_mcp::http::server::Server as HttpServer;
-use vault_sync_mcp::http::{Admission, Head, Reply, Response as HttpResponse, Service};
+use vault_sync_mcp::http::{Admission, HangUp, Head, Reply, Response as HttpResponse, Service};
 
 #[test]
 fn a_connection_is_kept_and_pipelined_requests_are_answered_in_order() {
@@ -259,7 +259,7 @@ impl Service for Shaky {
         Ok(Admission { body_max: 100, takes_worker: true, ticket: () })
     }
 
-    fn serve(&self, head: &Head, _: Vec<u8>, (): ()) -> Reply {
+    fn serve(&self, head: &Head, _: Vec<u8>, (): (), _: &HangUp) -> Reply {
         assert!(head.path() != "/serve", "a panic on purpose");
         Reply::Whole(HttpResponse::json(200, "{}"))
     }

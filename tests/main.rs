@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `http` | bytes against the HTTP layer: drips, pipelining, smuggling, limits, shutdown |
 //! | `load` | too many, too slow, too much: eviction, floods, threads, descriptors |
-//! | `mcp` | conversations in the legacy protocol: handshake, sessions, streams, errors |
+//! | `wire` | conversations word for word, from files, over HTTP and stdio: eras, checks, methods |
+//! | `mcp` | what a file cannot show: handshakes, sessions, streams, subscriptions, cancelling |
 //! | `oauth` | whole logins, and attacks on them in plain words |
 //! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
@@ -35,3 +36,4 @@ mod support;
 mod tidy;
 mod tools;
 mod vault;
+mod wire;

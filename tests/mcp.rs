@@ -1,6 +1,6 @@
-//! Conversations in the legacy protocol (2025-03-26, 2025-06-18, 2025-11-25) over HTTP.
+//! What a conversation file (`wire`) cannot show: handshakes, sessions, streams, subscriptions, progress, cancelling.
 
-use crate::support::{Folder, READ_TOKEN, Server, TOKEN, initialize, stream_request};
+use crate::support::{Connection, Folder, READ_TOKEN, Response, Server, TOKEN, eventually, initialize, mcp_head, stream_request};
 use serde_json::{Value, json};
 
 fn request(method: &str, params: Value) -> Value {
@@ -59,38 +59,6 @@ fn a_session_belongs_to_its_login_and_ends_with_delete() {
 }
 
 #[test]
-fn the_version_header_must_be_one_that_is_spoken() {
-    let (_folder, server) = Server::sample();
-    let id = server.session(TOKEN, "2025-11-25");
-    for (headers, status) in [
-        (String::new(), 200),
-        ("MCP-Protocol-Version: 2025-06-18\r\n".into(), 200),
-        ("MCP-Protocol-Version: 2099-01-01\r\n".into(), 400),
-        ("MCP-Protocol-Version: invalid-protocol-version\r\n".into(), 400),
-        ("MCP-Protocol-Version: 2026-07-28\r\n".into(), 400),
-        (format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2000-01-01\r\n"), 400),
-        (format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-03-26\r\n"), 200),
-        (format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2026-07-28\r\n"), 200),
-    ] {
-        let response = server.post_with(TOKEN, &headers, &request("tools/list", json!({})));
-        assert_eq!(response.status, status, "{headers}");
-        if status == 400 {
-            let error = response.json();
-            assert_eq!(error["id"], 7);
-            assert_eq!(error["error"]["code"], -32600, "none of the modern era's codes: that would be taken for it");
-        }
-    }
-    // A client that probes for the modern era must be able to tell that it has to fall back.
-    let probe = server.post_with(
-        TOKEN,
-        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n",
-        &request("server/discover", json!({})),
-    );
-    assert_eq!(probe.status, 400);
-    assert_eq!(server.post_with(TOKEN, "MCP-Protocol-Version: 2026-07-28\r\n", &initialize("2025-11-25")).status, 200);
-}
-
-#[test]
 fn media_types_are_checked_with_leniency() {
     let (_folder, server) = Server::sample();
     let send = |headers: &str| {
@@ -116,7 +84,7 @@ fn media_types_are_checked_with_leniency() {
 #[test]
 fn errors_say_what_is_wrong_and_echo_the_id() {
     let (_folder, server) = Server::sample();
-    let raw = |body: &str| server.request(&crate::support::mcp_head(TOKEN, ""), body);
+    let raw = |body: &str| server.request(&mcp_head(TOKEN, ""), body);
     for (body, status, code, id) in [
         ("{", 400, -32700, Value::Null),
         ("[]", 400, -32600, Value::Null),
@@ -162,6 +130,299 @@ fn batches_are_for_2025_03_26_only() {
         let refused = server.post_with(TOKEN, &header, &batch);
         assert_eq!((refused.status, refused.json()["error"]["code"].clone()), (400, json!(-32600)), "{version}");
     }
+}
+
+/// A modern request: its headers, and the message with its envelope.
+fn modern(method: &str, id: Value, mut params: Value) -> (String, Value) {
+    let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).map(|name| format!("Mcp-Name: {name}\r\n"));
+    let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{}", name.unwrap_or_default());
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    (headers, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+}
+
+/// Sends a request on a connection of its own and leaves the answer in it; its head is read.
+fn open(server: &Server, (headers, message): (String, Value)) -> (Response, Connection) {
+    let body = message.to_string();
+    let head = mcp_head(TOKEN, &headers);
+    let mut connection = server.connect();
+    connection.send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+    (connection.headless(), connection)
+}
+
+fn parsed(event: Option<String>) -> Value {
+    serde_json::from_str(&event.expect("an event")).unwrap()
+}
+
+/// A vault in which one search takes a second or two (in a debug build): the same text under thousands of names, and every
+/// letter of it is a match.
+fn slow_vault() -> Folder {
+    let folder = Folder::with(&[("0000.md", "e".repeat(6_000).as_bytes())]);
+    let first = folder.vault().join("0000.md");
+    (1..4096).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap());
+    folder
+}
+
+fn slow_call(token: Option<&str>) -> Value {
+    let mut params = json!({ "name": "vault_search", "arguments": { "query": "e", "max_results": 1 } });
+    if let Some(token) = token {
+        params["_meta"]["progressToken"] = token.into();
+    }
+    params
+}
+
+#[test]
+fn a_long_call_says_how_far_it_is() {
+    let folder = slow_vault();
+    let server = Server::on(&folder.vault());
+    let legacy = (String::new(), request("tools/call", slow_call(Some("p"))));
+    for ask in [modern("tools/call", json!(7), slow_call(Some("p"))), legacy] {
+        let (head, mut stream) = open(&server, ask);
+        assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+        let (mut said, mut last) = (0, 0);
+        let answer = loop {
+            let message = parsed(stream.event());
+            if message["method"] != "notifications/progress" {
+                break message;
+            }
+            let params = &message["params"];
+            let progress = params["progress"].as_i64().unwrap();
+            assert!(progress > last && progress <= 4096 && params["total"] == 4096 && params["progressToken"] == "p", "{message}");
+            (said, last) = (said + 1, progress);
+        };
+        assert!(said > 0);
+        assert_eq!((&answer["id"], &answer["result"]["structuredContent"]["total_matches"]), (&json!(7), &json!(4096)));
+        assert!(stream.event().is_none(), "the answer is the last");
+    }
+    // Who does not ask, or takes no stream, is answered in one piece; so is who is not allowed to call.
+    assert_eq!(open(&server, modern("tools/call", json!(7), slow_call(None))).0.header("content-type"), Some("application/json"));
+    let body = json!({ "name": "vault_write", "arguments": { "path": "x.md", "content": "" }, "_meta": { "progressToken": 1 } });
+    let (headers, message) = modern("tools/call", json!(7), body);
+    assert_eq!(server.post_with(READ_TOKEN, &headers, &message).status, 403);
+}
+
+#[test]
+fn hanging_up_cancels_a_modern_call() {
+    let folder = slow_vault();
+    let server = Server::on(&folder.vault());
+    let (_, mut stream) = open(&server, modern("tools/call", json!(1), slow_call(Some("p"))));
+    assert_eq!(parsed(stream.event())["method"], "notifications/progress");
+    drop(stream);
+    server.log_with("tool=vault_search user=\"token:all\" client=\"\" outcome=CANCELLED");
+    // Without a stream too: nobody waits for the answer any more.
+    let before = server.log().matches("outcome=CANCELLED").count();
+    let (headers, message) = modern("tools/call", json!(2), slow_call(None));
+    let body = message.to_string();
+    let mut connection = server.connect();
+    connection.send(format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", mcp_head(TOKEN, &headers), body.len()));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    drop(connection);
+    eventually("the call ends", || server.log().matches("outcome=CANCELLED").count() > before);
+}
+
+#[test]
+fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
+    let folder = slow_vault();
+    let server = Server::on(&folder.vault());
+    let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
+    let cancel = |id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+    let (_, mut stream) = open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
+    assert_eq!(parsed(stream.event())["method"], "notifications/progress");
+    for other in [json!("7"), json!(8), json!(null)] {
+        assert_eq!(server.post_with(TOKEN, &session, &cancel(other)).status, 202);
+    }
+    let elsewhere = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
+    server.post_with(TOKEN, &elsewhere, &cancel(json!(7)));
+    assert_eq!(parsed(stream.event())["method"], "notifications/progress", "still under way");
+    assert_eq!(server.post_with(TOKEN, &session, &cancel(json!(7))).status, 202);
+    while let Some(event) = stream.event() {
+        assert_eq!(parsed(Some(event))["method"], "notifications/progress", "a cancelled request is not answered");
+    }
+    server.log_with("outcome=CANCELLED");
+}
+
+#[test]
+fn a_broken_stream_goes_on_where_it_broke() {
+    let folder = slow_vault();
+    let server = Server::on(&folder.vault());
+    for version in ["2025-06-18", "2025-11-25"] {
+        let id = server.session(TOKEN, version);
+        let session = format!("Mcp-Session-Id: {id}\r\n");
+        let (_, mut stream) = open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
+        if version == "2025-11-25" {
+            assert_eq!(stream.event_with_id(), Some(("1-0".into(), String::new())), "an event with an id and no data comes first");
+        }
+        let (seen, first) = stream.event_with_id().unwrap();
+        assert_eq!((seen.as_str(), &parsed(Some(first))["method"]), ("1-1", &json!("notifications/progress")));
+        drop(stream);
+        let resume = |last: &str| {
+            let mut connection = server.connect();
+            let request = stream_request(TOKEN, &id, "text/event-stream");
+            connection.send(request.replace("\r\n\r\n", &format!("\r\nLast-Event-ID: {last}\r\n\r\n")));
+            (connection.headless().status, connection)
+        };
+        let (status, mut rest) = resume(&seen);
+        assert_eq!(status, 200);
+        let (mut number, mut answer) = (1, Value::Null);
+        while let Some((event, data)) = rest.event_with_id() {
+            if !data.is_empty() {
+                number += 1;
+                assert_eq!(event, format!("1-{number}"), "each once, in order");
+                answer = parsed(Some(data));
+            }
+        }
+        assert_eq!(answer["result"]["structuredContent"]["total_matches"], 4096);
+        // The end of it can be had again; what never was cannot.
+        let (_, mut again) = resume(&format!("1-{}", number - 1));
+        assert_eq!(parsed(again.event()), answer);
+        assert!(again.event().is_none());
+        assert_eq!((resume("99-1").0, resume("nonsense").0), (400, 400));
+    }
+}
+
+#[test]
+fn log_messages_come_to_a_session_that_asked_for_them() {
+    let (_folder, server) = Server::sample();
+    let id = server.session(TOKEN, "2025-06-18");
+    let session = format!("Mcp-Session-Id: {id}\r\n");
+    let mut stream = server.connect();
+    stream.send(stream_request(TOKEN, &id, "text/event-stream"));
+    assert_eq!(stream.headless().status, 200);
+    let call = |path: &str| {
+        server.post_with(TOKEN, &session, &request("tools/call", json!({ "name": "vault_read", "arguments": { "path": path } })))
+    };
+    let level =
+        |level: &str| server.post_with(TOKEN, &session, &request("logging/setLevel", json!({ "level": level }))).json()["result"].clone();
+    call("Welcome.md");
+    assert_eq!(level("warning"), json!({}));
+    call("Welcome.md");
+    call("nowhere.md");
+    let message = parsed(stream.event());
+    assert_eq!(message["params"]["level"], "warning", "{message}");
+    assert_eq!(message["params"]["data"]["outcome"], "FILE_NOT_FOUND");
+    level("debug");
+    call("Welcome.md");
+    let message = parsed(stream.event());
+    assert_eq!((&message["params"]["level"], &message["params"]["logger"]), (&json!("info"), &json!("vault_read")));
+}
+
+/// What changes on disk is told to who asked for it, in both eras, within two seconds, and to nobody else.
+#[test]
+fn changes_are_told_to_those_who_asked_for_them() {
+    let (folder, server) = Server::sample();
+    let welcome = "vault:///Welcome.md";
+    let listen = |id: Value, notifications: Value| {
+        let (head, mut stream) = open(&server, modern("subscriptions/listen", id, json!({ "notifications": notifications })));
+        assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+        assert!(head.header("mcp-session-id").is_none());
+        let acknowledged = parsed(stream.event());
+        assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+        (acknowledged["params"].clone(), stream)
+    };
+    let tag = "io.modelcontextprotocol/subscriptionId";
+    let (acknowledged, mut all) = listen(
+        json!("all"),
+        json!({ "resourcesListChanged": true, "toolsListChanged": true, "resourceSubscriptions": [welcome, "test://elsewhere"] }),
+    );
+    assert_eq!(
+        acknowledged,
+        json!({ "_meta": { tag: "all" }, "notifications": { "resourcesListChanged": true, "resourceSubscriptions": [welcome] } })
+    );
+    let (acknowledged, mut nothing) = listen(json!(5), json!({ "promptsListChanged": true }));
+    assert_eq!(acknowledged, json!({ "_meta": { tag: 5 }, "notifications": {} }));
+    let (_, mut below) = listen(json!(6), json!({ "resourceSubscriptions": ["vault:///Projects"] }));
+    // And a legacy session beside them.
+    let id = server.session(TOKEN, "2025-11-25");
+    let session = format!("Mcp-Session-Id: {id}\r\n");
+    assert_eq!(server.post_with(TOKEN, &session, &request("resources/subscribe", json!({ "uri": welcome }))).json()["result"], json!({}));
+    let mut legacy = server.connect();
+    legacy.send(stream_request(TOKEN, &id, "text/event-stream"));
+    assert_eq!(legacy.headless().status, 200);
+
+    let updated = |uri: &str, id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri, "_meta": { tag: id } } });
+    let started = std::time::Instant::now();
+    std::fs::write(folder.vault().join("Welcome.md"), "changed by the sync program").unwrap();
+    assert_eq!(parsed(all.event()), updated(welcome, json!("all")));
+    assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+    assert_eq!(
+        parsed(legacy.event()),
+        json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": welcome } })
+    );
+    server.call("vault_write", json!({ "path": "Projects/new.md", "content": "x" }));
+    assert_eq!(parsed(below.event()), updated("vault:///Projects", json!(6)), "the first it hears of");
+    let listed = json!({ "jsonrpc": "2.0", "method": "notifications/resources/list_changed", "params": { "_meta": { tag: "all" } } });
+    assert_eq!(parsed(all.event()), listed, "and nothing of Welcome.md again: it was read twice, and is the same");
+    std::fs::remove_file(folder.vault().join("Welcome.md")).unwrap();
+    let mut both = [parsed(all.event()), parsed(all.event())];
+    both.sort_by_key(|message| message["method"].to_string());
+    assert_eq!(both, [listed, updated(welcome, json!("all"))], "a file that is gone has changed too");
+    server.post_with(TOKEN, &session, &request("resources/unsubscribe", json!({ "uri": welcome })));
+    // The server says goodbye with the answer to each request.
+    assert_eq!(server.terminate(), 0);
+    let farewell = parsed(nothing.event());
+    assert_eq!((&farewell["id"], &farewell["result"]["resultType"]), (&json!(5), &json!("complete")));
+    assert_eq!(farewell["result"]["_meta"][tag], 5);
+    assert!(nothing.event().is_none(), "and it never heard of anything else");
+}
+
+/// A client that comes back hears of what changed while it was away.
+#[test]
+fn a_session_that_listens_again_misses_no_change() {
+    let (folder, server) = Server::sample();
+    let id = server.session(TOKEN, "2025-06-18");
+    let listen = || {
+        let mut stream = server.connect();
+        stream.send(stream_request(TOKEN, &id, "text/event-stream"));
+        assert_eq!(stream.headless().status, 200);
+        stream
+    };
+    drop(listen());
+    eventually("the hang-up is noticed", || server.post_with(TOKEN, "", &request("ping", json!({}))).status == 200);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::fs::write(folder.vault().join("meanwhile.md"), "x").unwrap();
+    let mut again = listen();
+    assert_eq!(parsed(again.event())["method"], "notifications/resources/list_changed");
+}
+
+#[test]
+fn nothing_is_longer_than_clients_take_and_what_is_cut_goes_on() {
+    let long: String = (0..9000).map(|n| format!("line {n} \"quoted\" ä\n")).collect();
+    let mut files = vec![("long.md".to_owned(), long.clone().into_bytes())];
+    files.extend((0..700).map(|n| (format!("{}/{n:04} {}.md", "folder".repeat(20), "name ".repeat(20).trim()), b"x".to_vec())));
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
+    let folder = Folder::with(&files);
+    let server = Server::on(&folder.vault());
+    let ask = |method: &str, params: Value| {
+        let response = server.post(&request(method, params));
+        assert!(response.text().chars().count() < 100_000, "{method}: {}", response.text().len());
+        response.json()["result"].clone()
+    };
+    let (mut uri, mut whole, mut parts) = ("vault:///long.md".to_owned(), String::new(), 0);
+    loop {
+        let contents = ask("resources/read", json!({ "uri": uri }))["contents"].clone();
+        assert_eq!(contents[0]["uri"], json!(uri));
+        whole.push_str(contents[0]["text"].as_str().unwrap());
+        parts += 1;
+        match contents[1]["uri"].as_str() {
+            Some(rest) => uri = rest.to_owned(),
+            None => break,
+        }
+    }
+    assert!(whole == long && parts > 1, "{parts} parts");
+    let (mut cursor, mut names) = (json!(""), 0);
+    while !cursor.is_null() {
+        let page = ask("resources/list", json!({ "cursor": cursor }));
+        names += page["resources"].as_array().unwrap().len();
+        cursor = page["nextCursor"].clone();
+    }
+    assert_eq!(names, 701);
+    let tidy = ask("prompts/get", json!({ "name": "tidy_note", "arguments": { "path": "long.md" } }));
+    assert!(tidy["messages"][0]["content"]["text"].as_str().unwrap().contains("go on with vault_read from line"));
+    ask("prompts/get", json!({ "name": "gather_notes", "arguments": { "topic": "name" } }));
+    ask(
+        "completion/complete",
+        json!({ "ref": { "type": "ref/resource", "uri": "vault:///{+path}" }, "argument": { "name": "path", "value": "" } }),
+    );
 }
 
 /// What the GET stream is for: it says when files come or go, by us or by the sync program, and nothing otherwise.
@@ -211,7 +472,7 @@ fn streams_of_one_login_are_bounded_and_a_hang_up_frees_its_place() {
     assert!(streams.iter().all(|(status, _)| *status == 200));
     assert_eq!(open().0, 503);
     streams.pop();
-    crate::support::eventually("the hang-up is noticed", || open().0 == 200);
+    eventually("the hang-up is noticed", || open().0 == 200);
 }
 
 #[test]
@@ -327,7 +588,7 @@ fn a_closed_stream_kept_its_descriptor() {
         assert!([200, 503].contains(&stream.headless().status));
     }
     let open = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
-    crate::support::eventually("descriptors are given back", || open() < 20);
+    eventually("descriptors are given back", || open() < 20);
 }
 
 /// What cannot be read as text is no reason to let it pass.

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-struct Client {
+pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Client {
-    fn on(folder: &Folder) -> Client {
+    pub fn on(folder: &Folder) -> Client {
         let mut child = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
             .arg("stdio")
             .env_clear()
@@ -25,17 +25,17 @@ impl Client {
         Client { input: child.stdin.take(), output: BufReader::new(child.stdout.take().unwrap()), child }
     }
 
-    fn send(&mut self, line: &str) {
+    pub fn send(&mut self, line: &str) {
         self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    fn line(&mut self) -> Option<Value> {
+    pub fn line(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON on stdout: {line}")))
     }
 
-    fn ask(&mut self, message: Value) -> Value {
+    pub fn ask(&mut self, message: Value) -> Value {
         self.send(&message.to_string());
         self.line().unwrap()
     }
@@ -46,7 +46,7 @@ impl Client {
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     }
 
-    fn end(mut self) -> i32 {
+    pub fn end(mut self) -> i32 {
         drop(self.input.take());
         assert!(self.line().is_none());
         self.child.wait().unwrap().code().unwrap()
@@ -57,8 +57,8 @@ impl Client {
 fn a_whole_conversation() {
     let folder = Folder::sample();
     let mut client = Client::on(&folder);
-    // A client that probes for the modern era gets an error that sends it to initialize.
-    let probe = client.ask(json!({ "jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": { "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } } }));
+    // A probe without an envelope is legacy, and gets an error that sends the client to initialize.
+    let probe = client.ask(json!({ "jsonrpc": "2.0", "id": "p", "method": "server/discover" }));
     assert_eq!(probe["error"]["code"], -32601);
     client.shake_hands();
     let tools = client.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
@@ -110,4 +110,36 @@ fn what_was_asked_before_the_end_is_answered_and_what_was_cancelled_is_not() {
     }
     assert!(ids.is_sorted() && ids.len() >= 99, "in order: {ids:?}");
     assert_eq!(client.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_modern_client_listens_and_stops_listening() {
+    let folder = Folder::sample();
+    let mut client = Client::on(&folder);
+    let modern = |id: Value, method: &str, mut params: Value| {
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+    };
+    let tag = "io.modelcontextprotocol/subscriptionId";
+    let listen = |id: &str| modern(id.into(), "subscriptions/listen", json!({ "notifications": { "resourcesListChanged": true } }));
+    for id in ["one", "two"] {
+        let acknowledged = client.ask(listen(id));
+        assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+        assert_eq!(acknowledged["params"]["_meta"][tag], id);
+    }
+    std::fs::write(folder.vault().join("new.md"), "x").unwrap();
+    let mut told =
+        [client.line().unwrap(), client.line().unwrap()].map(|message| message["params"]["_meta"][tag].as_str().unwrap().to_owned());
+    told.sort();
+    assert_eq!(told, ["one", "two"], "each its own copy");
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"one"}}"#);
+    // An answer in between: the cancellation has been read.
+    assert!(client.ask(modern(1.into(), "tools/list", json!({})))["result"]["tools"].is_array());
+    std::fs::remove_file(folder.vault().join("new.md")).unwrap();
+    assert_eq!(client.line().unwrap()["params"]["_meta"][tag], "two");
+    let unknown = modern(2.into(), "server/discover", json!({ "_meta": {} })).to_string().replace("2026-07-28", "2099-01-01");
+    client.send(&unknown);
+    assert_eq!(client.line().unwrap()["error"]["code"], -32022);
+    assert_eq!(client.end(), 0);
 }

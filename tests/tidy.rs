@@ -183,7 +183,7 @@ fn the_top_level_is_what_it_should_be() {
     assert_eq!(names, ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "fixtures", "src", "tests", "vault-sync-mcp.service"]);
 }
 
-/// The README names every setting, with its default, every tool with its parameters, and every error code.
+/// The README names every setting, with its default, every tool and prompt with its parameters, and every error code.
 #[test]
 fn the_readme_is_complete() {
     let readme = text("README.md");
@@ -199,6 +199,12 @@ fn the_readme_is_complete() {
             .unwrap_or_else(|| panic!("no row for {}", tool.name));
         for parameter in tool.input {
             assert!(row.contains(&format!("`{}`", parameter.name)), "{} lacks {}", tool.name, parameter.name);
+        }
+    }
+    for prompt in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|&set| vault_sync_mcp::prompts::of(set)) {
+        for argument in prompt.arguments {
+            let row = format!("| `{}` | `{}` |", prompt.name, argument.name);
+            assert!(readme.contains(&row), "no row {row}");
         }
     }
     let codes = text("src/tools/error.rs");

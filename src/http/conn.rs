@@ -9,7 +9,7 @@ use super::events::EventStream;
 use super::head::{Framing, Head, HeadScanner, Method};
 use super::response::{self, BodyFraming, Response};
 use super::server::{Activity, Peer, Shared};
-use super::{Events, Reply, Service};
+use super::{Events, HangUp, Reply, Service, Work};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use std::cell::Cell;
@@ -94,13 +94,23 @@ impl<S: Service> Connection<'_, S> {
         } else {
             None
         };
-        let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket)));
-        drop(permit);
+        let hang_up = HangUp::of(&self.peer.socket);
+        let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, &hang_up)));
         drop(reserved);
         match served {
-            Ok(Reply::Whole(answer)) => self.answer(&head, &answer, head.wants_close()),
-            Ok(Reply::Events(answer, events)) => self.stream(&head, &answer, events),
-            Err(_) => self.answer(&head, &service.broken(), true),
+            Ok(Reply::Whole(answer)) => {
+                drop(permit);
+                self.answer(&head, &answer, head.wants_close())
+            }
+            Ok(Reply::Events(answer, events)) => {
+                drop(permit);
+                self.stream(&head, &answer, events)
+            }
+            Ok(Reply::Work(answer, work)) => self.work(&head, &answer, work, &hang_up),
+            Err(_) => {
+                drop(permit);
+                self.answer(&head, &service.broken(), true)
+            }
         }
     }
 
@@ -244,13 +254,11 @@ impl<S: Service> Connection<'_, S> {
     /// among the streams is held until then.
     fn stream(&mut self, request: &Head, answer: &Response, events: Events) -> Next {
         let _place = events.place;
-        let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
-        let head = response::head_bytes(answer, framing, true, clock::system());
-        if self.send(&head, &[]).is_err() || self.peer.socket.set_write_timeout(Some(limits::EVENT_WRITE_STALL)).is_err() {
+        let Some(stream) = self.open_stream(request, answer, events.farewell) else { return Next::Close };
+        if self.peer.socket.set_write_timeout(Some(limits::EVENT_WRITE_STALL)).is_err() {
             return Next::Close;
         }
         self.peer.set(Activity::Streaming);
-        let stream = Arc::new(EventStream::new(Arc::clone(&self.peer.socket), framing == BodyFraming::Chunked));
         self.server.remember(&stream);
         (events.attach)(Arc::clone(&stream));
         let mut surplus = self.buffer.bytes().len();
@@ -272,6 +280,27 @@ impl<S: Service> Connection<'_, S> {
         }
         stream.lost();
         Next::Close
+    }
+
+    /// Sends the head of an event stream and does the work that writes to it. What is written waits for a slow peer as
+    /// long as any answer does: the thread is its own.
+    fn work(&mut self, request: &Head, answer: &Response, work: Work, hang_up: &HangUp) -> Next {
+        if let Some(stream) = self.open_stream(request, answer, None) {
+            self.peer.set(Activity::Serving);
+            if catch_unwind(AssertUnwindSafe(|| work(Arc::clone(&stream), hang_up))).is_err() {
+                stream.lost();
+            }
+            stream.end();
+        }
+        Next::Close
+    }
+
+    fn open_stream(&mut self, request: &Head, answer: &Response, farewell: Option<String>) -> Option<Arc<EventStream>> {
+        let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
+        let head = response::head_bytes(answer, framing, true, clock::system());
+        self.send(&head, &[]).ok()?;
+        let chunked = framing == BodyFraming::Chunked;
+        Some(Arc::new(EventStream::new(Arc::clone(&self.peer.socket), chunked, farewell)))
     }
 
     /// Writes head and body, in one system call where they fit. A peer that takes nothing for a while, or too little

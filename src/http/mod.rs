@@ -7,6 +7,7 @@
 //! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; what arrives in pieces is tested cut at every byte |
 //! | [`conn`] | one connection: read, admit, serve, write, keep or close |
 //! | [`events`] | an event stream that other threads write to |
+//! | [`hang_up`] | whether the peer of a request under way is still there |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |
 //!
 //! A request is handled in two steps, because the body of a stranger is not worth reading: [`Service::admit`] sees the
@@ -18,12 +19,14 @@ pub mod client_address;
 pub mod conn;
 pub mod error;
 pub mod events;
+pub mod hang_up;
 pub mod head;
 pub mod response;
 pub mod server;
 
 pub use error::Refusal;
 pub use events::EventStream;
+pub use hang_up::HangUp;
 pub use head::{Framing, Head, Method};
 pub use response::{HeaderValue, Response};
 
@@ -41,8 +44,8 @@ pub trait Service: Send + Sync + 'static {
     /// The answer, when the request is not to be read any further.
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Self::Ticket>, Box<Response>>;
 
-    /// Answers a request that was admitted and has arrived whole.
-    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket) -> Reply;
+    /// Answers a request that was admitted and has arrived whole. `peer` tells whether anybody still waits for the answer.
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, peer: &HangUp) -> Reply;
 
     /// The answer to a request whose handler panicked.
     fn broken(&self) -> Response;
@@ -67,7 +70,13 @@ pub enum Reply {
     /// An event stream (`text/event-stream`): its head, and who writes to it. The connection's thread keeps it alive and
     /// notices the peer's hang-up until it ends.
     Events(Response, Events),
+    /// A response that is an event stream with an end: its head, and the work that writes to it, done on the
+    /// connection's thread and in the request's place among the workers.
+    Work(Response, Work),
 }
+
+/// What writes to an event stream and is done then. It looks after the peer itself.
+pub type Work = Box<dyn FnOnce(Arc<EventStream>, &HangUp) + Send>;
 
 /// Who writes to an event stream.
 pub struct Events {
@@ -75,4 +84,6 @@ pub struct Events {
     pub attach: Box<dyn FnOnce(Arc<EventStream>) + Send>,
     /// Dropped when the stream has ended: its place in some bounded number.
     pub place: Box<dyn Send>,
+    /// The last event, for a stream that this side ends.
+    pub farewell: Option<String>,
 }

@@ -1,9 +1,10 @@
 //! Which revision of the protocol a message is in. The spec calls the 2025 revisions *legacy* and 2026-07-28 *modern*;
 //! this file is the boundary, and no other file compares versions.
 
-use crate::rpc;
+use crate::rpc::{Error, Incoming, Message, Params};
+use serde_json::Value;
 
-/// A legacy revision.
+/// A revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
     /// Batches, no version header.
@@ -12,11 +13,16 @@ pub enum Revision {
     V2025_06_18,
     /// The last revision with a handshake.
     V2025_11_25,
+    /// Modern: every request says for itself what it is; no handshake, no sessions.
+    V2026_07_28,
 }
+
+/// The member of a request's `_meta` that makes it modern.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 impl Revision {
     /// What is spoken, newest first.
-    pub const ALL: [Revision; 3] = [Revision::V2025_11_25, Revision::V2025_06_18, Revision::V2025_03_26];
+    pub const ALL: [Revision; 4] = [Revision::V2026_07_28, Revision::V2025_11_25, Revision::V2025_06_18, Revision::V2025_03_26];
 
     /// The revision's name on the wire.
     pub fn name(self) -> &'static str {
@@ -24,6 +30,7 @@ impl Revision {
             Revision::V2025_03_26 => "2025-03-26",
             Revision::V2025_06_18 => "2025-06-18",
             Revision::V2025_11_25 => "2025-11-25",
+            Revision::V2026_07_28 => "2026-07-28",
         }
     }
 
@@ -32,64 +39,131 @@ impl Revision {
         Revision::ALL.into_iter().find(|revision| revision.name() == name)
     }
 
-    /// What `initialize` answers to a wish: the same revision if it is spoken, else the newest legacy one.
+    /// What `initialize` answers to a wish: the same revision if it has a handshake, else the newest that has one.
     pub fn negotiate(requested: Option<&str>) -> Revision {
-        requested.and_then(Revision::named).unwrap_or(Revision::V2025_11_25)
+        requested.and_then(Revision::named).filter(|revision| !revision.is_modern()).unwrap_or(Revision::V2025_11_25)
+    }
+
+    /// Whether requests carry their own envelope instead of belonging to a session.
+    pub fn is_modern(self) -> bool {
+        self == Revision::V2026_07_28
     }
 
     /// Whether several messages may come in one body.
     pub fn has_batches(self) -> bool {
         self == Revision::V2025_03_26
     }
+
+    /// Whether an event stream begins with an event that has an id and no data. Older clients try to read that as JSON.
+    pub fn has_priming_events(self) -> bool {
+        self == Revision::V2025_11_25
+    }
 }
 
-/// The modern revision's name; a client that was negotiated down may go on naming it.
-const MODERN: &str = "2026-07-28";
+/// The names of all revisions, newest first.
+pub fn names() -> [&'static str; 4] {
+    Revision::ALL.map(Revision::name)
+}
 
-/// The revision of a message over HTTP. `header` is `MCP-Protocol-Version`, `session` the revision of the session that
-/// the request names, if any.
+/// The revision that parameters claim in their `_meta`. Whether there is a `_meta` says nothing: every revision has one.
+pub fn claim(params: &Params) -> Option<&str> {
+    params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)).and_then(Value::as_str)
+}
+
+/// The revision of what came in one POST. `header` is `MCP-Protocol-Version`; `session` the revision of the live
+/// session that the request names, `None` for one that is unknown or has expired.
+///
+/// The rows are tried from top to bottom; `fixtures/wire/classification` has a conversation for each.
 ///
 /// # Errors
-/// For a version that is not spoken; answered with status 400.
-pub fn classify(header: Option<&str>, session: Option<Revision>, is_initialize: bool) -> Result<Revision, rpc::Error> {
-    match (header.map(str::trim), session) {
-        // The version is in the parameters; some clients send a header as well.
-        _ if is_initialize => Ok(Revision::V2025_11_25),
-        // 2025-06-18, "Protocol Version Header": without one, what was negotiated, else 2025-03-26.
-        (None, session) => Ok(session.unwrap_or(Revision::V2025_03_26)),
-        // Claude's hosted client asks in the modern era first, and keeps that header after falling back.
-        (Some(MODERN), Some(session)) => Ok(session),
-        (Some(name), session) => match Revision::named(name) {
-            Some(revision) => Ok(session.unwrap_or(revision)),
-            None => Err(rpc::Error::unsupported_version(name, &Revision::ALL.map(Revision::name))),
-        },
+/// What no revision allows; answered with status 400.
+pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Incoming) -> Result<Revision, Error> {
+    use Revision::{V2025_03_26 as OLDEST, V2025_11_25 as HANDSHAKE, V2026_07_28 as MODERN};
+    let batched = |what: &str| Err(Error::invalid_request(what));
+    let (claim, is_initialize, is_notification) = match incoming {
+        Incoming::One(Message::Request { method, params, .. }) => (claim(params), method == "initialize", false),
+        Incoming::One(Message::Notification { params, .. }) => (claim(params), false, true),
+        Incoming::One(Message::Response) | Incoming::Batch(_) => (None, false, false),
+    };
+    let spoken = header.and_then(Revision::named);
+    let claims_modern = claim.and_then(Revision::named).is_some_and(Revision::is_modern);
+    let revision = match (header, spoken, session, claim) {
+        // The handshake; what the header says does not count. Some clients send `_meta` with it, but no version.
+        (_, _, _, None) if is_initialize => HANDSHAKE,
+        // A live session wins over everything a client may add out of habit: hosted clients go on naming 2026-07-28 in
+        // the header after they were negotiated down, or put keys of the modern envelope into legacy requests.
+        (Some(_), Some(MODERN), Some(session), None) => session,
+        (Some(_), Some(legacy), Some(session), _) if !legacy.is_modern() => session,
+        // The header rules of the modern era are not for notifications.
+        (_, Some(MODERN) | None, _, _) if is_notification && (spoken.is_some() || claims_modern) => MODERN,
+        (Some(name), Some(legacy), None, Some(claim)) if !legacy.is_modern() && claims_modern => {
+            return Err(Error::header_mismatch(format!("MCP-Protocol-Version is {name}, the request's _meta says {claim}")));
+        }
+        (Some(_), Some(revision), _, _) => revision,
+        // A version that is not spoken. Without a claim it is not taken for the modern era's: a code of that era would
+        // tell a legacy client's probe that it has found a modern server.
+        (Some(name), None, _, None) => {
+            let shown: String = name.chars().take(64).collect();
+            let why = format!("MCP-Protocol-Version {shown} is not supported; supported: {}", names().join(", "));
+            return Err(Error::invalid_params(why));
+        }
+        (Some(name), None, _, Some(claim)) if name != claim => {
+            return Err(Error::header_mismatch("MCP-Protocol-Version is not the version of the request's _meta"));
+        }
+        (Some(_), None, _, Some(claim)) => return Err(Error::unsupported_version(claim, &names())),
+        (None, _, Some(session), _) => session,
+        // The check of the envelope will miss the header.
+        (None, _, None, Some(_)) => MODERN,
+        // 2025-06-18, "Protocol Version Header": without anything else, 2025-03-26 is assumed.
+        (None, _, None, None) => OLDEST,
+    };
+    match incoming {
+        Incoming::One(Message::Response) if revision.is_modern() => batched("this server asks nothing, so there is nothing to answer"),
+        Incoming::Batch(_) if !revision.has_batches() => batched("batches ended with revision 2025-03-26; send one message"),
+        Incoming::Batch(messages) if messages.iter().flatten().any(|message| message.params().and_then(self::claim).is_some()) => {
+            batched("a request of 2026-07-28 stands alone; send one message")
+        }
+        _ => Ok(revision),
     }
+}
+
+/// The revision of a message on stdio. `session` is the revision of the handshake, once there was one: then it is for
+/// the whole process, and keys of the modern envelope mean nothing. Before, each message says for itself.
+pub fn of_line(session: Option<Revision>, message: &Message) -> Revision {
+    let claim = message.params().and_then(claim);
+    // A claim that nobody knows is the modern era's to refuse.
+    let claimed = claim.map(|name| Revision::named(name).unwrap_or(Revision::V2026_07_28));
+    session.or(claimed).unwrap_or(Revision::V2025_11_25)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rpc::decode::decode;
 
     #[test]
-    fn every_row_of_the_classification() {
-        use Revision::{V2025_03_26 as Oldest, V2025_06_18 as Middle, V2025_11_25 as Newest};
-        for (header, session, initialize, expected) in [
-            (Some("2026-07-28"), None, true, Some(Newest)),
-            (Some("nonsense"), None, true, Some(Newest)),
-            (None, None, false, Some(Oldest)),
-            (None, Some(Middle), false, Some(Middle)),
-            (Some("2025-06-18"), None, false, Some(Middle)),
-            (Some(" 2025-06-18 "), None, false, Some(Middle)),
-            (Some("2025-03-26"), Some(Newest), false, Some(Newest)),
-            (Some("2026-07-28"), Some(Newest), false, Some(Newest)),
-            (Some("2026-07-28"), None, false, None),
-            (Some("2099-01-01"), Some(Newest), false, None),
-            (Some("2000-01-01"), None, false, None),
-            (Some("invalid-protocol-version"), None, false, None),
-            (Some(""), None, false, None),
+    fn negotiation_never_leads_to_a_revision_without_a_handshake() {
+        for (asked, given) in [
+            (Some("2025-03-26"), Revision::V2025_03_26),
+            (Some("2025-06-18"), Revision::V2025_06_18),
+            (Some("2026-07-28"), Revision::V2025_11_25),
+            (Some("2024-11-05"), Revision::V2025_11_25),
+            (None, Revision::V2025_11_25),
         ] {
-            let found = classify(header, session, initialize);
-            assert_eq!(found.ok(), expected, "{header:?} {session:?} {initialize}");
+            assert_eq!(Revision::negotiate(asked), given, "{asked:?}");
         }
+    }
+
+    /// What real clients were seen to send. The rows themselves are conversations in `fixtures/wire/classification`.
+    #[test]
+    fn a_live_session_wins_over_habits() {
+        let ping =
+            decode(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}"#);
+        let ping = ping.unwrap();
+        let session = Some(Revision::V2025_11_25);
+        for header in [None, Some("2025-11-25"), Some("2025-03-26"), Some("2026-07-28")] {
+            assert_eq!(classify(header, session, &ping).unwrap(), Revision::V2025_11_25, "{header:?}");
+        }
+        assert!(classify(Some("2099-01-01"), session, &ping).is_err());
     }
 }

@@ -1,56 +1,90 @@
 //! The Model Context Protocol: methods, eras, sessions. Transports bring a decoded message and who sent it, and get an
-//! [`Outcome`]; no socket, header or status code is known here.
+//! [`Outcome`]; no socket and no status code is known here.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`era`] | which revision a message is in; the only place that decides it |
+//! | [`modern`] | what requests of 2026-07-28 have to carry, and what their results get in addition |
 //! | [`methods`] | the table of methods |
-//! | [`lifecycle`], [`tools`], [`resources`] | what the methods do |
+//! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] | what the methods do |
+//! | [`subscription`] | who wants to hear of what, in both eras; `watch` looks for it |
+//! | [`stream`] | where messages to a client go, with event ids and redelivery |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
-//! | [`watch`] | tells listeners when the vault changes |
+//! | [`running`], [`progress`] | requests under way: cancelling them, and how far they are |
+//! | [`places`] | the bounded places of event streams |
 
+pub mod completion;
 pub mod era;
 pub mod lifecycle;
+pub mod logging;
 pub mod methods;
+pub mod modern;
+pub mod places;
+pub mod progress;
+pub mod prompts;
 pub mod resources;
+pub mod running;
 pub mod session;
+pub mod stream;
+pub mod subscription;
 pub mod tools;
-pub mod watch;
+mod watch;
 
 pub use era::Revision;
-pub use session::{Listener, Session, Sessions};
+pub use session::{Session, Sessions};
+pub use stream::{Listener, Stream};
+pub use subscription::{Subscription, Wanted};
 
 use crate::principal::{Access, Principal};
-use crate::rpc::{self, Id, Message};
+use crate::prompts::Prompt;
+use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Tool, Toolset};
 use crate::vault::Vault;
-use std::sync::Arc;
+use methods::{Answer, Call, Eras, Row};
+use std::sync::{Arc, Condvar};
 
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
     tools: Vec<&'static Tool>,
+    prompts: Vec<&'static Prompt>,
     read_lines: usize,
     /// The legacy sessions.
     pub sessions: Sessions,
-    watch: watch::Watch,
+    /// The places of event streams.
+    pub places: places::StreamPlaces,
+    subscriptions: subscription::Subscriptions,
+    somebody_listens: Condvar,
 }
 
-/// Who sent a message, and in which conversation.
+/// The client of a request, while the request is under way.
+pub trait Channel {
+    /// Sends a notification that belongs to the request; false where there is no way for one.
+    fn notify(&self, message: &str) -> bool;
+    /// Whether the client does not want the answer any more.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// Who sent a message, how, and in which conversation.
 pub struct Exchange<'a> {
     /// The caller.
     pub principal: &'a Principal,
-    /// The session, where there is one.
+    /// The revision the message is in.
+    pub revision: Revision,
+    /// The legacy session, where there is one.
     pub session: Option<&'a Arc<Session>>,
+    /// The way back.
+    pub channel: &'a dyn Channel,
 }
 
 /// What becomes of a message.
-#[derive(Debug)]
 pub enum Outcome {
     /// An answer, result or error, as JSON text.
     Answer(String),
     /// The answer to `initialize`; the transport opens a session of this revision.
     Initialized(String, Revision),
+    /// The request is answered for as long as both sides want; the transport calls [`Server::subscribe`].
+    Listen(Wanted),
     /// No answer: a notification, or a request that was cancelled.
     Nothing,
     /// The caller's login does not allow this; over HTTP a 403, so that the client can ask for more.
@@ -63,22 +97,31 @@ pub enum Outcome {
 }
 
 impl Server {
-    /// An engine over a vault, with the tools of some toolsets; without those that write if `read_only`.
+    /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
     pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, read_lines: usize) -> Server {
-        let tools = toolsets.iter().flat_map(|set| set.tools()).copied();
-        let tools = tools.filter(|tool| !read_only || tool.needs() == Access::Read).collect();
-        Server { vault, tools, read_lines, sessions: Sessions::default(), watch: watch::Watch::default() }
+        let offered = |needs: Access| !read_only || needs == Access::Read;
+        Server {
+            vault,
+            tools: toolsets.iter().flat_map(|set| set.tools()).copied().filter(|tool| offered(tool.needs())).collect(),
+            prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
+            read_lines,
+            sessions: Sessions::default(),
+            places: places::StreamPlaces::default(),
+            subscriptions: subscription::Subscriptions::default(),
+            somebody_listens: Condvar::new(),
+        }
     }
 
-    /// Handles one message.
-    pub fn handle(&self, exchange: &Exchange<'_>, message: Message) -> Outcome {
+    /// Handles one message; a modern request has passed [`modern::check`].
+    pub fn handle(&self, exchange: &Exchange<'_>, message: &Message) -> Outcome {
         match message {
-            Message::Request { id, method, params } => self.request(exchange, id, &method, params),
+            Message::Request { id, method, params } => self.request(exchange, id, method, params),
             Message::Notification { method, params } => {
+                // Over HTTP a modern client cancels by hanging up, and this notification means nothing.
                 if let ("notifications/cancelled", Some(session)) = (method.as_str(), exchange.session)
                     && let Some(id) = params.get("requestId").and_then(Id::of)
                 {
-                    session.cancel(&id);
+                    session.requests.cancel(&id);
                 }
                 Outcome::Nothing
             }
@@ -86,25 +129,34 @@ impl Server {
         }
     }
 
-    fn request(&self, exchange: &Exchange<'_>, id: Id, method: &str, params: rpc::Params) -> Outcome {
-        let Some(row) = methods::find(method) else {
-            return Outcome::Answer(rpc::Error::method_not_found(method).answering(Some(id)).to_json());
+    fn request(&self, exchange: &Exchange<'_>, id: &Id, method: &str, params: &Params) -> Outcome {
+        let failed = |error: rpc::Error| Outcome::Answer(error.answering(Some(id.clone())).to_json());
+        let elsewhere = if exchange.revision.is_modern() { Eras::Legacy } else { Eras::Modern };
+        let Some(row) = methods::find(method).filter(|row| row.eras != elsewhere) else {
+            return failed(rpc::Error::method_not_found(method));
         };
-        let running = exchange.session.map(|session| session.begin(&id));
-        let cancelled = || running.as_ref().is_some_and(|running| running.is_cancelled());
-        let call = methods::Call { server: self, exchange, params, cancelled: &cancelled };
-        let answer = (row.run)(&call);
-        if cancelled() {
+        if let Some(needs) = self.missing_access(exchange.principal, method, params) {
+            let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
+            log::warn!("tool={tool} {} outcome=insufficient_scope", exchange.principal);
+            let answer = rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));
+            return Outcome::Forbidden { needs, answer: answer.answering(Some(id.clone())).to_json() };
+        }
+        let answer = (row.run)(&Call { server: self, exchange, id, params });
+        if exchange.channel.is_cancelled() {
             return Outcome::Nothing;
         }
         match answer {
-            Ok(methods::Answer::Result(result)) => Outcome::Answer(rpc::encode::result(&id, &result)),
-            Ok(methods::Answer::Initialize(result, revision)) => Outcome::Initialized(rpc::encode::result(&id, &result), revision),
-            Ok(methods::Answer::Forbidden(needs)) => {
-                let why = format!("this needs the scope {}", needs.scope());
-                Outcome::Forbidden { needs, answer: rpc::Error::invalid_request(&why).answering(Some(id)).to_json() }
-            }
-            Err(error) => Outcome::Answer(error.answering(Some(id)).to_json()),
+            Ok(Answer::Result(result)) => Outcome::Answer(encoded(exchange.revision, row, id, &result)),
+            Ok(Answer::Initialize(result, revision)) => Outcome::Initialized(rpc::encode::result(id, &result), revision),
+            Ok(Answer::Listen(wanted)) => Outcome::Listen(wanted),
+            Err(error) => failed(error),
         }
     }
+}
+
+fn encoded(revision: Revision, row: &Row, id: &Id, result: &str) -> String {
+    if revision.is_modern() {
+        return rpc::encode::result(id, &modern::dress(result, row.cache));
+    }
+    rpc::encode::result(id, result)
 }

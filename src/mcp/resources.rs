@@ -4,12 +4,17 @@ use super::methods::{Answer, Call};
 use crate::cursor;
 use crate::limits;
 use crate::rpc::Error;
+use crate::tools::reply::fitting;
 use crate::uri;
 use crate::vault::list::Filter;
-use crate::vault::{Error as VaultError, VaultPath, media};
+use crate::vault::read::{Content, Range};
+use crate::vault::{Entry, Error as VaultError, VaultPath, media};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+
+/// The one template (RFC 6570): every file by its path, percent-encoded except for `/`.
+pub(super) const TEMPLATE: &str = "vault:///{+path}";
 
 /// `resources/list`: files sorted by path, a page at a time.
 ///
@@ -17,41 +22,43 @@ use serde_json::{Value, json};
 /// -32602 for a cursor that is not one of ours, -32603 when the vault cannot be read.
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     let after = match call.cursor()? {
+        None | Some("") => None,
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
-        None => None,
     };
     let filter = Filter { after, limit: limits::RESOURCES_PAGE, ..Filter::default() };
     let page = call.server.vault.list_all(&filter).map_err(|error| {
         log::warn!("resources/list failed: {error}");
         Error::internal()
     })?;
-    let resources: Vec<Value> = page
-        .files
-        .iter()
-        .map(|file| {
-            json!({
-                "uri": uri::of_path(&file.path),
-                "name": file.name(),
-                "mimeType": media::of(&file.path).1,
-                "size": file.stamp.size,
-                "annotations": { "lastModified": file.stamp.modified().rfc3339() },
-            })
-        })
-        .collect();
+    let resources = fitting(page.files.iter().map(|file| listing(file)));
+    let more = page.more || resources.len() < page.files.len();
+    let last = resources.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
     let mut result = json!({ "resources": resources });
-    if let (true, Some(last), Some(members)) = (page.more, page.files.last(), result.as_object_mut()) {
+    if let (Some(last), Some(members)) = (last, result.as_object_mut()) {
         members.insert("nextCursor".into(), cursor::after(&last.path).into());
     }
     Ok(Answer::Result(result.to_string()))
 }
 
+fn listing(file: &Entry) -> Value {
+    json!({
+        "uri": uri::of_path(&file.path),
+        "name": file.name(),
+        "title": file.name().strip_suffix(".md").unwrap_or(file.name()),
+        "mimeType": media::of(&file.path).1,
+        "size": file.stamp.size,
+        "annotations": { "lastModified": file.stamp.modified().rfc3339() },
+    })
+}
+
 /// `resources/templates/list`: the one template, for clients that make URIs themselves.
 ///
 /// # Errors
-/// None.
-pub fn templates(_: &Call<'_>) -> Result<Answer, Error> {
+/// -32602 for a cursor, since there is never a second page.
+pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
+    call.no_cursor()?;
     let template = json!({
-        "uriTemplate": "vault:///{+path}",
+        "uriTemplate": TEMPLATE,
         "name": "file",
         "title": "A file of the vault",
         "description": "Any note or attachment by its path relative to the vault root, percent-encoded except for /",
@@ -59,31 +66,49 @@ pub fn templates(_: &Call<'_>) -> Result<Answer, Error> {
     Ok(Answer::Result(json!({ "resourceTemplates": [template] }).to_string()))
 }
 
-/// `resources/read`: a file whole, as text if it is UTF-8, else in base64.
+/// `resources/read`: a file as text if it is UTF-8, else in base64. A text longer than one answer is cut; what follows has
+/// a URI of its own, and a second entry says so.
 ///
 /// # Errors
-/// -32002 when there is no such file (hidden ones are none), -32602 for one that is too large, -32603 when the disk
-/// refuses.
+/// "Resource not found" when there is no such file (hidden ones are none), -32602 for one that is too large, -32603 when
+/// the disk refuses.
 pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
-    let path = uri::to_path(uri).and_then(|path| VaultPath::file(&path).ok()).ok_or_else(|| Error::resource_not_found(uri))?;
-    let (path, bytes, _) = call.server.vault.bytes(&path).map_err(|error| match error {
-        VaultError::NotFound { .. } | VaultError::NotAllowed { .. } => Error::resource_not_found(uri),
+    let not_found = || Error::resource_not_found(uri, call.exchange.revision.is_modern());
+    let (path, offset, column) = uri::to_part(uri).ok_or_else(not_found)?;
+    let path = VaultPath::file(&path).map_err(|_| not_found())?;
+    let refused = |error: VaultError| match error {
+        VaultError::NotFound { .. } | VaultError::NotAllowed { .. } | VaultError::InvalidRange(_) => not_found(),
         VaultError::TooLarge { .. } => Error::invalid_params(error.to_string()),
         other => {
             log::warn!("resources/read failed: {other}");
             Error::internal()
         }
-    })?;
-    if bytes.len() as u64 > limits::RESOURCE_BYTES {
-        let why =
-            format!("The resource has {} bytes, more than {}; read it in parts with vault_read.", bytes.len(), limits::RESOURCE_BYTES);
-        return Err(Error::invalid_params(why));
-    }
-    let mime_type = media::of(path.name()).1;
-    let contents = match String::from_utf8(bytes) {
-        Ok(text) => json!({ "uri": uri, "mimeType": mime_type, "text": text }),
-        Err(error) => json!({ "uri": uri, "mimeType": mime_type, "blob": STANDARD.encode(error.as_bytes()) }),
     };
-    Ok(Answer::Result(json!({ "contents": [contents] }).to_string()))
+    let mime_type = media::of(path.name()).1;
+    let vault = &call.server.vault;
+    let max_chars = limits::RESULT_CHARS - 3_000;
+    let contents = match vault.read(&path, Range { offset, column, limit: 0, max_chars }) {
+        Ok(read) => match read.content {
+            Content::Lines(lines) if !lines.lossy => {
+                let mut contents = vec![json!({ "uri": uri, "mimeType": mime_type, "text": lines.content })];
+                if let Some((line, column)) = lines.next {
+                    let rest = uri::of_rest(path.as_str(), line, column);
+                    let total = lines.total_lines;
+                    let words = format!("[Cut here: line {line} of {total} and what follows is the resource {rest}]");
+                    contents.push(json!({ "uri": rest, "mimeType": "text/plain", "text": words }));
+                }
+                Ok(contents)
+            }
+            Content::Lines(_) => vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes)),
+            Content::Blob { bytes, .. } => Ok(blob(uri, mime_type, &bytes)),
+        },
+        Err(VaultError::NotText { .. }) => vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes)),
+        Err(error) => Err(error),
+    };
+    Ok(Answer::Result(json!({ "contents": contents.map_err(refused)? }).to_string()))
+}
+
+fn blob(uri: &str, mime_type: &str, bytes: &[u8]) -> Vec<Value> {
+    vec![json!({ "uri": uri, "mimeType": mime_type, "blob": STANDARD.encode(bytes) })]
 }

@@ -2,24 +2,17 @@
 //! a session id is not a credential, and with another login it is as unknown as any other word.
 
 use super::Revision;
+use super::logging::Level;
+use super::running::Requests;
+use super::stream::{Numbers, Replay, Stream};
+use super::subscription::Subscription;
 use crate::clock::Now;
 use crate::limits;
 use crate::principal::Principal;
-use crate::rpc::Id;
 use crate::secret::{self, NoRandomness};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Somebody who wants to hear of changes: an event stream, or the client at the other end of stdio.
-pub trait Listener: Send + Sync {
-    /// Sends a message; whether the listener is still there.
-    fn send(&self, message: &str) -> bool;
-    /// Whether the listener is still there.
-    fn is_open(&self) -> bool;
-    /// Ends the stream, where there is one.
-    fn end(&self);
-}
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One session.
 pub struct Session {
@@ -27,79 +20,80 @@ pub struct Session {
     pub id: String,
     /// The revision that was negotiated.
     pub revision: Revision,
+    /// Its requests under way.
+    pub requests: Requests,
+    /// What it hears of, on its standalone stream.
+    pub subscription: Arc<Subscription>,
     owner: String,
     last_used: AtomicU64,
-    listener: Mutex<Option<Arc<dyn Listener>>>,
-    running: Mutex<HashMap<Id, Arc<AtomicBool>>>,
+    standalone: Arc<Stream>,
+    /// The streams of its requests, by number; the oldest goes first.
+    streams: Mutex<BTreeMap<u64, Arc<Stream>>>,
+    next_stream: AtomicU64,
+    numbers: Numbers,
+    log_level: Mutex<Option<Level>>,
 }
 
 impl Session {
-    fn new(id: String, principal: &Principal, revision: Revision, now: Now) -> Session {
+    fn new(id: String, number: u64, principal: &Principal, revision: Revision, replay: &Arc<Replay>, now: Now) -> Session {
+        let numbers = Numbers { session: number, stream: 0, primes: revision.has_priming_events(), replay: Arc::clone(replay) };
+        let standalone = Arc::new(Stream::numbered(numbers.clone()));
         Session {
             id,
             revision,
+            requests: Requests::default(),
+            subscription: Arc::new(Subscription::of_session(Arc::clone(&standalone))),
             owner: principal.key(),
             last_used: AtomicU64::new(now.0),
-            listener: Mutex::new(None),
-            running: Mutex::new(HashMap::new()),
+            standalone,
+            streams: Mutex::default(),
+            next_stream: AtomicU64::new(1),
+            numbers,
+            log_level: Mutex::default(),
         }
     }
 
-    /// Gives the session the listener that hears of changes. An older one is ended: its connection may be long dead.
-    pub fn listen(&self, listener: Arc<dyn Listener>) {
-        let before = self.listener.lock().unwrap_or_else(PoisonError::into_inner).replace(listener);
-        if let Some(before) = before {
-            before.end();
+    /// A stream for the answer to one request, with what is said on the way to it.
+    pub fn request_stream(&self) -> Arc<Stream> {
+        let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
+        let stream = Arc::new(Stream::numbered(Numbers { stream: number, ..self.numbers.clone() }));
+        let mut streams = self.streams();
+        streams.insert(number, Arc::clone(&stream));
+        while streams.len() > limits::REQUEST_STREAMS {
+            streams.pop_first();
         }
+        stream
     }
 
-    /// Whether somebody hears of changes at the moment.
+    /// The stream of this number: 0 is the standalone one, others are those of requests.
+    pub fn stream(&self, number: u64) -> Option<Arc<Stream>> {
+        if number == 0 { Some(Arc::clone(&self.standalone)) } else { self.streams().get(&number).cloned() }
+    }
+
+    /// Whether somebody is at the other end of the standalone stream.
     pub fn is_listening(&self) -> bool {
-        self.listener().is_some()
+        self.standalone.is_open()
     }
 
-    fn listener(&self) -> Option<Arc<dyn Listener>> {
-        self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone().filter(|listener| listener.is_open())
-    }
-
-    /// Notes that a request is under way, so that it can be cancelled.
-    pub(super) fn begin(&self, id: &Id) -> Running<'_> {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.len() < limits::RUNNING_PER_SESSION {
-            running.insert(id.clone(), Arc::clone(&cancelled));
-        }
-        Running { session: self, id: id.clone(), cancelled }
-    }
-
-    /// Cancels a request, if it is under way.
-    pub fn cancel(&self, id: &Id) {
-        if let Some(cancelled) = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(id) {
-            cancelled.store(true, Ordering::Release);
+    /// Sends a message on the standalone stream, if somebody listens.
+    pub(super) fn send(&self, message: &str) {
+        if self.is_listening() {
+            self.standalone.send(message);
         }
     }
-}
 
-/// A request under way.
-pub(super) struct Running<'a> {
-    session: &'a Session,
-    id: Id,
-    cancelled: Arc<AtomicBool>,
-}
-
-impl Running<'_> {
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
+    /// The least important log messages that the client wants; none until it asks.
+    pub(super) fn log_level(&self) -> Option<Level> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        let mut running = self.session.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // A client may use an id twice; only our own note is taken off.
-        if running.get(&self.id).is_some_and(|noted| Arc::ptr_eq(noted, &self.cancelled)) {
-            running.remove(&self.id);
-        }
+    /// Sets [`Session::log_level`].
+    pub(super) fn set_log_level(&self, level: Level) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    fn streams(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Stream>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,26 +101,9 @@ impl Drop for Running<'_> {
 #[derive(Default)]
 pub struct Sessions {
     table: Mutex<HashMap<String, Arc<Session>>>,
-    /// Places taken by event streams, by owner.
-    places: Arc<Mutex<HashMap<String, usize>>>,
-}
-
-/// A place among the event streams, given back when dropped.
-pub struct StreamPlace {
-    places: Arc<Mutex<HashMap<String, usize>>>,
-    owner: String,
-}
-
-impl Drop for StreamPlace {
-    fn drop(&mut self) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = places.get_mut(&self.owner) {
-            *count -= 1;
-            if *count == 0 {
-                places.remove(&self.owner);
-            }
-        }
-    }
+    /// How many there ever were; tells their streams apart.
+    count: AtomicU64,
+    replay: Arc<Replay>,
 }
 
 impl Sessions {
@@ -136,7 +113,8 @@ impl Sessions {
     /// [`NoRandomness`].
     pub fn open(&self, principal: &Principal, revision: Revision, now: Now) -> Result<Arc<Session>, NoRandomness> {
         let id = secret::new_token()?;
-        let session = Arc::new(Session::new(id.clone(), principal, revision, now));
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let session = Arc::new(Session::new(id.clone(), number, principal, revision, &self.replay, now));
         let mut table = self.table();
         let mine = table.values().filter(|known| known.owner == session.owner).count();
         let victim = if mine >= limits::SESSIONS_PER_PRINCIPAL {
@@ -158,7 +136,7 @@ impl Sessions {
         let mut table = self.table();
         let session = table.get(id).filter(|session| session.owner == principal.key()).cloned()?;
         let unused = now.since(Now(session.last_used.load(Ordering::Relaxed)));
-        if unused > limits::SESSION_IDLE && session.listener().is_none() {
+        if unused > limits::SESSION_IDLE && !session.is_listening() {
             table.remove(id);
             return None;
         }
@@ -176,26 +154,7 @@ impl Sessions {
         known
     }
 
-    /// Everyone who listens at the moment.
-    pub fn listeners(&self) -> Vec<Arc<dyn Listener>> {
-        self.table().values().filter_map(|session| session.listener()).collect()
-    }
-
-    /// Takes a place for an event stream; `None` when all are taken, or all that this caller may have. `instead` of an
-    /// older stream, which is about to end, there is always one.
-    pub fn take_stream_place(&self, principal: &Principal, instead: bool) -> Option<StreamPlace> {
-        let owner = principal.key();
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = places.values().sum();
-        let mine = places.get(&owner).copied().unwrap_or_default();
-        if !instead && (all >= limits::STREAMS || mine >= limits::STREAMS_PER_PRINCIPAL) {
-            return None;
-        }
-        places.insert(owner.clone(), mine + 1);
-        Some(StreamPlace { places: Arc::clone(&self.places), owner })
-    }
-
-    fn table(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -205,8 +164,8 @@ fn oldest<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> Option<String
 }
 
 fn end(session: Option<Arc<Session>>) {
-    if let Some(listener) = session.and_then(|session| session.listener()) {
-        listener.end();
+    if let Some(session) = session {
+        session.standalone.finish();
     }
 }
 
@@ -245,18 +204,5 @@ mod tests {
             sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Now(2000)).unwrap();
         }
         assert_eq!(sessions.table().len(), limits::SESSIONS);
-    }
-
-    #[test]
-    fn cancelling_reaches_the_request_under_way_and_no_other() {
-        let session = Sessions::default().open(&login("a"), Revision::V2025_11_25, Now(0)).unwrap();
-        let id = Id::Text("one".into());
-        let one = session.begin(&id);
-        let two = session.begin(&Id::Text("two".into()));
-        session.cancel(&id);
-        session.cancel(&Id::Text("unknown".into()));
-        assert!(one.is_cancelled() && !two.is_cancelled());
-        drop(one);
-        assert!(!session.begin(&id).is_cancelled(), "a new request of the same id is not cancelled");
     }
 }

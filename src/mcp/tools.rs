@@ -1,22 +1,37 @@
 //! `tools/list` and `tools/call`: a tool's value on one side, the wire on the other.
 
+use super::logging::{self, Level};
 use super::methods::{Answer, Call};
+use super::progress::Progress;
+use super::{Exchange, Server};
 use crate::clock;
-use crate::principal::Principal;
-use crate::rpc::Error;
+use crate::principal::{Access, Principal};
+use crate::rpc::{Error, Params};
 use crate::tools::{self, Arguments, Code, Context, Reply, Tool};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
+
+impl Server {
+    fn tool(&self, name: &str) -> Option<&'static Tool> {
+        self.tools.iter().find(|tool| tool.name == name).copied()
+    }
+
+    /// What a request needs that its caller may not do. Looked at before anything is done or streamed: over HTTP the
+    /// answer is a 403, with which a client can log in again for more.
+    pub fn missing_access(&self, principal: &Principal, method: &str, params: &Params) -> Option<Access> {
+        let name = params.get("name").and_then(Value::as_str).filter(|_| method == "tools/call")?;
+        let needs = self.tool(name)?.needs();
+        (needs > principal.access).then_some(needs)
+    }
+}
 
 /// `tools/list`: the tools that the caller may use, in one page, always in the same order.
 ///
 /// # Errors
 /// -32602 for a cursor, since there is never a second page.
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
-    if call.cursor()?.is_some_and(|cursor| !cursor.is_empty()) {
-        return Err(Error::invalid_params("Unknown cursor"));
-    }
+    call.no_cursor()?;
     let access = call.exchange.principal.access;
     let tools: Vec<Value> = call.server.tools.iter().filter(|tool| tool.needs() <= access).map(|tool| tool.listing()).collect();
     Ok(Answer::Result(json!({ "tools": tools }).to_string()))
@@ -33,37 +48,39 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
-    let Some(tool) = call.server.tools.iter().find(|tool| tool.name == name) else {
+    let Some(tool) = call.server.tool(name) else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
-    let principal = call.exchange.principal;
-    if tool.needs() > principal.access {
-        log::warn!("tool={name} {principal} outcome=insufficient_scope");
-        return Ok(Answer::Forbidden(tool.needs()));
-    }
     let path = arguments.get("path").and_then(Value::as_str).map(|path| path.chars().take(300).collect::<String>());
     let started = clock::instant();
-    let context = Context { vault: &call.server.vault, read_lines: call.server.read_lines, cancelled: call.cancelled };
+    let progress = Progress::of(call.exchange, call.params);
+    let context = Context { vault: &call.server.vault, read_lines: call.server.read_lines, caller: &progress };
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.input, arguments)?;
         (tool.run)(&context, &arguments)
     }));
-    let Ok(outcome) = outcome else {
-        told(tool, principal, path.as_deref(), Code::InternalError.as_str(), started);
-        return Err(Error::internal());
+    let code = match &outcome {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(error.code),
+        Err(_) => Some(Code::InternalError),
     };
-    told(tool, principal, path.as_deref(), outcome.as_ref().err().map_or("ok", |error| error.code.as_str()), started);
-    Ok(Answer::Result(match outcome {
-        Ok(reply) => success(&reply),
-        Err(error) => failure(&error),
-    }))
+    told(tool, call.exchange, path.as_deref(), code, started);
+    match outcome {
+        Ok(Ok(reply)) => Ok(Answer::Result(success(&reply))),
+        Ok(Err(error)) => Ok(Answer::Result(failure(&error))),
+        Err(_) => Err(Error::internal()),
+    }
 }
 
-/// The one log line of a call. Paths are in it, texts and queries are not.
-fn told(tool: &Tool, principal: &Principal, path: Option<&str>, outcome: &str, started: Instant) {
-    let path = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
-    log::info!("tool={} {principal}{path} outcome={outcome} ms={:.1}", tool.name, started.elapsed().as_secs_f64() * 1000.0);
+/// The one log line of a call, and the same for a client that asked for it. Paths are in it, texts and queries are not.
+fn told(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Option<Code>, started: Instant) {
+    let outcome = failed.map_or("ok", Code::as_str);
+    let ms = started.elapsed().as_secs_f64() * 1000.0;
+    let shown = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
+    log::info!("tool={} {}{shown} outcome={outcome} ms={ms:.1}", tool.name, exchange.principal);
+    let level = if failed.is_some() { Level::Warning } else { Level::Info };
+    logging::tell(exchange, level, tool.name, || json!({ "path": path, "outcome": outcome, "ms": ms }));
 }
 
 /// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content").

@@ -2,6 +2,7 @@
 
 use super::Id;
 use serde_json::{Value, json};
+use std::fmt;
 
 /// A JSON-RPC error. A tool's own failure is never one: it is a result that a model can read.
 #[derive(Debug, Clone)]
@@ -13,6 +14,9 @@ pub struct Error {
 }
 
 impl Error {
+    /// The code for which the modern era has a status of its own, 404.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
+
     fn new(code: i32, message: impl Into<String>) -> Error {
         Error { code, message: message.into(), data: None, id: None }
     }
@@ -30,7 +34,7 @@ impl Error {
     /// -32601.
     pub fn method_not_found(method: &str) -> Error {
         let shown: String = method.chars().take(64).collect();
-        Error::new(-32601, format!("Method not found: {shown}"))
+        Error::new(Error::METHOD_NOT_FOUND, format!("Method not found: {shown}"))
     }
 
     /// -32602.
@@ -43,17 +47,21 @@ impl Error {
         Error::new(-32603, "Internal error")
     }
 
-    /// -32002, legacy era: no resource of this URI.
-    pub fn resource_not_found(uri: &str) -> Error {
-        Error { data: Some(json!({ "uri": uri })), ..Error::new(-32002, "Resource not found") }
+    /// No resource of this URI: -32002 in the legacy revisions; 2026-07-28 forbids that code and wants -32602.
+    pub fn resource_not_found(uri: &str, modern: bool) -> Error {
+        let code = if modern { -32602 } else { -32002 };
+        Error { data: Some(json!({ "uri": uri })), ..Error::new(code, "Resource not found") }
     }
 
-    /// -32600 for a protocol version of the header that is not spoken here. Not one of the modern era's codes: those
-    /// would tell a client that probes for the modern era that it has found it.
+    /// -32020, modern era: a header is missing, malformed, or not what the body says.
+    pub fn header_mismatch(why: impl fmt::Display) -> Error {
+        Error::new(-32020, format!("Header mismatch: {why}"))
+    }
+
+    /// -32022, modern era: a revision that is not spoken here. A client takes this code for the sign of a modern server.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Error {
-        let requested: String = requested.chars().take(64).collect();
-        let message = format!("Invalid request: MCP-Protocol-Version {requested} is not supported; supported: {}", supported.join(", "));
-        Error::new(-32600, message)
+        let data = json!({ "supported": supported, "requested": requested });
+        Error { data: Some(data), ..Error::new(-32022, "Unsupported protocol version") }
     }
 
     /// The same error as the answer to a request; an id that could not be read is left out.

@@ -28,6 +28,14 @@ impl Id {
             _ => None,
         }
     }
+
+    /// The id as it came.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Id::Number(number) => Value::Number(number.clone()),
+            Id::Text(text) => Value::String(text.clone()),
+        }
+    }
 }
 
 /// The id as JSON.
@@ -64,6 +72,24 @@ pub enum Message {
     },
     /// An answer to a request of ours.
     Response,
+}
+
+impl Message {
+    /// The parameters, of a message that has some.
+    pub fn params(&self) -> Option<&Params> {
+        match self {
+            Message::Request { params, .. } | Message::Notification { params, .. } => Some(params),
+            Message::Response => None,
+        }
+    }
+
+    /// The id, of a message that wants an answer.
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Message::Request { id, .. } => Some(id),
+            Message::Notification { .. } | Message::Response => None,
+        }
+    }
 }
 
 /// What arrived in one body or line.

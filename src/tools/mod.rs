@@ -16,6 +16,7 @@ pub use error::{Code, Error};
 pub use reply::{Block, Reply};
 pub use schema::{Field, Shape};
 
+use crate::limits;
 use crate::principal::Access;
 use crate::vault::Vault;
 use serde_json::{Value, json};
@@ -85,13 +86,14 @@ impl Tool {
         }
     }
 
-    /// The tool as `tools/list` shows it (MCP, "Tool").
+    /// The tool as `tools/list` shows it (MCP, "Tool"). What reads may be long: Claude Code would put a result of more
+    /// than 50,000 characters into a file unless the tool says how long its results are.
     pub fn listing(&self) -> Value {
         let (destructive, idempotent) = match self.effect {
             Effect::Reads => (false, true),
             Effect::Replaces { idempotent } => (true, idempotent),
         };
-        json!({
+        let mut listing = json!({
             "name": self.name,
             "title": self.title,
             "description": self.description,
@@ -104,7 +106,11 @@ impl Tool {
                 "idempotentHint": idempotent,
                 "openWorldHint": false,
             },
-        })
+        });
+        if let (Effect::Reads, Some(members)) = (self.effect, listing.as_object_mut()) {
+            members.insert("_meta".into(), json!({ "anthropic/maxResultSizeChars": limits::RESULT_CHARS_TOLD }));
+        }
+        listing
     }
 }
 
@@ -114,6 +120,14 @@ pub struct Context<'a> {
     pub vault: &'a Vault,
     /// Lines that `vault_read` gives when no range is asked for.
     pub read_lines: usize,
-    /// Whether the caller has lost interest; a tool that takes long asks now and then.
-    pub cancelled: &'a dyn Fn() -> bool,
+    /// Who waits for the result.
+    pub caller: &'a dyn Caller,
+}
+
+/// Who waits for a tool's result; a tool that takes long turns to it now and then.
+pub trait Caller {
+    /// Whether the caller has lost interest.
+    fn has_cancelled(&self) -> bool;
+    /// Says how far the tool is: so much `done`, of `total` where that is known, and what is being done.
+    fn progress(&self, done: u64, total: Option<u64>, doing: &str);
 }

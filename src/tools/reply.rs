@@ -1,6 +1,7 @@
 //! What a tool gives back when it worked.
 
 use super::error::{Code, Error};
+use crate::limits;
 use serde::Serialize;
 
 /// A block of content beside the structured result (MCP, "ContentBlock").
@@ -52,4 +53,20 @@ impl Reply {
         let json = serde_json::to_string(result).map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
         Ok(Reply { json, blocks: Vec::new() })
     }
+}
+
+/// Takes items as long as their JSON fits into one answer, at least one; the rest is for the next page.
+pub fn fitting<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
+    // Room for the members around the list.
+    let mut left = limits::RESULT_CHARS - 1_000;
+    let mut taken = Vec::new();
+    for item in items {
+        let cost = serde_json::to_string(&item).map_or(0, |json| json.len() + 1);
+        if cost > left && !taken.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(cost);
+        taken.push(item);
+    }
+    taken
 }

@@ -15,6 +15,7 @@ use crate::clock::{self, Now};
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
+use std::ops::Bound;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -71,6 +72,9 @@ pub struct Entry {
     uncertain: bool,
     /// Number of the change to the index that made this entry.
     change: u64,
+    /// Number of the change with which the file last became another: a file that is read again and found the same has
+    /// an older one.
+    version: u64,
 }
 
 impl Entry {
@@ -94,6 +98,23 @@ pub(super) enum Text {
     None,
     /// Text that is too large or did not fit: found by name and tag, and answers say so.
     TooMuch,
+}
+
+impl Text {
+    fn is_same(&self, other: &Text) -> bool {
+        match (self, other) {
+            (Text::Kept(one, _), Text::Kept(another, _)) => one == another,
+            (Text::None, Text::None) | (Text::TooMuch, Text::TooMuch) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    files: usize,
+    newest: u64,
 }
 
 /// The index.
@@ -144,8 +165,49 @@ impl Index {
         look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Visits all entries, in order, a block at a time: between blocks writers get their turn, and `go_on` is told how many
+    /// of how many were visited and says whether to.
+    pub(super) fn each(&self, go_on: &dyn Fn(usize, usize) -> bool, mut visit: impl FnMut(&Arc<Entry>)) -> Result<(), Error> {
+        let (mut visited, mut after) = (0, None::<Arc<Entry>>);
+        loop {
+            let (last, total) = self.read(|entries| {
+                let start = after.as_ref().map_or(Bound::Unbounded, |entry| Bound::Excluded(&*entry.path));
+                let mut last = None;
+                for (_, entry) in entries.range::<str, _>((start, Bound::Unbounded)).take(limits::SEARCH_BLOCK) {
+                    visit(entry);
+                    visited += 1;
+                    last = Some(entry);
+                }
+                (last.cloned(), entries.len())
+            });
+            if last.is_none() {
+                return Ok(());
+            }
+            if !go_on(visited, total.max(visited)) {
+                return Err(Error::Cancelled);
+            }
+            after = last;
+        }
+    }
+
     pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
         self.read(|entries| entries.get(path).cloned())
+    }
+
+    /// A number that grows with every change.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    pub(super) fn version(&self, path: &VaultPath) -> Version {
+        self.read(|entries| {
+            let below = format!("{}/", path.as_str());
+            let start = if path.is_root() { Bound::Unbounded } else { Bound::Included(below.as_str()) };
+            let inside = entries.range::<str, _>((start, Bound::Unbounded)).take_while(|(found, _)| path.contains(found));
+            let of = |version: Version, entry: &Arc<Entry>| Version { files: version.files + 1, newest: version.newest.max(entry.version) };
+            let nothing = Version { files: 0, newest: 0 };
+            entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(nothing, of)
+        })
     }
 
     pub(super) fn listing_generation(&self) -> u64 {
@@ -190,6 +252,14 @@ impl Index {
             }
         }
         Ok(())
+    }
+
+    /// The same, for a caller with a thread of its own: a walk that is due is waited for.
+    pub(super) fn refresh_and_wait(&self) -> Result<(), Error> {
+        let now = clock::instant();
+        let walked = self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked;
+        let valid = |(began, took): (Instant, Duration)| now.saturating_duration_since(began) < took * limits::WALK_VALID_TIMES;
+        if walked.is_some_and(valid) { Ok(()) } else { self.walk_unless_newer(now) }
     }
 
     /// Walks, unless another thread began a walk after `asked` and has finished it: that one saw everything.
@@ -251,6 +321,7 @@ impl Index {
         for path in gone {
             if entries.get(&path).is_some_and(|entry| entry.change <= change_before) {
                 self.forget(entries.remove(&path));
+                self.changes.fetch_add(1, Ordering::AcqRel);
                 listing_changed = true;
             }
         }
@@ -279,6 +350,8 @@ impl Index {
     /// Whether the path is new.
     fn put(&self, entries: &mut BTreeMap<Box<str>, Arc<Entry>>, mut entry: Entry) -> bool {
         entry.change = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
+        let same = entries.get(&entry.path).filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
+        entry.version = same.map_or(entry.change, |known| known.version);
         let before = entries.insert(entry.path.clone(), Arc::new(entry));
         let new = before.is_none();
         self.forget(before);
@@ -321,6 +394,7 @@ impl Index {
             text,
             uncertain,
             change: 0,
+            version: 0,
         };
         if kind.0 != Kind::Text {
             return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, false));

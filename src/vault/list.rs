@@ -91,6 +91,18 @@ impl Vault {
         }))
     }
 
+    /// The first `limit` files that pass, sorted by path, and how many pass in all.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    pub fn matching(&self, limit: usize, passes: impl Fn(&Entry) -> bool) -> Result<(Vec<Arc<Entry>>, usize), Error> {
+        self.refresh()?;
+        Ok(self.index.read(|entries| {
+            let found: Vec<&Arc<Entry>> = entries.values().filter(|entry| passes(entry)).collect();
+            (found.iter().take(limit).map(|&entry| Arc::clone(entry)).collect(), found.len())
+        }))
+    }
+
     /// What is directly in a folder: folders first, then files, each sorted by name. Read from the disk, so it also
     /// shows folders without files.
     ///

@@ -23,10 +23,11 @@
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | [`list`], [`read`], [`search`], [`mod@write`] | the operations |
+//! | [`list`], [`read`], [`search`], [`complete`], [`mod@write`] | the operations |
 //! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
 //! | [`error`] | why the vault says no |
 
+pub mod complete;
 pub mod error;
 mod fold;
 pub mod frontmatter;
@@ -42,7 +43,7 @@ mod walk;
 pub mod write;
 
 pub use error::Error;
-pub use index::{Entry, Stamp};
+pub use index::{Entry, Stamp, Version};
 pub use path::VaultPath;
 
 use crate::limits;
@@ -82,6 +83,24 @@ impl Vault {
     /// [`Error::Unavailable`] when the vault's folder is gone; the index keeps what it had.
     pub fn refresh(&self) -> Result<(), Error> {
         self.index.refresh()
+    }
+
+    /// The same, for a caller that can wait for a look at the disk if one is due.
+    ///
+    /// # Errors
+    /// As [`Vault::refresh`].
+    pub fn refresh_and_wait(&self) -> Result<(), Error> {
+        self.index.refresh_and_wait()
+    }
+
+    /// A number that grows with every change that the index has seen.
+    pub fn changes(&self) -> u64 {
+        self.index.changes()
+    }
+
+    /// The state of a file, or of a folder with all that is below it, as the index knows it at the moment.
+    pub fn version(&self, path: &VaultPath) -> Version {
+        self.index.version(path)
     }
 
     /// Files in the index at the moment.

@@ -94,6 +94,14 @@ impl Vault {
         Ok(Read { path, content, stamp, etag })
     }
 
+    /// All bytes of a file that is to be handed out as they are.
+    ///
+    /// # Errors
+    /// As [`Vault::read`]; [`Error::TooLarge`] above what clients take.
+    pub fn blob(&self, path: &VaultPath) -> Result<Vec<u8>, Error> {
+        self.bytes_up_to(path, limits::BLOB_BYTES).map(|(_, bytes, _)| bytes)
+    }
+
     /// All bytes of a file, its path as it is on disk, and its stamp.
     ///
     /// # Errors

@@ -90,11 +90,12 @@ impl Needles {
 }
 
 impl Vault {
-    /// Searches names, tags and texts, without case. `cancelled` is asked now and then.
+    /// Searches names, tags and texts, without case. `go_on` is told now and then how many files of how many were looked
+    /// at, and says whether the rest is still wanted.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn search(&self, query: &Query<'_>, cancelled: &dyn Fn() -> bool) -> Result<Found, Error> {
+    pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         self.refresh()?;
         let needles = Needles::of(query.text);
         let phrase = Finder::new(&needles.phrase);
@@ -103,23 +104,16 @@ impl Vault {
         let below = self.narrowed(query.below.as_ref())?;
         let mut not_searched = 0;
         let mut candidates = Vec::new();
-        self.index.read(|entries| {
-            for (number, entry) in entries.values().enumerate() {
-                if number % 1024 == 0 && cancelled() {
-                    return Err(Error::Cancelled);
-                }
-                if below.as_ref().is_some_and(|folder| !folder.contains(&entry.path)) || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag))
-                {
-                    continue;
-                }
-                not_searched += usize::from(matches!(entry.text, Text::TooMuch));
-                let best =
-                    in_name(entry, &needles, &phrase).or_else(|| in_tags(entry, &needles)).or_else(|| in_text(entry, &phrase, &words));
-                if let Some((rank, at)) = best {
-                    candidates.push(Candidate { rank, entry: Arc::clone(entry), at });
-                }
+        self.index.each(go_on, |entry| {
+            let outside = below.as_ref().is_some_and(|folder| !folder.contains(&entry.path));
+            if outside || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag)) {
+                return;
             }
-            Ok(())
+            not_searched += usize::from(matches!(entry.text, Text::TooMuch));
+            let best = in_name(entry, &needles, &phrase).or_else(|| in_tags(entry, &needles)).or_else(|| in_text(entry, &phrase, &words));
+            if let Some((rank, at)) = best {
+                candidates.push(Candidate { rank, entry: Arc::clone(entry), at });
+            }
         })?;
         let total = candidates.len();
         let order = |a: &Candidate, b: &Candidate| a.rank.cmp(&b.rank).then_with(|| a.entry.path.cmp(&b.entry.path));

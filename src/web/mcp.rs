@@ -2,12 +2,17 @@
 
 use super::{App, accepts, media_type};
 use crate::clock::Now;
-use crate::http::{EventStream, Events, Head, HeaderValue, Method, Reply, Response};
-use crate::mcp::{Exchange, Listener, Outcome, Revision, Session, era};
+use crate::http::{EventStream, Events, HangUp, Head, HeaderValue, Method, Reply, Response};
+use crate::limits;
+use crate::mcp::modern::{self, Headers};
+use crate::mcp::places::StreamPlace;
+use crate::mcp::running::Running;
+use crate::mcp::stream::parse_event_id;
+use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Wanted, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
-use crate::rpc::{self, Incoming, Message};
+use crate::rpc::{Error, Incoming, Message};
 use crate::secret::SecretHash;
 use std::sync::Arc;
 
@@ -22,89 +27,262 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
 }
 
 /// Handles an authenticated request.
-pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: &Principal, token: SecretHash) -> Reply {
+pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, token: SecretHash, peer: &HangUp) -> Reply {
+    let caller = Caller { app, head, principal, token, now: Now::read() };
     match head.method() {
-        Method::Get => listen(app, head, principal, token),
-        Method::Delete => Reply::Whole(end_session(app, head, principal)),
-        Method::Post => Reply::Whole(post(app, head, body, principal)),
+        Method::Get => caller.get(),
+        Method::Delete => Reply::Whole(caller.delete()),
+        Method::Post => caller.post(body, peer),
         // HEAD opens no stream; it says that there is something here.
         Method::Head | Method::Options | Method::Other => Reply::Whole(Response::with(200, "text/event-stream", Vec::new())),
     }
 }
 
-fn post(app: &App, head: &Head, body: &[u8], principal: &Principal) -> Response {
-    if !media_type(head).eq_ignore_ascii_case("application/json") {
-        return refused(415, &rpc::Error::invalid_request("Content-Type must be application/json"));
-    }
-    let accept = head.text("accept");
-    let as_json = accepts(accept, "application/json");
-    if !as_json && !accepts(accept, "text/event-stream") {
-        return refused(406, &rpc::Error::invalid_request("Accept must have application/json or text/event-stream"));
-    }
-    let incoming = match rpc::decode::decode(body) {
-        Ok(incoming) => incoming,
-        Err(error) => return refused(400, &error),
-    };
-    let initialize = matches!(&incoming, Incoming::One(Message::Request { method, .. }) if method == "initialize");
-    let now = Now::read();
-    let session = match head.text("mcp-session-id").filter(|_| !initialize) {
-        None => None,
-        Some(id) => match app.mcp.sessions.get(id, principal, now) {
-            Some(session) => Some(session),
-            // The spec: 404, and the client initializes again.
-            None => {
-                return refused(
-                    404,
-                    &rpc::Error::invalid_request("unknown or expired session; initialize again").answering(id_of(&incoming)),
-                );
-            }
-        },
-    };
-    let revision = match era::classify(head.text("mcp-protocol-version"), session.as_ref().map(|session| session.revision), initialize) {
-        Ok(revision) => revision,
-        Err(error) => return refused(400, &error.answering(id_of(&incoming))),
-    };
-    let exchange = Exchange { principal, session: session.as_ref() };
-    match incoming {
-        Incoming::One(message) => one(app, &exchange, message, as_json, now),
-        Incoming::Batch(messages) if revision.has_batches() => batch(app, &exchange, messages, as_json),
-        Incoming::Batch(_) => refused(400, &rpc::Error::invalid_request("batches ended with revision 2025-03-26; send one message")),
-    }
+/// Who asks, and how.
+struct Caller<'a> {
+    app: &'a App,
+    head: &'a Head,
+    principal: Principal,
+    token: SecretHash,
+    now: Now,
 }
 
-fn one(app: &App, exchange: &Exchange<'_>, message: Message, as_json: bool, now: Now) -> Response {
-    match app.mcp.handle(exchange, message) {
-        Outcome::Nothing => Response::empty(202),
-        Outcome::Answer(answer) => answered(answer, as_json),
-        Outcome::Initialized(answer, revision) => opened(app, exchange.principal, answer, revision, as_json, now),
-        Outcome::Forbidden { needs, answer } => forbidden(&app.oauth, needs, answer),
-    }
+/// What a client takes as an answer.
+#[derive(Clone, Copy)]
+struct Accepted {
+    json: bool,
+    events: bool,
 }
 
-/// 2025-03-26, "Batching": answers in one array; nothing but notifications and responses is 202.
-fn batch(app: &App, exchange: &Exchange<'_>, messages: Vec<Result<Message, rpc::Error>>, as_json: bool) -> Response {
-    let mut answers = Vec::new();
-    for message in messages {
-        match message {
-            Err(error) => answers.push(error.to_json()),
-            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                answers.push(rpc::Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json());
+impl Caller<'_> {
+    fn post(&self, body: &[u8], peer: &HangUp) -> Reply {
+        if !media_type(self.head).eq_ignore_ascii_case("application/json") {
+            return refused(415, &Error::invalid_request("Content-Type must be application/json"));
+        }
+        let accept = self.head.text("accept");
+        let accepted = Accepted { json: accepts(accept, "application/json"), events: accepts(accept, "text/event-stream") };
+        if !accepted.json && !accepted.events {
+            return refused(406, &Error::invalid_request("Accept must have application/json or text/event-stream"));
+        }
+        let incoming = match crate::rpc::decode::decode(body) {
+            Ok(incoming) => incoming,
+            Err(error) => return refused(400, &error),
+        };
+        let session = self.session();
+        let id = match &incoming {
+            Incoming::One(message) => message.id().cloned(),
+            Incoming::Batch(_) => None,
+        };
+        let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
+        let revision = match era::classify(self.head.text("mcp-protocol-version"), live, &incoming) {
+            Ok(revision) => revision,
+            Err(error) => return refused(400, &error.answering(id)),
+        };
+        match incoming {
+            Incoming::One(message) if revision.is_modern() => self.modern(message, accepted, peer),
+            Incoming::One(Message::Request { id, method, params }) if method == "initialize" => {
+                self.legacy(None, revision, Message::Request { id, method, params }, accepted)
             }
-            Ok(message) => match app.mcp.handle(exchange, message) {
-                Outcome::Nothing => {}
-                // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
-                Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => answers.push(answer),
+            incoming => match (session, incoming) {
+                // The spec: 404, and the client initializes again.
+                (Err(unknown), _) => refused(404, &unknown.answering(id)),
+                (Ok(session), Incoming::One(message)) => self.legacy(session, revision, message, accepted),
+                (Ok(session), Incoming::Batch(messages)) => Reply::Whole(self.batch(session.as_ref(), revision, messages, accepted)),
             },
         }
     }
-    if answers.is_empty() { Response::empty(202) } else { answered(format!("[{}]", answers.join(",")), as_json) }
-}
 
-fn opened(app: &App, principal: &Principal, answer: String, revision: Revision, as_json: bool, now: Now) -> Response {
-    match app.mcp.sessions.open(principal, revision, now) {
-        Ok(session) => answered(answer, as_json).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
-        // Without random numbers there is no session id that nobody can guess; everything works without a session too.
-        Err(_) => answered(answer, as_json),
+    /// 2026-07-28: everything is in the request. Hanging up cancels it.
+    fn modern(&self, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
+        if let Message::Request { id, method, params } = &message {
+            let single = |name: &'static str| self.head.text(name).filter(|_| self.head.all(name).count() == 1);
+            let headers = Headers { version: single("mcp-protocol-version"), method: single("mcp-method"), name: single("mcp-name") };
+            if let Err(error) = modern::check(Some(headers), method, params) {
+                let status = if error.code() == Error::METHOD_NOT_FOUND { 404 } else { 400 };
+                return refused(status, &error.answering(Some(id.clone())));
+            }
+        }
+        if accepted.events && self.wants_events(&message) {
+            return self.stream(None, Revision::V2026_07_28, message);
+        }
+        let channel = Unheard { running: None, peer: Some(peer) };
+        let exchange = Exchange { principal: &self.principal, revision: Revision::V2026_07_28, session: None, channel: &channel };
+        match self.app.mcp.handle(&exchange, &message) {
+            Outcome::Listen(wanted) => self.listen(wanted),
+            outcome => Reply::Whole(self.response(outcome, accepted)),
+        }
+    }
+
+    fn legacy(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted) -> Reply {
+        if accepted.events && self.wants_events(&message) {
+            return self.stream(session, revision, message);
+        }
+        Reply::Whole(self.response(self.answer(session.as_ref(), revision, &message), accepted))
+    }
+
+    fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message) -> Outcome {
+        let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
+        let channel = Unheard { running: running.as_ref(), peer: None };
+        self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
+    }
+
+    /// 2025-03-26, "Batching": answers in one array; nothing but notifications and responses is 202.
+    fn batch(
+        &self,
+        session: Option<&Arc<Session>>,
+        revision: Revision,
+        messages: Vec<Result<Message, Error>>,
+        accepted: Accepted,
+    ) -> Response {
+        let mut answers = Vec::new();
+        for message in messages {
+            match message {
+                Err(error) => answers.push(error.to_json()),
+                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                    answers.push(Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json());
+                }
+                Ok(message) => match self.answer(session, revision, &message) {
+                    Outcome::Nothing | Outcome::Listen(_) => {}
+                    // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
+                    Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => answers.push(answer),
+                },
+            }
+        }
+        if answers.is_empty() { Response::empty(202) } else { answered(format!("[{}]", answers.join(",")), accepted) }
+    }
+
+    fn response(&self, outcome: Outcome, accepted: Accepted) -> Response {
+        match outcome {
+            Outcome::Nothing | Outcome::Listen(_) => Response::empty(202),
+            Outcome::Answer(answer) => answered(answer, accepted),
+            Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
+            Outcome::Initialized(answer, revision) => match self.app.mcp.sessions.open(&self.principal, revision, self.now) {
+                Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
+                // Without random numbers there is no id that nobody can guess; everything works without a session too.
+                Err(_) => answered(answer, accepted),
+            },
+        }
+    }
+
+    /// Whether something could be said on the way to the answer: the client wants to hear how far a call is.
+    fn wants_events(&self, message: &Message) -> bool {
+        let Message::Request { method, params, .. } = message else { return false };
+        let may = self.app.mcp.missing_access(&self.principal, method, params).is_none();
+        method == "tools/call" && progress::token(params).is_some() && may
+    }
+
+    /// Answers a request with an event stream: what is to be said on the way, then the answer. In a legacy session the
+    /// client may lose its connection and come back for the rest; a modern one has cancelled then.
+    fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
+        let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
+        let running = session.as_ref().zip(message.id()).map(|(session, id)| session.requests.begin(id));
+        let work = move |events: Arc<EventStream>, peer: &HangUp| {
+            let listener = Arc::new(Connection(Arc::clone(&events)));
+            let stream = match &session {
+                None => Arc::new(Stream::plain(listener)),
+                Some(session) => {
+                    let stream = session.request_stream();
+                    stream.attach(listener, None);
+                    stream
+                }
+            };
+            let peer = Some(peer).filter(|_| revision.is_modern());
+            let channel = Heard { running, peer, stream: &stream, events };
+            let exchange = Exchange { principal: &principal, revision, session: session.as_ref(), channel: &channel };
+            if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = engine.handle(&exchange, &message) {
+                stream.send(&answer);
+            }
+            stream.finish();
+        };
+        Reply::Work(event_stream(), Box::new(work))
+    }
+
+    /// The stream of a `subscriptions/listen`.
+    fn listen(&self, wanted: Wanted) -> Reply {
+        let Some(place) = self.app.mcp.places.take(&self.principal, false) else {
+            return no_place(&Error::internal().answering(Some(wanted.id)));
+        };
+        let farewell = Some(wanted.farewell());
+        self.events(place, farewell, move |engine, connection| {
+            engine.subscribe(wanted, Stream::plain(connection));
+        })
+    }
+
+    /// GET: the stream on which a session hears that the vault changed, or the rest of a stream that broke.
+    fn get(&self) -> Reply {
+        let wrong = |status, why: &str| refused(status, &Error::invalid_request(why));
+        let version = self.head.text("mcp-protocol-version");
+        let session = match self.session() {
+            Ok(Some(session)) => session,
+            Err(unknown) if version != Some(Revision::V2026_07_28.name()) => return refused(404, &unknown),
+            Ok(None) | Err(_) => {
+                let none = Error::invalid_request("there is a stream only within a session; initialize first").to_json();
+                return Reply::Whole(Response::json(405, none).header("Allow", HeaderValue::fixed("POST, DELETE, OPTIONS")));
+            }
+        };
+        if !accepts(self.head.text("accept"), "text/event-stream") {
+            return wrong(406, "Accept must have text/event-stream");
+        }
+        if version.is_some_and(|name| Revision::named(name).is_none()) {
+            return wrong(400, "this MCP-Protocol-Version is not supported");
+        }
+        let (number, after) = match self.head.text("last-event-id").map(parse_event_id) {
+            None => (0, None),
+            Some(Some((number, event))) => (number, Some(event)),
+            Some(None) => return wrong(400, "Last-Event-ID is not an id of this server"),
+        };
+        let Some(stream) = session.stream(number) else {
+            return wrong(400, "nothing is kept of the stream of this Last-Event-ID any more");
+        };
+        let Some(place) = self.app.mcp.places.take(&self.principal, stream.is_open()) else {
+            return no_place(&Error::invalid_request("too many streams are open"));
+        };
+        if number == 0 {
+            // What changes from this moment on is news, also while the head is still on its way.
+            self.app.mcp.listening(&session.subscription);
+        }
+        self.events(place, None, move |engine, connection| {
+            stream.attach(connection, after);
+            if number == 0 {
+                engine.listening(&session.subscription);
+            }
+        })
+    }
+
+    /// An event stream that others write to, for as long as the token that opened it is valid.
+    fn events(
+        &self,
+        place: StreamPlace,
+        farewell: Option<String>,
+        attach: impl FnOnce(&Server, Arc<dyn Listener>) + Send + 'static,
+    ) -> Reply {
+        let (engine, oauth, token) = (Arc::clone(&self.app.mcp), Arc::clone(&self.app.oauth), self.token);
+        let attach = Box::new(move |events: Arc<EventStream>| {
+            // Something to read at once: a client, and every proxy on the way, sees that the stream is open.
+            events.beat();
+            attach(&engine, Arc::new(Granted { connection: Connection(events), oauth, token }));
+        });
+        Reply::Events(event_stream(), Events { attach, place: Box::new(place), farewell })
+    }
+
+    /// DELETE: the client is done with its session.
+    fn delete(&self) -> Response {
+        match self.head.text("mcp-session-id") {
+            Some(id) if self.app.mcp.sessions.close(id, &self.principal) => Response::empty(204),
+            _ if self.head.text("mcp-protocol-version") == Some(Revision::V2026_07_28.name()) => {
+                let none = Error::invalid_request("2026-07-28 has no sessions").to_json();
+                Response::json(405, none).header("Allow", HeaderValue::fixed("POST, OPTIONS"))
+            }
+            None => Response::json(400, Error::invalid_request("Mcp-Session-Id is missing").to_json()),
+            Some(_) => Response::json(404, Error::invalid_request("unknown or expired session").to_json()),
+        }
+    }
+
+    /// The live session that the request names, if it names one.
+    fn session(&self) -> Result<Option<Arc<Session>>, Error> {
+        let Some(id) = self.head.text("mcp-session-id") else { return Ok(None) };
+        let session = self.app.mcp.sessions.get(id, &self.principal, self.now);
+        session.map(Some).ok_or_else(|| Error::invalid_request("unknown or expired session; initialize again"))
     }
 }
 
@@ -114,91 +292,113 @@ fn forbidden(oauth: &Oauth, needs: Access, answer: String) -> Response {
 }
 
 /// An answer as plain JSON, or as a stream of one event for a client that takes nothing else.
-fn answered(answer: String, as_json: bool) -> Response {
-    if as_json {
+fn answered(answer: String, accepted: Accepted) -> Response {
+    if accepted.json {
         return Response::json(200, answer);
     }
     Response::with(200, "text/event-stream", format!("event: message\ndata: {answer}\n\n"))
 }
 
-fn refused(status: u16, error: &rpc::Error) -> Response {
-    Response::json(status, error.to_json())
+fn refused(status: u16, error: &Error) -> Reply {
+    Reply::Whole(Response::json(status, error.to_json()))
 }
 
-fn id_of(incoming: &Incoming) -> Option<rpc::Id> {
-    match incoming {
-        Incoming::One(Message::Request { id, .. }) => Some(id.clone()),
-        _ => None,
-    }
+fn no_place(error: &Error) -> Reply {
+    Reply::Whole(Response::json(503, error.to_json()).header("Retry-After", HeaderValue::fixed("30")))
 }
 
-/// GET: the stream on which a session hears that the vault changed.
-fn listen(app: &App, head: &Head, principal: &Principal, token: SecretHash) -> Reply {
-    let whole = |status, why: &str| Reply::Whole(refused(status, &rpc::Error::invalid_request(why)));
-    if !accepts(head.text("accept"), "text/event-stream") {
-        return whole(406, "Accept must have text/event-stream");
-    }
-    let Some(id) = head.text("mcp-session-id") else {
-        let none = refused(405, &rpc::Error::invalid_request("there is a stream only within a session; initialize first"));
-        return Reply::Whole(none.header("Allow", HeaderValue::fixed("POST, DELETE, OPTIONS")));
-    };
-    let Some(session) = app.mcp.sessions.get(id, principal, Now::read()) else {
-        return whole(404, "unknown or expired session; initialize again");
-    };
-    if let Err(error) = era::classify(head.text("mcp-protocol-version"), Some(session.revision), false) {
-        return Reply::Whole(refused(400, &error));
-    }
-    let Some(place) = app.mcp.sessions.take_stream_place(principal, session.is_listening()) else {
-        let full = refused(503, &rpc::Error::invalid_request("too many streams are open"));
-        return Reply::Whole(full.header("Retry-After", HeaderValue::fixed("30")));
-    };
-    let response = Response::with(200, "text/event-stream", Vec::new())
+fn event_stream() -> Response {
+    Response::with(200, "text/event-stream", Vec::new())
         .header("Cache-Control", HeaderValue::fixed("no-store, no-transform"))
-        .header("X-Accel-Buffering", HeaderValue::fixed("no"));
-    // What changes from this moment on is news, also while the head is still on its way.
-    app.mcp.listening();
-    let (engine, oauth) = (Arc::clone(&app.mcp), Arc::clone(&app.oauth));
-    let attach = Box::new(move |stream| attach(&engine, &session, Stream { stream, oauth, token }));
-    Reply::Events(response, Events { attach, place: Box::new(place) })
+        .header("X-Accel-Buffering", HeaderValue::fixed("no"))
 }
 
-fn attach(engine: &crate::mcp::Server, session: &Session, stream: Stream) {
-    // Something to read at once: a client, and every proxy on the way, sees that the stream is open.
-    stream.stream.beat();
-    session.listen(Arc::new(stream));
-    engine.listening();
+/// The way back of a request that is answered in one piece: nothing can be said before.
+struct Unheard<'a> {
+    running: Option<&'a Running>,
+    peer: Option<&'a HangUp>,
 }
 
-/// A session's event stream, for as long as the token that opened it is valid.
-struct Stream {
-    stream: Arc<EventStream>,
+impl Channel for Unheard<'_> {
+    fn notify(&self, _: &str) -> bool {
+        false
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.running.is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_come)
+    }
+}
+
+/// The way back of a request that is answered with an event stream. `peer` only where hanging up cancels.
+struct Heard<'a> {
+    running: Option<Running>,
+    peer: Option<&'a HangUp>,
+    stream: &'a Stream,
+    events: Arc<EventStream>,
+}
+
+impl Channel for Heard<'_> {
+    fn notify(&self, message: &str) -> bool {
+        // Nobody there is no reason to say it elsewhere: the client may come back for it.
+        self.stream.send(message);
+        true
+    }
+
+    fn is_cancelled(&self) -> bool {
+        // A call that says nothing for long must not look dead to the proxies on the way.
+        if self.events.silent_for() >= limits::HEARTBEAT {
+            self.events.beat();
+        }
+        self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_come)
+    }
+}
+
+/// An event stream as a listener.
+struct Connection(Arc<EventStream>);
+
+impl Listener for Connection {
+    fn send(&self, id: Option<&str>, message: &str) -> bool {
+        self.0.send(id, message)
+    }
+
+    fn prime(&self, id: &str) -> bool {
+        self.0.prime(id, limits::STREAM_RETRY_MS)
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_open()
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+}
+
+/// A long-lived event stream, for as long as the token that opened it is valid.
+struct Granted {
+    connection: Connection,
     oauth: Arc<Oauth>,
     token: SecretHash,
 }
 
-impl Listener for Stream {
-    fn send(&self, message: &str) -> bool {
+impl Listener for Granted {
+    fn send(&self, id: Option<&str>, message: &str) -> bool {
         if self.oauth.holder(self.token, Now::read()).is_none() {
-            self.stream.end();
+            self.end();
             return false;
         }
-        self.stream.send(message)
+        self.connection.send(id, message)
+    }
+
+    fn prime(&self, id: &str) -> bool {
+        self.connection.prime(id)
     }
 
     fn is_open(&self) -> bool {
-        self.stream.is_open()
+        self.connection.is_open()
     }
 
     fn end(&self) {
-        self.stream.end();
-    }
-}
-
-/// DELETE: the client is done with its session.
-fn end_session(app: &App, head: &Head, principal: &Principal) -> Response {
-    match head.text("mcp-session-id") {
-        None => refused(400, &rpc::Error::invalid_request("Mcp-Session-Id is missing")),
-        Some(id) if app.mcp.sessions.close(id, principal) => Response::empty(204),
-        Some(_) => refused(404, &rpc::Error::invalid_request("unknown or expired session")),
+        self.connection.end();
     }
 }

@@ -14,7 +14,7 @@ pub mod routes;
 
 use crate::clock::Now;
 use crate::http::client_address::client_address;
-use crate::http::{Admission, Framing, Head, HeaderValue, Method, Reply, Response, Service};
+use crate::http::{Admission, Framing, HangUp, Head, HeaderValue, Method, Reply, Response, Service};
 use crate::limits;
 use crate::mcp::Server;
 use crate::oauth::{Oauth, metadata, page};
@@ -92,9 +92,9 @@ impl Service for App {
         Ok(Admission { body_max, takes_worker, ticket: Ticket { route: row.route, caller, from } })
     }
 
-    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket) -> Reply {
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &HangUp) -> Reply {
         let reply = match (ticket.route, ticket.caller) {
-            (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, &principal, token),
+            (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, principal, token, peer),
             // The guard above lets nobody come here.
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
@@ -111,6 +111,7 @@ impl Service for App {
         match reply {
             Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
             Reply::Events(response, events) => Reply::Events(guard::finish(row, response), events),
+            Reply::Work(response, work) => Reply::Work(guard::finish(row, response), work),
         }
     }
 

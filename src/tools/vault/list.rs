@@ -1,7 +1,8 @@
 //! `vault_list`: one folder.
 
-use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor};
+use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, from_cursor};
 use crate::cursor;
+use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;

@@ -1,8 +1,9 @@
 //! `vault_list_all`: the map of the vault.
 
-use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, fitting, from_cursor};
+use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, from_cursor};
 use crate::cursor;
 use crate::limits;
+use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::list::Filter;

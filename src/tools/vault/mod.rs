@@ -40,19 +40,3 @@ fn from_cursor(cursor: Option<&str>) -> Result<Option<String>, Error> {
         .map(Some)
         .ok_or_else(|| Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool; start without one."))
 }
-
-/// Takes items as long as their JSON fits into one answer, at least one; the rest is for the next page.
-fn fitting<T: serde::Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
-    // Room for the members around the list.
-    let mut left = crate::limits::RESULT_CHARS - 1_000;
-    let mut taken = Vec::new();
-    for item in items {
-        let cost = serde_json::to_string(&item).map_or(0, |json| json.len() + 1);
-        if cost > left && !taken.is_empty() {
-            break;
-        }
-        left = left.saturating_sub(cost);
-        taken.push(item);
-    }
-    taken
-}

@@ -1,7 +1,8 @@
 //! `vault_search`: names, tags and text.
 
-use super::{COUNT, fitting};
+use super::COUNT;
 use crate::limits;
+use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
@@ -88,7 +89,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
             tag: arguments.maybe("tag"),
         },
-        context.cancelled,
+        &|done, total| {
+            context.caller.progress(done as u64, Some(total as u64), "files searched");
+            !context.caller.has_cancelled()
+        },
     )?;
     Reply::of(&Results {
         query,

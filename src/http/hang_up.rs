@@ -1,0 +1,75 @@
+//! Whether the peer of a request under way is still there. Nobody reads from its connection meanwhile, so somebody has to
+//! look: the handler, now and then.
+
+use crate::clock;
+use crate::limits;
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The peer of a request under way, as its handler sees it.
+pub struct HangUp {
+    socket: Arc<TcpStream>,
+    looked: Cell<Instant>,
+    seen: Cell<bool>,
+}
+
+impl HangUp {
+    pub(super) fn of(socket: &Arc<TcpStream>) -> HangUp {
+        HangUp { socket: Arc::clone(socket), looked: Cell::new(clock::instant()), seen: Cell::new(false) }
+    }
+
+    /// Whether the peer has closed its connection. May be asked as often as one likes: the connection is looked at only
+    /// every [`limits::HANG_UP_EVERY`]. A peer that has closed its sending half only is taken for gone too: no HTTP
+    /// client of today does that while it waits.
+    pub fn has_come(&self) -> bool {
+        if !self.seen.get() && self.looked.get().elapsed() >= limits::HANG_UP_EVERY {
+            self.looked.set(clock::instant());
+            self.seen.set(self.look());
+        }
+        self.seen.get()
+    }
+
+    fn look(&self) -> bool {
+        if self.socket.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let peeked = self.socket.peek(&mut [0]);
+        let restored = self.socket.set_nonblocking(false);
+        // Bytes that wait are a request that was sent ahead.
+        let there = match peeked {
+            Ok(count) => count > 0,
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        };
+        !there || restored.is_err()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_peer_that_sends_ahead_is_there_and_one_that_closed_is_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let socket = Arc::new(listener.accept().unwrap().0);
+        let hang_up = HangUp::of(&socket);
+        let ask = || {
+            std::thread::sleep(limits::HANG_UP_EVERY + limits::HANG_UP_EVERY / 5);
+            hang_up.has_come()
+        };
+        assert!(!ask(), "silent");
+        peer.write_all(b"x").unwrap();
+        assert!(!ask(), "sends ahead");
+        let (peer, other) = (socket, peer);
+        drop(other);
+        let mut byte = [0];
+        std::io::Read::read_exact(&mut &*peer, &mut byte).unwrap();
+        assert!(ask());
+    }
+}

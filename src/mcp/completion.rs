@@ -1,0 +1,43 @@
+//! `completion/complete`: what an argument of a prompt, or the path of the resource template, could become.
+
+use super::methods::{Answer, Call};
+use super::resources::TEMPLATE;
+use crate::limits;
+use crate::rpc::Error;
+use crate::tools::reply::fitting;
+use crate::vault::complete::Typing;
+use serde_json::{Value, json};
+
+/// `completion/complete`. A prompt, template or argument that does not exist has no completions, which is what there is
+/// to say about it: clients ask while a person types.
+///
+/// # Errors
+/// -32602 for malformed parameters, -32603 when the vault cannot be read.
+pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
+    let at = |outer: &str, inner: &str| call.params.get(outer).and_then(|outer| outer.get(inner)).and_then(Value::as_str);
+    let missing = |what: &str| Error::invalid_params(format!("params.{what} must be a string"));
+    let argument = at("argument", "name").ok_or_else(|| missing("argument.name"))?;
+    let typed = at("argument", "value").ok_or_else(|| missing("argument.value"))?;
+    let typing = match at("ref", "type") {
+        Some("ref/resource") => {
+            let uri = at("ref", "uri").ok_or_else(|| missing("ref.uri"))?;
+            (uri == TEMPLATE && argument == "path").then_some(Typing::Path)
+        }
+        Some("ref/prompt") => {
+            let prompt = call.server.prompt(at("ref", "name").ok_or_else(|| missing("ref.name"))?);
+            let known = prompt.and_then(|prompt| prompt.arguments.iter().find(|known| known.name == argument));
+            known.map(|known| known.typing)
+        }
+        _ => return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource")),
+    };
+    let Some(typing) = typing else {
+        return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
+    };
+    let found = call.server.vault.complete(typing, typed, limits::COMPLETIONS).map_err(|error| {
+        log::warn!("completion/complete failed: {error}");
+        Error::internal()
+    })?;
+    let values = fitting(found.values.into_iter());
+    let more = found.total > values.len();
+    Ok(Answer::Result(json!({ "completion": { "values": values, "total": found.total, "hasMore": more } }).to_string()))
+}

@@ -1,0 +1,50 @@
+//! How far a call is, said to a client that asked for it (MCP, "Progress"): it sent a `progressToken`.
+
+use super::{Channel, Exchange};
+use crate::clock;
+use crate::limits;
+use crate::rpc::{Params, encode};
+use crate::tools::Caller;
+use serde_json::{Map, Value};
+use std::cell::Cell;
+use std::time::Instant;
+
+/// The token of a request that wants to hear of its progress.
+pub fn token(params: &Params) -> Option<&Value> {
+    let token = params.get("_meta")?.get("progressToken")?;
+    (token.is_string() || token.is_i64() || token.is_u64()).then_some(token)
+}
+
+/// One call's progress. Quick calls say nothing, long ones now and then, and what is said only grows.
+pub(super) struct Progress<'a> {
+    channel: &'a dyn Channel,
+    token: Option<&'a Value>,
+    told: Cell<(Instant, u64)>,
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn of(exchange: &Exchange<'a>, params: &'a Params) -> Progress<'a> {
+        Progress { channel: exchange.channel, token: token(params), told: Cell::new((clock::instant(), 0)) }
+    }
+}
+
+impl Caller for Progress<'_> {
+    fn has_cancelled(&self) -> bool {
+        self.channel.is_cancelled()
+    }
+
+    fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
+        let (last, highest) = self.told.get();
+        let Some(token) = self.token else { return };
+        if last.elapsed() < limits::PROGRESS_EVERY || done <= highest {
+            return;
+        }
+        let mut params = Map::new();
+        params.insert("progressToken".into(), token.clone());
+        params.insert("progress".into(), done.into());
+        params.extend(total.map(|total| ("total".to_owned(), total.into())));
+        params.insert("message".into(), doing.into());
+        self.channel.notify(&encode::notification("notifications/progress", &params));
+        self.told.set((clock::instant(), done));
+    }
+}

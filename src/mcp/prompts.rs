@@ -1,0 +1,79 @@
+//! `prompts/list` and `prompts/get`: a prompt's value on one side, the wire on the other.
+
+use super::Server;
+use super::methods::{Answer, Call};
+use crate::prompts::{Arguments, Content, Error as PromptError, Prompt};
+use crate::rpc::Error;
+use crate::uri;
+use serde_json::{Map, Value, json};
+
+impl Server {
+    /// The prompt of this name.
+    pub(super) fn prompt(&self, name: &str) -> Option<&'static Prompt> {
+        self.prompts.iter().find(|prompt| prompt.name == name).copied()
+    }
+}
+
+/// `prompts/list`: the prompts whose tools the caller may use, in one page.
+///
+/// # Errors
+/// -32602 for a cursor, since there is never a second page.
+pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
+    call.no_cursor()?;
+    let access = call.exchange.principal.access;
+    let prompts: Vec<Value> = call.server.prompts.iter().filter(|prompt| prompt.needs <= access).map(|prompt| listing(prompt)).collect();
+    Ok(Answer::Result(json!({ "prompts": prompts }).to_string()))
+}
+
+fn listing(prompt: &Prompt) -> Value {
+    let argument = |argument: &crate::prompts::Argument| {
+        json!({
+            "name": argument.name,
+            "description": argument.about,
+            "required": argument.required,
+        })
+    };
+    json!({
+        "name": prompt.name,
+        "title": prompt.title,
+        "description": prompt.description,
+        "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
+    })
+}
+
+/// `prompts/get`: what the person starts is said to the model, with the notes it is about.
+///
+/// # Errors
+/// -32602 for an unknown prompt or wrong arguments, -32603 when the vault cannot be read.
+pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
+    let name = call.text("name")?;
+    let access = call.exchange.principal.access;
+    let Some(prompt) = call.server.prompt(name).filter(|prompt| prompt.needs <= access) else {
+        let shown: String = name.chars().take(64).collect();
+        return Err(Error::invalid_params(format!("Unknown prompt: {shown}")));
+    };
+    let sent: Option<&Map<String, Value>> = match call.params.get("arguments") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(arguments)) => Some(arguments),
+        Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
+    };
+    let contents = Arguments::check(prompt, sent).and_then(|arguments| (prompt.run)(&call.server.vault, &arguments));
+    let contents = contents.map_err(|error| match error {
+        PromptError::Argument(why) => Error::invalid_params(why),
+        PromptError::Vault(error) => {
+            log::warn!("prompts/get failed: {error}");
+            Error::internal()
+        }
+    })?;
+    let messages: Vec<Value> = contents.iter().map(|content| json!({ "role": "user", "content": block(content) })).collect();
+    Ok(Answer::Result(json!({ "description": prompt.description, "messages": messages }).to_string()))
+}
+
+fn block(content: &Content) -> Value {
+    match content {
+        Content::Text(text) => json!({ "type": "text", "text": text }),
+        Content::Note { path, text, media_type } => {
+            json!({ "type": "resource", "resource": { "uri": uri::of_path(path.as_str()), "mimeType": media_type, "text": text } })
+        }
+    }
+}

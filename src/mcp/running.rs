@@ -1,0 +1,80 @@
+//! Requests under way, so that `notifications/cancelled` finds them.
+
+use crate::limits;
+use crate::rpc::Id;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The requests of one session or one stdio client.
+#[derive(Debug, Clone, Default)]
+pub struct Requests {
+    table: Arc<Mutex<HashMap<Id, Arc<AtomicBool>>>>,
+}
+
+impl Requests {
+    /// Notes a request, until what is returned is dropped.
+    pub fn begin(&self, id: &Id) -> Running {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let mut table = self.table();
+        if table.len() < limits::RUNNING_PER_CLIENT {
+            table.insert(id.clone(), Arc::clone(&cancelled));
+        }
+        drop(table);
+        Running { requests: self.clone(), id: id.clone(), cancelled }
+    }
+
+    /// Cancels a request; whether it was under way.
+    pub fn cancel(&self, id: &Id) -> bool {
+        let table = self.table();
+        let noted = table.get(id);
+        noted.iter().for_each(|cancelled| cancelled.store(true, Ordering::Release));
+        noted.is_some()
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<Id, Arc<AtomicBool>>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub struct Running {
+    requests: Requests,
+    id: Id,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Whether the client has cancelled it.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut table = self.requests.table();
+        // A client may use an id twice; only our own note is taken off.
+        if table.get(&self.id).is_some_and(|noted| Arc::ptr_eq(noted, &self.cancelled)) {
+            table.remove(&self.id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cancelling_reaches_the_request_under_way_and_no_other() {
+        let requests = Requests::default();
+        let id = Id::Text("one".into());
+        let one = requests.begin(&id);
+        let two = requests.begin(&Id::Text("two".into()));
+        assert!(requests.cancel(&id) && !requests.cancel(&Id::Text("unknown".into())));
+        assert!(one.is_cancelled() && !two.is_cancelled());
+        drop(one);
+        assert!(!requests.begin(&id).is_cancelled(), "a new request of the same id is not cancelled");
+    }
+}

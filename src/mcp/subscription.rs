@@ -1,0 +1,265 @@
+//! What somebody wants to hear of, and what they have been told: the subscriptions of a legacy session, or one
+//! `subscriptions/listen` of 2026-07-28.
+//!
+//! A subscription compares the vault with what its client knows. So nothing has to be kept while nobody listens, and a
+//! client that comes back hears of what changed meanwhile.
+
+use super::Server;
+use super::methods::{Answer, Call};
+use super::stream::Stream;
+use crate::limits;
+use crate::rpc::{Error, Id, Params, encode};
+use crate::uri;
+use crate::vault::{Vault, VaultPath, Version};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The member of `_meta` that ties a notification to its `subscriptions/listen`.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What a client of 2026-07-28 asked to hear of, as far as there is such a thing here.
+#[derive(Debug)]
+pub struct Wanted {
+    /// The id of the request; it tags everything that is sent.
+    pub id: Id,
+    list_changes: bool,
+    resources: Vec<String>,
+}
+
+impl Wanted {
+    /// The last message of the subscription, for a stream that the server ends.
+    pub fn farewell(&self) -> String {
+        let result = json!({ "_meta": { SUBSCRIPTION_ID: self.id.to_value() } });
+        encode::result(&self.id, &super::modern::dress(&result.to_string(), None))
+    }
+}
+
+/// A subscription.
+pub struct Subscription {
+    stream: Arc<Stream>,
+    tag: Option<Id>,
+    list_changes: bool,
+    known: Mutex<Known>,
+}
+
+/// What the client knows.
+#[derive(Default)]
+struct Known {
+    /// The number of changes to the vault when it was compared last.
+    changes: u64,
+    /// The state of the list of files; `None` until somebody listens for the first time.
+    listing: Option<u64>,
+    /// The resources asked for, by URI.
+    resources: HashMap<String, (VaultPath, Version)>,
+}
+
+impl Subscription {
+    /// The subscription of a legacy session: list changes always, resources as they are asked for.
+    pub(super) fn of_session(stream: Arc<Stream>) -> Subscription {
+        Subscription { stream, tag: None, list_changes: true, known: Mutex::default() }
+    }
+
+    /// Whether somebody listens.
+    pub(super) fn is_open(&self) -> bool {
+        self.stream.is_open()
+    }
+
+    /// From now on changes to a resource are told. A URI that can never be one of the vault's is taken and never told.
+    ///
+    /// # Errors
+    /// -32602 when there are too many.
+    fn add(&self, vault: &Vault, uri: &str) -> Result<(), Error> {
+        let Some(path) = path_of(uri) else { return Ok(()) };
+        // What is there now is no news. An unavailable vault is what it is.
+        let _ = vault.refresh();
+        let mut known = self.known();
+        if known.resources.len() >= limits::SUBSCRIBED_RESOURCES && !known.resources.contains_key(uri) {
+            return Err(too_many());
+        }
+        let version = vault.version(&path);
+        known.resources.insert(uri.to_owned(), (path, version));
+        Ok(())
+    }
+
+    fn remove(&self, uri: &str) {
+        self.known().resources.remove(uri);
+    }
+
+    /// Takes the vault as it is for what the client knows, if it was never told anything.
+    fn begin(&self, vault: &Vault) {
+        self.known().listing.get_or_insert(vault.listing_generation());
+    }
+
+    /// Tells the client what has changed since it was told last. `versions` are those that others have asked for already.
+    fn tell(&self, vault: &Vault, versions: &mut HashMap<VaultPath, Version>) {
+        let mut messages = Vec::new();
+        let mut known = self.known();
+        let changes = vault.changes();
+        if std::mem::replace(&mut known.changes, changes) == changes {
+            return;
+        }
+        let listing = vault.listing_generation();
+        if known.listing.replace(listing).is_some_and(|before| before != listing) && self.list_changes {
+            messages.push(self.notification("notifications/resources/list_changed", Map::new()));
+        }
+        for (uri, (path, before)) in &mut known.resources {
+            let now = *versions.entry(path.clone()).or_insert_with(|| vault.version(path));
+            if std::mem::replace(before, now) != now {
+                messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
+            }
+        }
+        drop(known);
+        for message in messages {
+            self.stream.send(&message);
+        }
+    }
+
+    fn notification(&self, method: &str, mut params: Params) -> String {
+        if let Some(tag) = &self.tag {
+            params.insert("_meta".into(), json!({ SUBSCRIPTION_ID: tag.to_value() }));
+        }
+        encode::notification(method, &params)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn path_of(uri: &str) -> Option<VaultPath> {
+    uri::to_path(uri).and_then(|path| VaultPath::folder(&path).ok())
+}
+
+fn too_many() -> Error {
+    Error::invalid_params(format!("too many resources; {} at most", limits::SUBSCRIBED_RESOURCES))
+}
+
+/// The subscriptions with somebody at the other end.
+#[derive(Default)]
+pub(super) struct Subscriptions {
+    open: Mutex<Vec<Arc<Subscription>>>,
+}
+
+impl Subscriptions {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Subscription>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells everybody what has changed, and forgets who has left.
+    pub(super) fn tell_all(&self, vault: &Vault) {
+        // Writing to a slow client takes a while; nobody who comes meanwhile has to wait for that.
+        let open = self.lock().clone();
+        // A folder is gone through once, however many ask for it under however many names.
+        let mut versions = HashMap::new();
+        open.iter().for_each(|subscription| subscription.tell(vault, &mut versions));
+        self.lock().retain(|subscription| subscription.is_open());
+    }
+}
+
+impl Server {
+    /// The listener of a subscription was connected: what changes from now on is news to it; a client that comes back is
+    /// told what has changed meanwhile.
+    pub fn listening(&self, subscription: &Arc<Subscription>) {
+        // An unavailable vault is what it is; the first look that works finds the difference.
+        let _ = self.vault.refresh();
+        subscription.begin(&self.vault);
+        let mut open = self.subscriptions.lock();
+        if !open.iter().any(|known| Arc::ptr_eq(known, subscription)) {
+            open.push(Arc::clone(subscription));
+        }
+        drop(open);
+        self.somebody_listens.notify_all();
+    }
+
+    /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
+    pub fn subscribe(&self, wanted: Wanted, stream: Stream) -> Arc<Subscription> {
+        let _ = self.vault.refresh();
+        let known = Known {
+            changes: 0,
+            listing: Some(self.vault.listing_generation()),
+            resources: (wanted.resources.iter())
+                .filter_map(|uri| path_of(uri).map(|path| (uri.clone(), (path.clone(), self.vault.version(&path)))))
+                .collect(),
+        };
+        let subscription = Arc::new(Subscription {
+            stream: Arc::new(stream),
+            tag: Some(wanted.id),
+            list_changes: wanted.list_changes,
+            known: Mutex::new(known),
+        });
+        let mut honoured = Map::new();
+        if wanted.list_changes {
+            honoured.insert("resourcesListChanged".into(), true.into());
+        }
+        if !wanted.resources.is_empty() {
+            honoured.insert("resourceSubscriptions".into(), wanted.resources.into());
+        }
+        let params = Map::from_iter([("notifications".into(), honoured.into())]);
+        subscription.stream.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
+        self.listening(&subscription);
+        subscription
+    }
+
+    /// Ends a subscription whose client no longer wants it.
+    pub fn unsubscribe(&self, subscription: &Arc<Subscription>) {
+        self.subscriptions.lock().retain(|known| !Arc::ptr_eq(known, subscription));
+    }
+}
+
+/// `subscriptions/listen` (2026-07-28).
+///
+/// # Errors
+/// -32602 for malformed wishes, or too many.
+pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
+    let wishes = call.params.get("notifications").and_then(Value::as_object);
+    let wishes = wishes.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
+    let flag = |name: &str| match wishes.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(wish) => wish.as_bool().ok_or_else(|| Error::invalid_params(format!("params.notifications.{name} must be true or false"))),
+    };
+    // Tools and prompts do not change while the server runs, so nothing will be heard of them, nor is it acknowledged.
+    let _ = (flag("toolsListChanged")?, flag("promptsListChanged")?);
+    let list_changes = flag("resourcesListChanged")?;
+    let malformed = || Error::invalid_params("params.notifications.resourceSubscriptions must be an array of strings");
+    let uris = match wishes.get("resourceSubscriptions") {
+        None | Some(Value::Null) => &Vec::new(),
+        Some(uris) => uris.as_array().ok_or_else(malformed)?,
+    };
+    if uris.len() > limits::SUBSCRIBED_RESOURCES {
+        return Err(too_many());
+    }
+    let mut resources = Vec::new();
+    for uri in uris {
+        let uri = uri.as_str().ok_or_else(malformed)?;
+        if path_of(uri).is_some() {
+            resources.push(uri.to_owned());
+        }
+    }
+    Ok(Answer::Listen(Wanted { id: call.id.clone(), list_changes, resources }))
+}
+
+/// `resources/subscribe` (legacy).
+///
+/// # Errors
+/// -32600 outside a session, -32602 without a URI or with too many.
+pub fn subscribe(call: &Call<'_>) -> Result<Answer, Error> {
+    let uri = call.text("uri")?;
+    session_of(call)?.add(&call.server.vault, uri)?;
+    Ok(Answer::Result("{}".into()))
+}
+
+/// `resources/unsubscribe` (legacy).
+///
+/// # Errors
+/// -32600 outside a session, -32602 without a URI.
+pub fn unsubscribe(call: &Call<'_>) -> Result<Answer, Error> {
+    let uri = call.text("uri")?;
+    session_of(call)?.remove(uri);
+    Ok(Answer::Result("{}".into()))
+}
+
+fn session_of<'a>(call: &Call<'a>) -> Result<&'a Subscription, Error> {
+    let session = call.exchange.session.ok_or_else(|| Error::invalid_request("a subscription belongs to a session; initialize first"))?;
+    Ok(&session.subscription)
+}
