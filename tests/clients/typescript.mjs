@@ -1,8 +1,9 @@
-// The TypeScript SDKs through a whole login: 401, discovery, registration, PKCE, login page, token, tools, refresh.
-//   node typescript.mjs URL USER PASSWORD 1|2
+// The TypeScript SDKs through a whole login: 401, discovery, registration, PKCE, login page, token, conversation, refresh.
+//   node typescript.mjs URL USER PASSWORD VAULT 1|2 auto|legacy
+import { converse, search } from './conversation.mjs';
 import { check, logIn, main } from './login.mjs';
 
-const version = process.argv[5];
+const [vault, version, mode] = process.argv.slice(5);
 const sdk = version === '1'
   ? { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')) }
   : await import('@modelcontextprotocol/client');
@@ -27,7 +28,7 @@ class Provider {
 await main(async (url, user, password) => {
   const provider = new Provider();
   const transport = () => new sdk.StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
-  const client = () => new sdk.Client({ name: 'test', version: '1' }, { capabilities: {} });
+  const client = () => new sdk.Client({ name: 'test', version: '1' }, { capabilities: {}, versionNegotiation: { mode } });
   const first = transport();
   await client().connect(first).catch(() => {});
   check(provider.authorizationUrl, 'the SDK asks for a login');
@@ -37,17 +38,11 @@ await main(async (url, user, password) => {
   const connection = transport();
   const connected = client();
   await connected.connect(connection);
-  const { tools } = await connected.listTools();
-  check(tools.length === 6, 'six tools');
-  const search = () => connected.callTool({ name: 'vault_search', arguments: { query: 'heating controller' } });
-  const found = await search();
-  check(!found.isError && found.structuredContent.total_matches > 0, 'the search finds something');
-  const { resources } = await connected.listResources();
-  const note = await connected.readResource({ uri: resources.at(-1).uri });
-  check(note.contents.length === 1, 'a resource is read');
+  const spoken = await converse(connected, version, vault);
+  check(spoken === (mode === 'auto' ? '2026-07-28' : 'legacy'), `the revision: ${spoken}`);
   const before = provider.saved;
   provider.saved = { ...before, access_token: 'expired' };
-  check(!(await search()).isError, 'a call after the access token expired');
+  check(!(await search(connected)).isError, 'a call after the access token expired');
   check(provider.saved.refresh_token !== before.refresh_token, 'the refresh token was exchanged');
   await connection.terminateSession();
   await connected.close();

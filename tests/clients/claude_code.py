@@ -1,0 +1,138 @@
+"""Claude Code, with a home of its own: adds the server, logs in without a browser, lists, calls a tool, logs out; then the
+same tool over stdio. The model is a script: it asks for one tool call and repeats what came back.
+
+    python claude_code.py URL USER PASSWORD CLAUDE SERVER_PROGRAM VAULT
+"""
+
+import html
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+
+URL, USER, PASSWORD, CLAUDE, PROGRAM, VAULT = sys.argv[1:]
+TOOL = "mcp__vault__vault_search"
+
+
+class Model(BaseHTTPRequestHandler):
+    """Enough of the Messages API: the first turn calls the tool, the second says what it gave."""
+
+    offered: set = set()
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "count_tokens" in self.path:
+            return self.answer("application/json", b'{"input_tokens":1}')
+        Model.offered |= {tool["name"] for tool in request.get("tools", [])}
+        blocks = [block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"]]
+        results = [block for block in blocks if block["type"] == "tool_result"]
+        if TOOL in Model.offered and not results:
+            start = {"type": "tool_use", "id": "toolu_1", "name": TOOL, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps({"query": "heating controller"})}
+            reason = "tool_use"
+        else:
+            start = {"type": "text", "text": ""}
+            delta = {"type": "text_delta", "text": json.dumps(results)}
+            reason = "end_turn"
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None, "usage": usage}
+        events = [
+            {"type": "message_start", "message": message},
+            {"type": "content_block_start", "index": 0, "content_block": start},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
+            {"type": "message_stop"},
+        ]
+        self.answer("text/event-stream", "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode())
+
+    def do_GET(self):
+        self.answer("application/json", b"{}")
+
+    do_HEAD = do_GET
+
+    def answer(self, kind, body):
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def claude(*arguments):
+    print("$ claude", *arguments, flush=True)
+    done = subprocess.run([CLAUDE, *arguments], env=env, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    print(done.stdout + done.stderr, flush=True)
+    assert done.returncode == 0, f"exit code {done.returncode}"
+    return done.stdout
+
+
+def log_in():
+    """`login --no-browser` wants a terminal: it prints the address and takes the one that the browser is sent back to."""
+    print("$ claude mcp login vault --no-browser", flush=True)
+    terminal, other = pty.openpty()
+    child = subprocess.Popen([CLAUDE, "mcp", "login", "vault", "--no-browser"], env=env, cwd=home, stdin=other, stdout=other, stderr=other)
+    os.close(other)
+    shown, sent = "", False
+    while True:
+        try:
+            read = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not read:
+            break
+        shown += read.decode(errors="replace")
+        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07", "", shown)
+        address = re.search(r"(https?://\S+/oauth/authorize\?[^\s]+)\s", plain)
+        if address and not sent:
+            sent = True
+            page = httpx.get(address[1])
+            action = html.unescape(re.search(r'<form method="post" action="([^"]*)"', page.text)[1])
+            form = {"username": USER, "password": PASSWORD, "access": "write", "decision": "allow"}
+            answer = httpx.post(urllib.parse.urljoin(address[1], action), data=form)
+            assert answer.status_code == 303, answer.text
+            os.write(terminal, answer.headers["location"].encode() + b"\r")
+    print(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07", "", shown), flush=True)
+    assert child.wait(timeout=30) == 0
+
+
+def call():
+    said = claude("-p", "Search my vault.", "--allowedTools", TOOL)
+    assert TOOL in Model.offered, sorted(Model.offered)
+    assert "total_matches" in said and "is_error" not in said.replace('"is_error": false', ""), said
+
+
+model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+threading.Thread(target=model.serve_forever, daemon=True).start()
+with tempfile.TemporaryDirectory() as home:
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": home,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "ENABLE_TOOL_SEARCH": "false",  # the script is told of every tool at once
+        "ANTHROPIC_API_KEY": "none",
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_port}",
+    }
+    claude("mcp", "add", "--transport", "http", "vault", URL)
+    assert "Needs authentication" in claude("mcp", "list")
+    log_in()
+    assert "Connected" in claude("mcp", "list")
+    call()
+    claude("mcp", "logout", "vault")
+    assert "Needs authentication" in claude("mcp", "list")
+    claude("mcp", "remove", "vault")
+    claude("mcp", "add", "vault", "--", PROGRAM, "stdio", "--vault-path", VAULT)
+    assert "Connected" in claude("mcp", "list")
+    call()
