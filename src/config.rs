@@ -6,8 +6,9 @@ use crate::oauth::Logins;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::settings::SETTINGS;
-use crate::tools::Toolset;
+use crate::tools::{Criteria, Options, Toolset};
 use log::LevelFilter;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -30,8 +31,8 @@ pub struct Config {
     pub toolsets: Vec<Toolset>,
     /// Offer nothing that writes.
     pub read_only: bool,
-    /// Lines that `vault_read` shows without a range.
-    pub read_lines: usize,
+    /// What tools need to know.
+    pub options: Options,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
     /// Proxies that are believed.
@@ -42,6 +43,8 @@ pub struct Config {
     pub max_connections: usize,
     /// What is logged.
     pub log_level: LevelFilter,
+    /// What is odd and no mistake; to be logged.
+    pub notes: Vec<&'static str>,
 }
 
 /// A mistake in the configuration: the setting, what is wrong, and what would be right. Never the value of a secret.
@@ -74,6 +77,28 @@ pub enum For {
 struct Reader<'a> {
     raw: &'a Raw,
     mistakes: Vec<Mistake>,
+    notes: Vec<&'static str>,
+}
+
+/// The file that `CONTEXT_CONFIG` names. It may have other keys; they are not ours.
+#[derive(Deserialize)]
+struct ContextFile {
+    vault_path: Option<String>,
+    default_context: Option<DefaultContext>,
+}
+
+#[derive(Deserialize)]
+struct DefaultContext {
+    #[serde(default)]
+    properties: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+impl ContextFile {
+    fn parse(text: &str) -> Result<ContextFile, String> {
+        serde_yaml::from_str(text).map_err(|error| error.to_string())
+    }
 }
 
 impl Config {
@@ -82,7 +107,7 @@ impl Config {
     /// # Errors
     /// Every mistake.
     pub fn read(raw: &Raw, purpose: For, home: Option<&str>, state_directory: Option<&str>) -> Result<Config, Vec<Mistake>> {
-        let mut reader = Reader { raw, mistakes: Vec::new() };
+        let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH", home);
         let workers = cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024);
@@ -93,12 +118,17 @@ impl Config {
             state_dir: reader.state_dir(home, state_directory, vault_path.as_deref()),
             toolsets: reader.toolsets(),
             read_only: reader.flag("READ_ONLY"),
-            read_lines: reader.number("READ_LINES", 200, 1, 100_000),
+            options: Options {
+                read_lines: reader.number("READ_LINES", 200, 1, 100_000),
+                local: purpose == For::Stdio,
+                default_context: reader.default_context(home, vault_path.as_deref()),
+            },
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),
             workers: reader.number("WORKERS", workers, 1, 1024),
             max_connections: reader.number("MAX_CONNECTIONS", limits::CONNECTIONS_DEFAULT, 8, 100_000),
             log_level: reader.log_level(),
+            notes: std::mem::take(&mut reader.notes),
             vault_path: vault_path.unwrap_or_default(),
         };
         let nobody = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
@@ -283,6 +313,30 @@ impl Reader<'_> {
         Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
     }
 
+    /// The file of the system that the `context` tools come from, as it is there.
+    fn default_context(&mut self, home: Option<&str>, vault: Option<&Path>) -> Option<Criteria> {
+        let path = expand_home(self.text("CONTEXT_CONFIG")?, home);
+        let read = std::fs::read_to_string(&path).map_err(|error| format!("cannot be read: {}", error.kind()));
+        let parsed = read.and_then(|text| ContextFile::parse(&text).map_err(|why| format!("is not what it should be: {why}")));
+        match parsed {
+            Err(why) => {
+                self.wrong("CONTEXT_CONFIG", why);
+                None
+            }
+            Ok(file) => {
+                let other = file.vault_path.as_deref().map(|path| expand_home(path, home)).filter(|path| Some(path.as_path()) != vault);
+                if other.is_some() {
+                    self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored");
+                }
+                file.default_context.map(|wanted| Criteria {
+                    properties: wanted.properties.into_iter().collect(),
+                    tags: wanted.tags,
+                    all_tags: false,
+                })
+            }
+        }
+    }
+
     fn flag(&mut self, setting: &'static str) -> bool {
         match self.text(setting).map(str::to_ascii_lowercase).as_deref() {
             None | Some("false" | "0" | "no" | "off") => false,
@@ -406,7 +460,7 @@ mod tests {
         let users = format!("alex:{HASH}");
         let config = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("AUTH_USERS", &users)]).unwrap();
         assert_eq!(config.listen.to_string(), "[::]:8090");
-        assert_eq!((config.read_lines, config.read_only), (200, false));
+        assert_eq!((config.options.read_lines, config.read_only), (200, false));
         assert_eq!(config.toolsets, [Toolset::Vault]);
     }
 

@@ -146,6 +146,21 @@ pub const QUERY_CHARS: usize = 1_000;
 /// Characters of context on either side of a match.
 pub const SNIPPET_CONTEXT: usize = 50;
 
+/// The least characters of a chunk that may be asked for (`context` tools): less would be all heads and no text.
+pub const CHUNK_CHARS_LEAST: usize = 1_000;
+/// Characters kept free in a chunk for the line that says which one it is.
+pub const CHUNK_HEADER_CHARS: usize = 100;
+/// Contexts, and tags, named in `config://vault-info`.
+pub const INFO_NAMES: usize = 100;
+/// Characters of context on either side of a match that may be asked for.
+pub const GREP_CONTEXT: usize = 1_000;
+/// Places shown of one note.
+pub const GREP_PLACES: usize = 3;
+/// Notes searched before the caller is asked whether it still wants the rest; a regular expression takes longer than a word.
+pub const GREP_BLOCK: usize = 128;
+/// A compiled regular expression, bytes; also its cache. What `regex` takes by default is ten times as much.
+pub const REGEX_BYTES: usize = 1024 * 1024;
+
 // --- Vault --------------------------------------------------------------------------------------
 
 /// The largest file that is read, edited or written as text, bytes. Obsidian itself becomes unusable far below.

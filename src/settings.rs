@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 15] = [
+pub static SETTINGS: [Setting; 16] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -81,8 +81,8 @@ pub static SETTINGS: [Setting; 15] = [
         variable: "TOOLSETS",
         value: "LIST",
         default: "vault",
-        help: "Groups of tools to offer, separated by commas, or all.",
-        example: "vault",
+        help: "Groups of tools to offer, separated by commas, or all: vault, context.",
+        example: "vault,context",
     },
     Setting {
         flag: "read-only",
@@ -99,6 +99,14 @@ pub static SETTINGS: [Setting; 15] = [
         default: "200",
         help: "Lines that vault_read shows of a long file when no range is asked for.",
         example: "200",
+    },
+    Setting {
+        flag: "context-config",
+        variable: "CONTEXT_CONFIG",
+        value: "FILE",
+        default: "",
+        help: "Toolset context: a YAML file with default_context, what fetch_context loads without a type.",
+        example: "/etc/vault-sync-mcp-context.yaml",
     },
     Setting {
         flag: "allowed-origins",

@@ -9,6 +9,7 @@
 //! | `oauth` | whole logins, and attacks on them in plain words |
 //! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
+//! | `context` | the tools of toolset `context` |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `commands` | the command line and the configuration |
@@ -26,6 +27,7 @@
 )]
 
 mod commands;
+mod context;
 mod http;
 mod load;
 mod mcp;

@@ -13,10 +13,15 @@ pub struct Client {
 
 impl Client {
     pub fn on(folder: &Folder) -> Client {
+        Client::with(folder, &[])
+    }
+
+    pub fn with(folder: &Folder, settings: &[(&str, &str)]) -> Client {
         let mut child = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
             .arg("stdio")
             .env_clear()
             .env("VAULT_PATH", folder.vault())
+            .envs(settings.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -9,10 +9,16 @@ fn listed(server: &Server) -> Vec<Value> {
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
+fn with_all_tools() -> (Folder, Server) {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "all")]);
+    (folder, server)
+}
+
 /// What a model sees of each tool, word for word. `UPDATE_FIXTURES=1 cargo test` writes the files; the diff is the review.
 #[test]
 fn tools_are_described_as_in_their_snapshots() {
-    let (_folder, server) = Server::sample();
+    let (_folder, server) = with_all_tools();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/tools");
     let mut names = Vec::new();
     for tool in listed(&server) {
@@ -35,7 +41,7 @@ fn tools_are_described_as_in_their_snapshots() {
 /// Rules that hold for every tool; clients reject whole lists for breaking some of them.
 #[test]
 fn every_tool_is_complete() {
-    let (_folder, server) = Server::sample();
+    let (_folder, server) = with_all_tools();
     for tool in listed(&server) {
         let name = tool["name"].as_str().unwrap();
         assert!(name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
@@ -83,8 +89,9 @@ fn conforms(schema: &Value, value: &Value, at: &str) {
 
 #[test]
 fn results_conform_to_the_output_schemas() {
-    let (_folder, server) = Server::sample();
+    let (_folder, server) = with_all_tools();
     let tools = listed(&server);
+    let mut seen = std::collections::BTreeSet::new();
     for (tool, arguments) in [
         ("vault_list_all", json!({})),
         ("vault_list_all", json!({ "limit": 3 })),
@@ -96,10 +103,19 @@ fn results_conform_to_the_output_schemas() {
         ("vault_search", json!({ "query": "heating" })),
         ("vault_write", json!({ "path": "new/note.md", "content": "a\nb" })),
         ("vault_edit", json!({ "path": "new/note.md", "old_text": "a", "new_text": "c" })),
+        ("fetch_context", json!({ "context_type": "none" })),
+        ("fetch_matching_files", json!({ "tags": ["project"], "max_chars": 1000 })),
+        ("fetch_frontmatter_index", json!({})),
+        ("fetch_specific_file", json!({ "file_path": "Welcome.md" })),
+        ("search_vault_content", json!({ "search_pattern": "heating" })),
     ] {
         let schema = &tools.iter().find(|known| known["name"] == tool).unwrap()["outputSchema"];
-        conforms(schema, &server.call(tool, arguments), tool);
+        let result = server.result(tool, arguments);
+        assert_eq!(result["isError"], false, "{tool}: {result}");
+        conforms(schema, &result["structuredContent"], tool);
+        seen.insert(tool);
     }
+    assert_eq!(seen.len(), tools.len(), "every tool was called");
 }
 
 #[test]

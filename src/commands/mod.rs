@@ -73,9 +73,10 @@ fn stdio(config: Config) -> u8 {
 
 /// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
 fn engine(config: &Config) -> Option<Arc<Server>> {
+    config.notes.iter().for_each(|note| log::warn!("{note}"));
     let vault = Vault::open(&config.vault_path).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
     let vault = Arc::new(vault);
-    let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.read_lines));
+    let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone()));
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     // The index is filled while the first client is still shaking hands.
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {

@@ -1,9 +1,11 @@
 //! THE table: every method, the eras it exists in, and the function behind it.
 
 use super::modern::Cache;
+use super::progress::Progress;
 use super::subscription::Wanted;
 use super::{Exchange, Revision, Server, completion, lifecycle, logging, prompts, resources, subscription, tools};
 use crate::rpc::{Error, Id, Params};
+use crate::tools::Context;
 use serde_json::Value;
 
 /// A request on its way through a method.
@@ -26,6 +28,11 @@ impl<'a> Call<'a> {
     pub fn text(&self, name: &str) -> Result<&'a str, Error> {
         let value = self.params.get(name).and_then(Value::as_str);
         value.ok_or_else(|| Error::invalid_params(format!("params.{name} must be a string")))
+    }
+
+    /// What a tool or prompt works with. `progress` is where it says how far it is.
+    pub(super) fn context(&self, progress: &'a Progress<'_>) -> Context<'a> {
+        Context { vault: &self.server.vault, options: &self.server.options, caller: progress }
     }
 
     /// The `cursor` of a list.

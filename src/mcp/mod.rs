@@ -38,7 +38,7 @@ pub use subscription::{Subscription, Wanted};
 use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
 use crate::rpc::{self, Id, Message, Params};
-use crate::tools::{Tool, Toolset};
+use crate::tools::{Options, Resource, Tool, Toolset};
 use crate::vault::Vault;
 use methods::{Answer, Call, Eras, Row};
 use std::sync::{Arc, Condvar};
@@ -48,7 +48,8 @@ pub struct Server {
     vault: Arc<Vault>,
     tools: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
-    read_lines: usize,
+    resources: Vec<&'static Resource>,
+    options: Options,
     /// The legacy sessions.
     pub sessions: Sessions,
     /// The places of event streams.
@@ -98,13 +99,14 @@ pub enum Outcome {
 
 impl Server {
     /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
-    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, read_lines: usize) -> Server {
+    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
             vault,
             tools: toolsets.iter().flat_map(|set| set.tools()).copied().filter(|tool| offered(tool.needs())).collect(),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
-            read_lines,
+            resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
+            options,
             sessions: Sessions::default(),
             places: places::StreamPlaces::default(),
             subscriptions: subscription::Subscriptions::default(),

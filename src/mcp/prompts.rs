@@ -2,6 +2,7 @@
 
 use super::Server;
 use super::methods::{Answer, Call};
+use super::progress::Progress;
 use crate::prompts::{Arguments, Content, Error as PromptError, Prompt};
 use crate::rpc::Error;
 use crate::uri;
@@ -57,7 +58,9 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
         Some(Value::Object(arguments)) => Some(arguments),
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
-    let contents = Arguments::check(prompt, sent).and_then(|arguments| (prompt.run)(&call.server.vault, &arguments));
+    let progress = Progress::of(call.exchange, call.params);
+    let context = call.context(&progress);
+    let contents = Arguments::check(prompt, sent).and_then(|arguments| (prompt.run)(&context, &arguments));
     let contents = contents.map_err(|error| match error {
         PromptError::Argument(why) => Error::invalid_params(why),
         PromptError::Vault(error) => {

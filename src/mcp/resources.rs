@@ -1,6 +1,7 @@
 //! Every file of the vault as a resource: list, template, read.
 
 use super::methods::{Answer, Call};
+use super::progress::Progress;
 use crate::cursor;
 use crate::limits;
 use crate::rpc::Error;
@@ -30,10 +31,20 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         log::warn!("resources/list failed: {error}");
         Error::internal()
     })?;
-    let resources = fitting(page.files.iter().map(|file| listing(file)));
-    let more = page.more || resources.len() < page.files.len();
-    let last = resources.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
-    let mut result = json!({ "resources": resources });
+    let files = fitting(page.files.iter().map(|file| listing(file)));
+    let more = page.more || files.len() < page.files.len();
+    let last = files.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
+    // What is no file comes first.
+    let others = call.server.resources.iter().filter(|_| filter.after.is_none()).map(|resource| {
+        json!({
+            "uri": resource.uri,
+            "name": resource.name,
+            "title": resource.title,
+            "description": resource.description,
+            "mimeType": resource.mime_type,
+        })
+    });
+    let mut result = json!({ "resources": others.chain(files).collect::<Vec<_>>() });
     if let (Some(last), Some(members)) = (last, result.as_object_mut()) {
         members.insert("nextCursor".into(), cursor::after(&last.path).into());
     }
@@ -74,6 +85,15 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
 /// the disk refuses.
 pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
+    if let Some(resource) = call.server.resources.iter().find(|resource| resource.uri == uri) {
+        let progress = Progress::of(call.exchange, call.params);
+        let text = (resource.read)(&call.context(&progress)).map_err(|error| {
+            log::warn!("resources/read failed: {}", error.message);
+            Error::internal()
+        })?;
+        let contents = json!([{ "uri": uri, "mimeType": resource.mime_type, "text": text }]);
+        return Ok(Answer::Result(json!({ "contents": contents }).to_string()));
+    }
     let not_found = || Error::resource_not_found(uri, call.exchange.revision.is_modern());
     let (path, offset, column) = uri::to_part(uri).ok_or_else(not_found)?;
     let path = VaultPath::file(&path).map_err(|_| not_found())?;

@@ -7,7 +7,7 @@ use super::{Exchange, Server};
 use crate::clock;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
-use crate::tools::{self, Arguments, Code, Context, Reply, Tool};
+use crate::tools::{self, Arguments, Code, Reply, Tool};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -55,7 +55,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let path = arguments.get("path").and_then(Value::as_str).map(|path| path.chars().take(300).collect::<String>());
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
-    let context = Context { vault: &call.server.vault, read_lines: call.server.read_lines, caller: &progress };
+    let context = call.context(&progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.input, arguments)?;
         (tool.run)(&context, &arguments)
@@ -83,9 +83,10 @@ fn told(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Option
     logging::tell(exchange, level, tool.name, || json!({ "path": path, "outcome": outcome, "ms": ms }));
 }
 
-/// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content").
+/// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content"). The text
+/// of a document is not sent twice.
 fn success(reply: &Reply) -> String {
-    let text = quoted(&reply.json);
+    let text = quoted(reply.text.as_deref().unwrap_or(&reply.json));
     let blocks: String =
         reply.blocks.iter().filter_map(|block| serde_json::to_string(block).ok()).map(|block| format!(",{block}")).collect();
     format!(r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#, reply.json)

@@ -1,12 +1,13 @@
 //! What a person can start from a menu: prompts with the notes they are about already in them. One value for each, as with
 //! tools; the texts are for models, so they name tools.
 
+mod context;
 mod vault;
 
 use crate::principal::Access;
-use crate::tools::Toolset;
+use crate::tools::{Context, Toolset};
 use crate::vault::complete::Typing;
-use crate::vault::{self as notes, Vault, VaultPath};
+use crate::vault::{self as notes, VaultPath};
 use serde_json::{Map, Value};
 
 /// One prompt.
@@ -22,7 +23,7 @@ pub struct Prompt {
     /// What it has to be told.
     pub arguments: &'static [Argument],
     /// Its code.
-    pub run: fn(&Vault, &Arguments<'_>) -> Result<Vec<Content>, Error>,
+    pub run: fn(&Context<'_>, &Arguments<'_>) -> Result<Vec<Content>, Error>,
 }
 
 /// Something a prompt is told: a text.
@@ -118,5 +119,6 @@ impl<'a> Arguments<'a> {
 pub fn of(toolset: Toolset) -> &'static [&'static Prompt] {
     match toolset {
         Toolset::Vault => &vault::PROMPTS,
+        Toolset::Context => &context::PROMPTS,
     }
 }

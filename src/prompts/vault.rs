@@ -3,6 +3,7 @@
 use super::{Argument, Arguments, Content, Error, Prompt};
 use crate::limits;
 use crate::principal::Access;
+use crate::tools::Context;
 use crate::vault::complete::{Typing, is_day};
 use crate::vault::read::{Content as Read, Range};
 use crate::vault::search::Query;
@@ -52,7 +53,8 @@ const HITS: usize = 20;
 /// Characters of an attached note, as JSON: a prompt is one answer, and its words need room too.
 const NOTE_CHARS: usize = limits::RESULT_CHARS - 10_000;
 
-fn review_day(vault: &Vault, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
+fn review_day(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
+    let vault = context.vault;
     let day = match arguments.maybe("date") {
         Some(day) if is_day(day) => day.to_owned(),
         Some(_) => return Err(Error::Argument("Argument date must be a day as YYYY-MM-DD.".into())),
@@ -81,10 +83,10 @@ fn review_day(vault: &Vault, arguments: &Arguments<'_>) -> Result<Vec<Content>, 
     Ok(contents)
 }
 
-fn gather_notes(vault: &Vault, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
+fn gather_notes(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
     let topic: String = arguments.text("topic").chars().take(limits::QUERY_CHARS).collect();
     let query = Query { text: topic.trim_start_matches('#'), max_results: HITS, below: None, tag: None };
-    let found = vault.search(&query, &|_, _| true)?;
+    let found = context.vault.search(&query, &|_, _| !context.caller.has_cancelled())?;
     let mut text = format!("Tell me what my vault says about: {topic}\n\n");
     if found.hits.is_empty() {
         text.push_str("No note has these words. Try other words for it with vault_search, or look through vault_list_all.");
@@ -102,8 +104,8 @@ fn gather_notes(vault: &Vault, arguments: &Arguments<'_>) -> Result<Vec<Content>
     Ok(vec![Content::Text(text)])
 }
 
-fn tidy_note(vault: &Vault, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
-    let (note, etag, cut) = attached(vault, &VaultPath::file(arguments.text("path"))?)?;
+fn tidy_note(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
+    let (note, etag, cut) = attached(context.vault, &VaultPath::file(arguments.text("path"))?)?;
     let Content::Note { path, .. } = &note else { return Ok(vec![note]) };
     let mut text = format!("Put my note {} in order; it is attached", path.as_str());
     match cut {

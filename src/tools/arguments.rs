@@ -58,6 +58,16 @@ impl Arguments {
         self.values.get(name).and_then(schema::whole).and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
     }
 
+    /// The members of an object; none if it is missing.
+    pub fn members(&self, name: &str) -> impl Iterator<Item = (&String, &Value)> {
+        self.values.get(name).and_then(Value::as_object).into_iter().flatten()
+    }
+
+    /// The texts of a list; none if it is missing.
+    pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.values.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// True or false, for a parameter that is required or has a default.
     pub fn flag(&self, name: &str) -> bool {
         self.values.get(name).and_then(Value::as_bool).unwrap_or_default()

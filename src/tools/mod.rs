@@ -6,6 +6,7 @@
 //! [`Reply`] or an [`Error`], and it cannot make a protocol error.
 
 pub mod arguments;
+pub mod context;
 pub mod error;
 pub mod reply;
 pub mod schema;
@@ -19,6 +20,7 @@ pub use schema::{Field, Shape};
 use crate::limits;
 use crate::principal::Access;
 use crate::vault::Vault;
+pub use crate::vault::properties::Criteria;
 use serde_json::{Value, json};
 
 /// A group of tools that is switched on as one (`TOOLSETS`).
@@ -26,16 +28,19 @@ use serde_json::{Value, json};
 pub enum Toolset {
     /// List, read, search, write and edit files.
     Vault,
+    /// Load notes by their frontmatter.
+    Context,
 }
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 1] = [Toolset::Vault];
+    pub const ALL: [Toolset; 2] = [Toolset::Vault, Toolset::Context];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Toolset::Vault => "vault",
+            Toolset::Context => "context",
         }
     }
 
@@ -43,8 +48,33 @@ impl Toolset {
     pub fn tools(self) -> &'static [&'static Tool] {
         match self {
             Toolset::Vault => &vault::TOOLS,
+            Toolset::Context => &context::TOOLS,
         }
     }
+
+    /// The resources of the set beside the files of the vault.
+    pub fn resources(self) -> &'static [&'static Resource] {
+        match self {
+            Toolset::Vault => &[],
+            Toolset::Context => &context::RESOURCES,
+        }
+    }
+}
+
+/// A resource that is no file of the vault.
+pub struct Resource {
+    /// Its URI.
+    pub uri: &'static str,
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it holds.
+    pub description: &'static str,
+    /// Its media type.
+    pub mime_type: &'static str,
+    /// Its text.
+    pub read: fn(&Context<'_>) -> Result<String, Error>,
 }
 
 /// What a tool does to the vault. The annotations for clients and the access that a caller needs both follow from it.
@@ -114,12 +144,24 @@ impl Tool {
     }
 }
 
+/// What is configured for tools.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Lines that `vault_read` gives when no range is asked for.
+    pub read_lines: usize,
+    /// Whether the client is on this machine: then the `context` tools show and take absolute paths, as in the system
+    /// they come from. A remote client is told nothing about the host.
+    pub local: bool,
+    /// What `fetch_context` loads when no type is given.
+    pub default_context: Option<Criteria>,
+}
+
 /// What a tool works with.
 pub struct Context<'a> {
     /// The vault.
     pub vault: &'a Vault,
-    /// Lines that `vault_read` gives when no range is asked for.
-    pub read_lines: usize,
+    /// What was configured for tools.
+    pub options: &'a Options,
     /// Who waits for the result.
     pub caller: &'a dyn Caller,
 }

@@ -38,8 +38,10 @@ pub struct Embedded {
 /// The outcome of a tool.
 #[derive(Debug)]
 pub struct Reply {
-    /// The structured result as JSON text; a client gets it as `structuredContent` and, the same, as text.
+    /// The structured result as JSON text, which a client gets as `structuredContent`.
     pub json: String,
+    /// The text for a model, where that is a document; otherwise it is the same JSON.
+    pub text: Option<String>,
     /// Further content.
     pub blocks: Vec<Block>,
 }
@@ -51,7 +53,15 @@ impl Reply {
     /// `INTERNAL_ERROR` if it cannot be written as JSON, which no type used here can bring about.
     pub fn of(result: &impl Serialize) -> Result<Reply, Error> {
         let json = serde_json::to_string(result).map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
-        Ok(Reply { json, blocks: Vec::new() })
+        Ok(Reply { json, text: None, blocks: Vec::new() })
+    }
+
+    /// A document, and what there is to know about it.
+    ///
+    /// # Errors
+    /// As [`Reply::of`].
+    pub fn document(text: String, about: &impl Serialize) -> Result<Reply, Error> {
+        Ok(Reply { text: Some(text), ..Reply::of(about)? })
     }
 }
 

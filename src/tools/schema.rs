@@ -54,6 +54,8 @@ pub enum Shape {
     List(&'static Shape),
     /// Members with names.
     Object(&'static [Field]),
+    /// An object whose members are the caller's business.
+    Anything,
 }
 
 /// Strings without a bound of their own; the message's size bounds them.
@@ -114,6 +116,7 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
         Shape::Object(fields) => object(fields, false),
+        Shape::Anything => json!({ "type": "object", "additionalProperties": true }),
     }
 }
 
@@ -150,7 +153,8 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
             None if field.required => wrong(&format!("an object with a member {}", field.name)),
             None => Ok(()),
         }),
-        (Shape::Object(_), _) => wrong("an object"),
+        (Shape::Anything, Value::Object(_)) => Ok(()),
+        (Shape::Object(_) | Shape::Anything, _) => wrong("an object"),
     }
 }
 

@@ -14,6 +14,8 @@ pub enum Typing {
     Note,
     /// A tag or the name of a note.
     Topic,
+    /// A value of the property `context`.
+    Context,
     /// A day that a note is named after, `2026-02-08`; the newest first.
     Day,
 }
@@ -47,6 +49,9 @@ impl Vault {
             };
             found.entry(value.to_owned()).or_insert(quality);
         };
+        if typing == Typing::Context {
+            self.values_of("context")?.iter().for_each(|(value, _)| take(value));
+        }
         self.index.read(|entries| {
             for entry in entries.values() {
                 let note = entry.name().strip_suffix(".md");
@@ -57,7 +62,7 @@ impl Vault {
                         entry.tags.iter().for_each(|tag| take(tag));
                     }
                     (Typing::Day, Some(name)) if is_day(name) => take(name),
-                    (Typing::Note | Typing::Topic | Typing::Day, _) => {}
+                    (Typing::Note | Typing::Topic | Typing::Day | Typing::Context, _) => {}
                 }
             }
         });

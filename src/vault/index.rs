@@ -18,7 +18,7 @@ use std::fs::Metadata;
 use std::ops::Bound;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What tells one state of a file from another without reading it (rule 6 of the vault).
@@ -41,6 +41,11 @@ impl Stamp {
     /// Modification time, whole seconds.
     pub fn modified(&self) -> Now {
         Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
+    }
+
+    /// What sorts files by modification time, the oldest first.
+    pub(super) fn order(&self) -> i128 {
+        self.mtime
     }
 
     /// Whether the file could have changed after `seen` without its stamp showing it: the file system's clock ticks
@@ -68,6 +73,8 @@ pub struct Entry {
     /// The tags, folded.
     pub(super) folded_tags: Box<[Box<str>]>,
     pub(super) text: Text,
+    /// The frontmatter as values, once somebody has asked for it.
+    pub(super) properties: OnceLock<Option<Box<serde_yaml::Mapping>>>,
     /// The stamp does not prove that the file is unchanged; look again.
     uncertain: bool,
     /// Number of the change to the index that made this entry.
@@ -337,6 +344,15 @@ impl Index {
         }
     }
 
+    /// The entry of a file that has this stamp now; read again if that is not the one it was read at.
+    pub(super) fn look_at(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
+        let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
+        known.or_else(|| {
+            self.wrote(path);
+            self.get(path.as_str())
+        })
+    }
+
     /// Takes note of a file that this program just wrote.
     pub(super) fn wrote(&self, path: &VaultPath) {
         if let Some(entry) = self.make_entry(path.as_str(), None) {
@@ -392,6 +408,7 @@ impl Index {
             tags: tags.into_iter().map(String::into_boxed_str).collect(),
             folded_path: fold(path).into_boxed_str(),
             text,
+            properties: OnceLock::new(),
             uncertain,
             change: 0,
             version: 0,

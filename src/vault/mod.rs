@@ -23,7 +23,8 @@
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | [`list`], [`read`], [`search`], [`complete`], [`mod@write`] | the operations |
+//! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
+//! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
 //! | [`error`] | why the vault says no |
 
@@ -31,11 +32,13 @@ pub mod complete;
 pub mod error;
 mod fold;
 pub mod frontmatter;
+pub mod grep;
 mod index;
 mod jail;
 pub mod list;
 pub mod media;
 pub mod path;
+pub mod properties;
 pub mod read;
 pub mod search;
 mod snippet;
@@ -111,6 +114,30 @@ impl Vault {
     /// A number that grows whenever a file appears in the vault or disappears from it.
     pub fn listing_generation(&self) -> u64 {
         self.index.listing_generation()
+    }
+
+    /// A file as the index knows it, which first looks whether that is still so.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a folder), or the disk's.
+    pub fn entry(&self, path: &VaultPath) -> Result<Arc<Entry>, Error> {
+        let (path, place) = self.locate(path)?;
+        let metadata = std::fs::metadata(&place).map_err(Error::disk("read the file", path.as_str()))?;
+        if !metadata.is_file() {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
+        }
+        self.index.look_at(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
+    }
+
+    /// The place of a file on this machine, for a client on this machine.
+    pub fn absolute(&self, path: &str) -> String {
+        self.jail.root().join(path).display().to_string()
+    }
+
+    /// A path below the root, of an absolute one that lies there by its names; `None` for any other.
+    pub fn below_root(&self, absolute: &str) -> Option<String> {
+        let below = Path::new(absolute).strip_prefix(self.jail.root()).ok()?;
+        below.to_str().map(str::to_owned)
     }
 
     /// The place of an existing file, and its path as it is on disk.

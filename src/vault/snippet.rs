@@ -8,8 +8,8 @@ use std::ops::Range;
 /// text), every occurrence of a needle within it in `**bold**`, line breaks as spaces, `...` where text is left out.
 pub(super) fn snippet(original: &str, folded: &Folded, first: Range<usize>, needles: &[&str]) -> String {
     let (match_start, match_end) = folded.original_range(original, first.start, first.end);
-    let start = before(original, match_start);
-    let end = after(original, match_end);
+    let start = before(original, match_start, limits::SNIPPET_CONTEXT);
+    let end = after(original, match_end, limits::SNIPPET_CONTEXT);
     let text = folded.text(original);
     let mut marks: Vec<(usize, usize)> = Vec::new();
     for needle in needles.iter().filter(|needle| !needle.is_empty()) {
@@ -48,6 +48,20 @@ pub(super) fn snippet(original: &str, folded: &Folded, first: Range<usize>, need
     line
 }
 
+/// One line: `context` characters either side of a match (a range of the text), the match in `**bold**`, line breaks as
+/// spaces, `...` where text is left out.
+pub(super) fn around(text: &str, found: Range<usize>, context: usize) -> String {
+    let (start, end) = (before(text, found.start, context), after(text, found.end, context));
+    let mut line = String::from(if start > 0 { "..." } else { "" });
+    push_plain(&mut line, text.get(start..found.start).unwrap_or_default());
+    line.push_str("**");
+    push_plain(&mut line, text.get(found.clone()).unwrap_or_default());
+    line.push_str("**");
+    push_plain(&mut line, text.get(found.end..end).unwrap_or_default());
+    line.push_str(if end < text.len() { "..." } else { "" });
+    line
+}
+
 /// The number of the line that an offset is in, from 1.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', text.as_bytes().get(..offset).unwrap_or_default()).count()
@@ -57,14 +71,14 @@ fn push_plain(line: &mut String, text: &str) {
     line.extend(text.chars().filter(|&c| c != '\r').map(|c| if c.is_control() { ' ' } else { c }));
 }
 
-fn before(text: &str, at: usize) -> usize {
+fn before(text: &str, at: usize, context: usize) -> usize {
     let part = text.get(..at).unwrap_or_default();
-    part.char_indices().rev().take(limits::SNIPPET_CONTEXT).last().map_or(at, |(start, _)| start)
+    part.char_indices().rev().take(context).last().map_or(at, |(start, _)| start)
 }
 
-fn after(text: &str, at: usize) -> usize {
+fn after(text: &str, at: usize, context: usize) -> usize {
     let part = text.get(at..).unwrap_or_default();
-    part.char_indices().nth(limits::SNIPPET_CONTEXT).map_or(text.len(), |(length, _)| at + length)
+    part.char_indices().nth(context).map_or(text.len(), |(length, _)| at + length)
 }
 
 fn floor(text: &str, mut at: usize) -> usize {

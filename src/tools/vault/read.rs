@@ -84,7 +84,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (offset, column, limit) = (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
     // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;
-    let limit = if cut { context.read_lines } else { limit };
+    let limit = if cut { context.options.read_lines } else { limit };
     // Room for the other members of the answer.
     let max_chars = limits::RESULT_CHARS - 3_000;
     let read = context.vault.read(&path, Range { offset, column, limit, max_chars })?;

@@ -1,0 +1,162 @@
+//! A long document in chunks: sections one after the other, cut where a section ends, and inside one only where it is
+//! longer than a chunk. All chunks together are the whole, character for character; each begins with one line that says
+//! which it is, where there is more than one.
+
+use crate::limits;
+use crate::tools::{Code, Error, Reply};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// A document.
+#[derive(Debug, Default)]
+pub(super) struct Document<'a> {
+    /// Repeated at the head of each chunk: the head of a table.
+    pub(super) head: &'static str,
+    /// The parts of each section.
+    pub(super) sections: Vec<[Cow<'a, str>; 2]>,
+}
+
+/// What a client is told about a chunk.
+#[derive(Debug, Serialize)]
+pub struct About {
+    /// Notes in all chunks together.
+    pub files: usize,
+    chunk_index: usize,
+    /// How many chunks there are.
+    pub chunks: usize,
+    total_chars: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_chunk_index: Option<usize>,
+}
+
+/// A chunk.
+#[derive(Debug)]
+pub struct Chunk {
+    /// Its text, with the line that says which it is.
+    pub text: String,
+    /// Which it is.
+    pub about: About,
+}
+
+impl Chunk {
+    /// The chunk as a tool's answer.
+    pub(super) fn reply(self) -> Result<Reply, Error> {
+        Reply::document(self.text, &self.about)
+    }
+}
+
+/// The bare text of a chunk.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    text: String,
+    chunks: usize,
+    total_chars: usize,
+}
+
+impl Document<'_> {
+    /// One chunk. `files` is the number of notes that the document is about; without any there are words instead,
+    /// `nothing`.
+    ///
+    /// # Errors
+    /// `INVALID_RANGE` for a chunk that does not exist, saying how many there are.
+    pub(super) fn chunk(&self, files: usize, nothing: String, chunk_index: usize, max_chars: usize) -> Result<Chunk, Error> {
+        let Part { text, chunks, total_chars } = self.part(chunk_index, max_chars)?;
+        let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
+        let way_on = match next_chunk_index {
+            None if chunks == 1 => String::new(),
+            None => format!("Chunk {chunks} of {chunks}, the last.\n"),
+            Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
+        };
+        let text = if files == 0 { nothing } else { format!("{way_on}{}{text}", self.head) };
+        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
+    }
+
+    fn part(&self, wanted: usize, max_chars: usize) -> Result<Part, Error> {
+        let lengths: Vec<usize> = self.sections.iter().map(|[head, body]| head.chars().count() + body.chars().count()).collect();
+        let total_chars = lengths.iter().sum();
+        // With one chunk there is no line at its head.
+        let room = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
+        let room = room.saturating_sub(self.head.len()).max(1);
+        let (mut text, mut number, mut used) = (String::new(), 0, 0);
+        for ([head, body], length) in self.sections.iter().zip(lengths) {
+            if used > 0 && used + length > room {
+                (number, used) = (number + 1, 0);
+            }
+            if length <= room {
+                if number == wanted {
+                    text.push_str(head);
+                    text.push_str(body);
+                }
+                used += length;
+                continue;
+            }
+            let whole = format!("{head}{body}");
+            let mut rest = whole.as_str();
+            loop {
+                let (now, later) = cut(rest, room);
+                if number == wanted {
+                    text.push_str(now);
+                }
+                if later.is_empty() {
+                    used = now.chars().count();
+                    break;
+                }
+                (number, rest) = (number + 1, later);
+            }
+        }
+        let chunks = number + 1;
+        if wanted >= chunks {
+            let there =
+                if chunks == 1 { "There is 1 chunk, chunk_index 0".into() } else { format!("There are {chunks} chunks, 0 to {number}") };
+            return Err(Error::new(Code::InvalidRange, format!("No chunk {wanted}. {there}.")));
+        }
+        Ok(Part { text, chunks, total_chars })
+    }
+}
+
+/// The first `room` characters, ended after a line where there is one in the second half, and the rest.
+fn cut(text: &str, room: usize) -> (&str, &str) {
+    let Some((end, _)) = text.char_indices().nth(room) else { return (text, "") };
+    let line_end = text.get(..end).and_then(|part| part.rfind('\n')).map(|at| at + 1).filter(|at| *at > end / 2);
+    text.split_at_checked(line_end.unwrap_or(end)).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(sections: &[String]) -> Document<'_> {
+        Document { head: "", sections: sections.iter().map(|text| [Cow::Borrowed(""), Cow::Borrowed(text.as_str())]).collect() }
+    }
+
+    #[test]
+    fn all_chunks_together_are_the_whole() {
+        let sections: Vec<String> = (0..60).map(|n| format!("§{n}\n{}\n", "ä🎻 line\n".repeat(n * n % 97))).collect();
+        let whole = sections.concat();
+        for max in [limits::CHUNK_CHARS_LEAST, 1_013, 1_200, 5_000, 100_000] {
+            let document = document(&sections);
+            let chunks = document.part(0, max).unwrap().chunks;
+            let parts: Vec<String> = (0..chunks).map(|index| document.part(index, max).unwrap().text).collect();
+            assert_eq!(parts.concat(), whole, "{max}");
+            assert!(parts.iter().all(|part| !part.is_empty() && part.chars().count() <= max));
+            let error = document.part(chunks, max).unwrap_err();
+            assert!(error.message.contains(&chunks.to_string()) && error.code == Code::InvalidRange, "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn a_section_that_fits_is_never_cut() {
+        let sections = ["a".repeat(600), "b".repeat(600), "c".repeat(3_000), "d".repeat(10)];
+        let document = document(&sections);
+        let texts: Vec<String> = (0..6).map_while(|index| document.part(index, 1_000).ok()).map(|chunk| chunk.text).collect();
+        assert_eq!(texts[..2], sections[..2]);
+        assert_eq!(texts.len(), 6);
+        assert!(texts[5].ends_with("cdddddddddd"), "what follows joins the end of a long section");
+    }
+
+    #[test]
+    fn nothing_is_one_empty_chunk() {
+        assert_eq!(document(&[]).part(0, 1_000).unwrap(), Part { text: String::new(), chunks: 1, total_chars: 0 });
+        assert!(document(&[]).part(1, 1_000).is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! `fetch_context`: all notes of one context.
+
+use super::fetch_matching_files::whole_notes;
+use super::{ABOUT, CHUNK_INDEX, CONTEXT, Chunk, MAX_CHARS, matching, wanted_chunk};
+use crate::tools::schema::{ANY_TEXT, optional};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::properties::Criteria;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "fetch_context",
+    title: "Load a context",
+    description: "Loads all notes of one context, whole, the oldest first: those whose frontmatter has the property context with \
+        this value, for example personal or work. A good first call of a conversation. Long contexts come in chunks.",
+    effect: Effect::Reads,
+    input: &[
+        optional("context_type", ANY_TEXT, "Value of the property context; without it the configured default context"),
+        CHUNK_INDEX,
+        MAX_CHARS,
+    ],
+    output: &ABOUT,
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let (chunk_index, max_chars) = wanted_chunk(arguments);
+    load(context, arguments.maybe("context_type"), chunk_index, max_chars)?.reply()
+}
+
+/// A chunk of a context; without a type, of the default one.
+pub(super) fn load(context: &Context<'_>, kind: Option<&str>, chunk_index: usize, max_chars: usize) -> Result<Chunk, Error> {
+    let criteria = match (kind, &context.options.default_context) {
+        (Some(kind), _) => Criteria { properties: vec![(CONTEXT.into(), kind.into())], ..Criteria::default() },
+        (None, Some(default)) => default.clone(),
+        (None, None) => {
+            let why = format!("Argument context_type is missing, and no default context is configured. {}", known_types(context)?);
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
+    };
+    let notes = matching(context, &criteria)?;
+    let nothing = if notes.is_empty() { format!("No note belongs to this context. {}", known_types(context)?) } else { String::new() };
+    whole_notes(context, &notes).chunk(notes.len(), nothing, chunk_index, max_chars)
+}
+
+/// A sentence about the contexts that exist.
+fn known_types(context: &Context<'_>) -> Result<String, Error> {
+    let types: Vec<String> =
+        context.vault.values_of(CONTEXT)?.into_iter().take(20).map(|(name, notes)| format!("{name} ({notes})")).collect();
+    Ok(if types.is_empty() {
+        "No note has the property context; use fetch_matching_files or fetch_frontmatter_index.".into()
+    } else {
+        format!("Contexts and their notes: {}.", types.join(", "))
+    })
+}

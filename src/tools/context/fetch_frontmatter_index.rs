@@ -1,0 +1,47 @@
+//! `fetch_frontmatter_index`: what notes there are, as a table.
+
+use super::document::Document;
+use super::{ABOUT, CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, wanted_chunk};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::Entry;
+use std::borrow::Cow;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "fetch_frontmatter_index",
+    title: "Browse frontmatter",
+    description: "A table of notes without their text: title, path, tags, context, type, modification time and size, the oldest \
+        first. Narrow it with properties and tags, then load single notes with fetch_specific_file. A long table comes in chunks.",
+    effect: Effect::Reads,
+    input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
+    output: &ABOUT,
+    run,
+};
+
+const HEAD: &str = "| title | path | tags | context | type | modified | bytes |\n|---|---|---|---|---|---|---|\n";
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let notes = matching(context, &criteria(arguments))?;
+    let sections = notes.iter().map(|entry| [Cow::Owned(row(entry)), Cow::Borrowed("")]).collect();
+    let nothing = "No note matches. Names and values of properties are compared in their case.";
+    let (chunk_index, max_chars) = wanted_chunk(arguments);
+    Document { head: HEAD, sections }.chunk(notes.len(), nothing.into(), chunk_index, max_chars)?.reply()
+}
+
+fn row(entry: &Entry) -> String {
+    let day = entry.stamp.modified().rfc3339();
+    let cells = [
+        cell(&entry.title()),
+        cell(&entry.path),
+        cell(&entry.tags.join(", ")),
+        cell(&entry.property_text(CONTEXT)),
+        cell(&entry.property_text("type")),
+        day.get(..10).unwrap_or_default().to_owned(),
+        entry.stamp.size.to_string(),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// A text as one cell of a table, and not a longer one than helps anybody; paths are whole.
+fn cell(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace('|', "\\|")
+}

@@ -1,0 +1,48 @@
+//! `fetch_matching_files`: all notes with certain properties and tags.
+
+use super::document::Document;
+use super::{ABOUT, CHUNK_INDEX, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, shown_path, wanted_chunk};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::Entry;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "fetch_matching_files",
+    title: "Load matching notes",
+    description: "Loads all notes with certain frontmatter properties and tags, whole, the oldest first. Both have to match; \
+        what is left out asks for nothing. See what there is with fetch_frontmatter_index first. Much text comes in chunks.",
+    effect: Effect::Reads,
+    input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
+    output: &ABOUT,
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let notes = matching(context, &criteria(arguments))?;
+    let nothing = "No note matches. Names and values of properties are compared in their case; \
+        fetch_frontmatter_index without arguments shows what notes have.";
+    let (chunk_index, max_chars) = wanted_chunk(arguments);
+    whole_notes(context, &notes).chunk(notes.len(), nothing.into(), chunk_index, max_chars)?.reply()
+}
+
+/// Notes one after the other, each below a head with its path.
+pub(super) fn whole_notes<'a>(context: &Context<'a>, notes: &'a [Arc<Entry>]) -> Document<'a> {
+    let mut sections = Vec::with_capacity(notes.len());
+    for (number, entry) in (1..).zip(notes) {
+        let text = match context.vault.text(entry) {
+            Ok(text) => text,
+            // Gone, or unreadable, since it was found: the others are still wanted.
+            Err(error) => Cow::Owned(format!("({error})")),
+        };
+        let rule = "=".repeat(80);
+        let end = match (text.ends_with('\n') || text.is_empty(), number == notes.len()) {
+            (_, true) => "",
+            (true, false) => "\n",
+            (false, false) => "\n\n",
+        };
+        let body = if end.is_empty() { text } else { Cow::Owned(format!("{text}{end}")) };
+        sections.push([Cow::Owned(format!("{rule}\n{}\n{rule}\n", shown_path(context, entry))), body]);
+    }
+    Document { head: "", sections }
+}

@@ -1,0 +1,34 @@
+//! `fetch_specific_file`: one note by its path.
+
+use super::fetch_matching_files::whole_notes;
+use super::{ABOUT, CHUNK_INDEX, MAX_CHARS, wanted_chunk};
+use crate::tools::schema::{ANY_TEXT, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::VaultPath;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "fetch_specific_file",
+    title: "Load a note",
+    description: "Loads one note, whole, by its path from fetch_frontmatter_index or search_vault_content. A long note comes in chunks.",
+    effect: Effect::Reads,
+    input: &[
+        required("file_path", ANY_TEXT, "Path relative to the vault root, for example research/ai-governance.md"),
+        CHUNK_INDEX,
+        MAX_CHARS,
+    ],
+    output: &ABOUT,
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let given = arguments.text("file_path");
+    let below = if context.options.local { context.vault.below_root(given) } else { None };
+    let path = VaultPath::file(below.as_deref().unwrap_or(given))?;
+    if !path.as_str().to_ascii_lowercase().ends_with(".md") {
+        let why = format!("Path not allowed: {} (only notes, files that end in .md)", path.as_str());
+        return Err(Error::new(Code::PathNotAllowed, why));
+    }
+    let note = [context.vault.entry(&path)?];
+    let (chunk_index, max_chars) = wanted_chunk(arguments);
+    whole_notes(context, &note).chunk(1, String::new(), chunk_index, max_chars)?.reply()
+}

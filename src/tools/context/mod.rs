@@ -1,0 +1,103 @@
+//! Toolset `context`: notes chosen by their frontmatter, loaded whole. All tools read only.
+
+mod document;
+mod fetch_context;
+mod fetch_frontmatter_index;
+mod fetch_matching_files;
+mod fetch_specific_file;
+mod search_vault_content;
+mod vault_info;
+
+pub use document::Chunk;
+
+use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
+use super::{Arguments, Code, Context, Error, Resource, Tool};
+use crate::limits;
+use crate::vault::Entry;
+use crate::vault::properties::Criteria;
+use std::sync::Arc;
+
+/// The tools, in the order in which they are listed.
+pub static TOOLS: [&Tool; 5] = [
+    &fetch_context::TOOL,
+    &fetch_matching_files::TOOL,
+    &fetch_frontmatter_index::TOOL,
+    &fetch_specific_file::TOOL,
+    &search_vault_content::TOOL,
+];
+
+/// The resources of the set.
+pub static RESOURCES: [&Resource; 1] = [&vault_info::RESOURCE];
+
+/// The property that says which context a note belongs to.
+pub const CONTEXT: &str = "context";
+
+const PROPERTIES: Field = optional(
+    "properties",
+    Shape::Anything,
+    "Frontmatter properties that notes must have, name and value, in their case; all must match, and a list matches when it contains the value. For example {\"type\": \"project\"}",
+);
+const TAGS: Field =
+    optional("tags", Shape::List(&ANY_TEXT), "Frontmatter tags, without #; notes with any of them, or a tag nested below one");
+const MATCH_ALL_TAGS: Field = defaulted("match_all_tags", Shape::Flag, Default::Flag(false), "Only notes with all of the tags");
+const CHUNK_INDEX: Field = defaulted(
+    "chunk_index",
+    Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
+    Default::Integer(0),
+    "Which chunk to get, counted from 0; the first line of a chunk says how many there are",
+);
+const MAX_CHARS: Field = defaulted(
+    "max_chars",
+    Shape::Integer { min: limits::CHUNK_CHARS_LEAST as i64, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
+    Default::Integer(limits::RESULT_CHARS as i64),
+    "Characters of a chunk at most",
+);
+
+const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
+
+/// What there is to know about a chunk; the text itself is the content.
+const ABOUT: [Field; 5] = [
+    required("files", COUNT, "Notes that match, in all chunks together"),
+    required("chunk_index", COUNT, "This chunk, counted from 0"),
+    required("chunks", COUNT, "How many there are"),
+    required("total_chars", COUNT, "Characters of all chunks together"),
+    optional("next_chunk_index", COUNT, "Pass as chunk_index to go on; not there in the last chunk"),
+];
+
+/// Loads the first chunk of a context; without a type, of the default one.
+///
+/// # Errors
+/// Those of the tool `fetch_context`.
+pub fn load(context: &Context<'_>, kind: Option<&str>) -> Result<Chunk, Error> {
+    fetch_context::load(context, kind, 0, limits::RESULT_CHARS - 2_000)
+}
+
+/// Which chunk is asked for, and how long it may be.
+fn wanted_chunk(arguments: &Arguments) -> (usize, usize) {
+    (arguments.number("chunk_index"), arguments.number("max_chars"))
+}
+
+fn criteria(arguments: &Arguments) -> Criteria {
+    Criteria {
+        properties: arguments.members("properties").map(|(name, value)| (name.clone(), value.clone())).collect(),
+        tags: arguments.texts("tags").map(str::to_owned).collect(),
+        all_tags: arguments.flag("match_all_tags"),
+    }
+}
+
+fn matching(context: &Context<'_>, criteria: &Criteria) -> Result<Vec<Arc<Entry>>, Error> {
+    Ok(context.vault.notes(criteria, &go_on(context, "notes looked at"))?)
+}
+
+/// Tells the caller how far a walk over many notes is, and asks whether it is still wanted.
+fn go_on<'a>(context: &'a Context<'_>, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
+    move |done, total| {
+        context.caller.progress(done as u64, Some(total as u64), doing);
+        !context.caller.has_cancelled()
+    }
+}
+
+/// A note's path as the caller may see it.
+fn shown_path(context: &Context<'_>, entry: &Entry) -> String {
+    if context.options.local { context.vault.absolute(&entry.path) } else { entry.path.to_string() }
+}

@@ -1,0 +1,81 @@
+//! `search_vault_content`: notes by what stands in them, plain or as a regular expression.
+
+use super::document::Document;
+use super::{ABOUT, CHUNK_INDEX, CONTEXT, MAX_CHARS, go_on, shown_path, wanted_chunk};
+use crate::limits;
+use crate::tools::schema::{Default, Shape, defaulted, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::grep::{Occurrences, Pattern};
+use std::borrow::Cow;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "search_vault_content",
+    title: "Search note contents",
+    description: "Searches the text of all notes, frontmatter included, for a piece of text or a regular expression. Gives the \
+        notes that have it, most matches first, with title, tags, context and a few places in context. Load what looks right \
+        with fetch_specific_file. A long answer comes in chunks.",
+    effect: Effect::Reads,
+    input: &[
+        required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find, or with regex a regular expression"),
+        defaulted("case_sensitive", Shape::Flag, Default::Flag(false), "Tell capital letters from small ones"),
+        defaulted(
+            "regex",
+            Shape::Flag,
+            Default::Flag(false),
+            "Take search_pattern as a regular expression in the syntax of Rust's regex: like Python's, without look-around and backreferences",
+        ),
+        defaulted(
+            "context_chars",
+            Shape::Integer { min: 0, max: limits::GREP_CONTEXT as i64, outside: Code::InvalidArgument },
+            Default::Integer(100),
+            "Characters to show on either side of a match",
+        ),
+        CHUNK_INDEX,
+        MAX_CHARS,
+    ],
+    output: &ABOUT,
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let text = arguments.text("search_pattern");
+    if text.is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Argument search_pattern is empty; fetch_frontmatter_index shows all notes."));
+    }
+    let wrong = |why: String| Error::new(Code::InvalidArgument, format!("Argument search_pattern is not a regular expression: {why}"));
+    let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive")).map_err(wrong)?;
+    let found = context.vault.grep(&pattern, arguments.number("context_chars"), &go_on(context, "notes searched"))?;
+    let matches: usize = found.iter().map(|found| found.count).sum();
+    let title = format!("{matches} matches in {} notes for {text:?}\n\n", found.len());
+    let mut sections = vec![[Cow::Owned(title), Cow::Borrowed("")]];
+    sections.extend((1..).zip(&found).map(|(number, found)| [Cow::Owned(section(context, number, found)), Cow::Borrowed("")]));
+    let nothing = "No note has it. Try fewer words, another form of the word, or regex.";
+    let (chunk_index, max_chars) = wanted_chunk(arguments);
+    Document { head: "", sections }.chunk(found.len(), nothing.into(), chunk_index, max_chars)?.reply()
+}
+
+fn section(context: &Context<'_>, number: usize, found: &Occurrences) -> String {
+    let entry = &found.entry;
+    let mut about = vec![format!("modified: {}", entry.stamp.modified().rfc3339())];
+    for (name, value) in [("tags", entry.tags.join(", ")), (CONTEXT, entry.property_text(CONTEXT)), ("type", entry.property_text("type"))] {
+        if !value.is_empty() {
+            about.push(format!("{name}: {}", value.replace(['\n', '\r'], " ")));
+        }
+    }
+    let mut text = format!(
+        "{number}. {} ({} match{})\n   path: {}\n   {}\n",
+        entry.title().replace(['\n', '\r'], " "),
+        found.count,
+        if found.count == 1 { "" } else { "es" },
+        shown_path(context, entry),
+        about.join("; ")
+    );
+    for (line, snippet) in &found.places {
+        text.push_str(&format!("   line {line}: {snippet}\n"));
+    }
+    if found.count > found.places.len() {
+        text.push_str(&format!("   and {} more\n", found.count - found.places.len()));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,37 @@
+//! The resource `config://vault-info`: what a model needs to know to ask for a context.
+
+use super::{CONTEXT, go_on};
+use crate::limits;
+use crate::tools::{Context, Error, Reply, Resource};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+pub(super) static RESOURCE: Resource = Resource {
+    uri: "config://vault-info",
+    name: "vault-info",
+    title: "About this vault",
+    description: "How many notes there are, which contexts and tags they have, and what fetch_context loads without a type",
+    mime_type: "application/json",
+    read,
+};
+
+fn read(context: &Context<'_>) -> Result<String, Error> {
+    let notes = context.vault.notes(&super::Criteria::default(), &go_on(context, "notes looked at"))?;
+    let mut tags = BTreeMap::<&str, usize>::new();
+    notes.iter().flat_map(|entry| entry.tags.iter()).for_each(|tag| *tags.entry(tag).or_default() += 1);
+    let mut tags: Vec<(&str, usize)> = tags.into_iter().collect();
+    tags.sort_by(|(_, a), (_, b)| b.cmp(a));
+    let counted = |names: Vec<(String, usize)>| names.into_iter().map(|(name, count)| (name, count.into())).collect::<Map<String, Value>>();
+    let default = context.options.default_context.as_ref().map(|default| {
+        let properties: Map<String, Value> = default.properties.iter().cloned().collect();
+        json!({ "properties": properties, "tags": default.tags })
+    });
+    let info = json!({
+        "files": context.vault.size(),
+        "notes": notes.len(),
+        "contexts": counted(context.vault.values_of(CONTEXT)?.into_iter().take(limits::INFO_NAMES).collect()),
+        "tags": counted(tags.into_iter().take(limits::INFO_NAMES).map(|(tag, count)| (tag.to_owned(), count)).collect()),
+        "default_context": default,
+    });
+    Ok(Reply::of(&info)?.json)
+}

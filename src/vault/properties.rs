@@ -1,0 +1,200 @@
+//! Frontmatter as values, and notes chosen by them.
+
+use super::Vault;
+use super::error::Error;
+use super::fold::fold;
+use super::frontmatter;
+use super::index::{Entry, Text};
+use crate::limits;
+use serde_json::Value as Wanted;
+use serde_yaml::{Mapping, Value};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What notes have to have. What is empty asks for nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Criteria {
+    /// Frontmatter keys and their values; all have to match. Names and values in their case.
+    pub properties: Vec<(String, Wanted)>,
+    /// Tags, with or without `#`; as everywhere, one nested below a tag counts as the tag.
+    pub tags: Vec<String>,
+    /// Whether all tags are asked for, or any.
+    pub all_tags: bool,
+}
+
+impl Entry {
+    /// The frontmatter of a note; `None` when there is none, or it is malformed. Read when it is asked for first, and kept.
+    pub fn properties(&self) -> Option<&Mapping> {
+        self.properties.get_or_init(|| self.parse_properties().map(Box::new)).as_deref()
+    }
+
+    fn parse_properties(&self) -> Option<Mapping> {
+        let Text::Kept(text, _) = &self.text else { return None };
+        let yaml = frontmatter::block(text).filter(|yaml| yaml.len() <= limits::FRONTMATTER_BYTES)?;
+        match serde_yaml::from_str(yaml) {
+            Ok(Value::Mapping(properties)) => Some(properties),
+            // The index has complained already where it looked.
+            _ => None,
+        }
+    }
+
+    /// Whether this is a note: a Markdown file.
+    pub fn is_note(&self) -> bool {
+        self.path.len() > 3 && self.path.get(self.path.len() - 3..).is_some_and(|ending| ending.eq_ignore_ascii_case(".md"))
+    }
+
+    /// The title of a note: its property `title`, else its name.
+    pub fn title(&self) -> Cow<'_, str> {
+        match self.properties().and_then(|properties| properties.get("title")).and_then(Value::as_str) {
+            Some(title) if !title.trim().is_empty() => Cow::Owned(title.trim().to_owned()),
+            _ => Cow::Borrowed(self.name().get(..self.name().len().saturating_sub(3)).filter(|_| self.is_note()).unwrap_or(self.name())),
+        }
+    }
+
+    /// A property as people would write it in a line; a list separated by commas, empty if there is none.
+    pub fn property_text(&self, name: &str) -> String {
+        self.properties().and_then(|properties| properties.get(name)).map(shown).unwrap_or_default()
+    }
+
+    fn satisfies(&self, criteria: &Criteria, folded_tags: &[String]) -> bool {
+        let has = |tag: &String| self.has_tag(tag);
+        let tagged = folded_tags.is_empty() || if criteria.all_tags { folded_tags.iter().all(has) } else { folded_tags.iter().any(has) };
+        tagged
+            && criteria.properties.iter().all(|(name, wanted)| {
+                let value = self.properties().and_then(|properties| properties.get(name.as_str()));
+                value.is_some_and(|value| matches(value, wanted))
+            })
+    }
+}
+
+impl Vault {
+    /// The notes that have what is asked for, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub fn notes(&self, criteria: &Criteria, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
+        self.refresh()?;
+        let tags: Vec<String> = criteria.tags.iter().map(|tag| fold(tag.trim().trim_start_matches('#').trim_end_matches('/'))).collect();
+        let tags: Vec<String> = tags.into_iter().filter(|tag| !tag.is_empty()).collect();
+        // Frontmatter is read here for the first time perhaps, so not while writers wait for the index.
+        let mut found: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
+        let total = found.len();
+        let mut looked_at = 0;
+        found.retain(|entry| {
+            looked_at += 1;
+            (looked_at % limits::SEARCH_BLOCK != 0 || go_on(looked_at, total)) && entry.satisfies(criteria, &tags)
+        });
+        if !go_on(total, total) {
+            return Err(Error::Cancelled);
+        }
+        found.sort_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
+        Ok(found)
+    }
+
+    /// The whole text of a file; from the index where that has it.
+    ///
+    /// # Errors
+    /// As [`Vault::bytes`].
+    pub fn text<'a>(&self, entry: &'a Entry) -> Result<Cow<'a, str>, Error> {
+        if let Text::Kept(text, _) = &entry.text {
+            return Ok(Cow::Borrowed(text));
+        }
+        let (_, bytes, _) = self.bytes(&super::VaultPath::known(&entry.path))?;
+        Ok(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())))
+    }
+
+    /// The values of a property among all notes, with the number of notes that have each, most first.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    pub fn values_of(&self, property: &str) -> Result<Vec<(String, usize)>, Error> {
+        let notes = self.notes(&Criteria::default(), &|_, _| true)?;
+        let mut counts = BTreeMap::<String, usize>::new();
+        for value in notes.iter().filter_map(|entry| entry.properties()?.get(property)) {
+            let values = value.as_sequence().map_or(std::slice::from_ref(value), Vec::as_slice);
+            for text in values.iter().map(shown).filter(|text| !text.is_empty()) {
+                *counts.entry(text).or_default() += 1;
+            }
+        }
+        let mut values: Vec<(String, usize)> = counts.into_iter().collect();
+        values.sort_by(|(_, a), (_, b)| b.cmp(a));
+        Ok(values)
+    }
+}
+
+/// Whether a value of the frontmatter is the one wanted. A list has every value that is in it. Dates are texts, as
+/// written; null is a key without a value.
+fn matches(value: &Value, wanted: &Wanted) -> bool {
+    match (value, wanted) {
+        (Value::Sequence(items), Wanted::Array(all)) => {
+            items.len() == all.len() && items.iter().zip(all).all(|(item, wanted)| matches(item, wanted))
+        }
+        (Value::Sequence(items), _) => items.iter().any(|item| matches(item, wanted)),
+        (Value::Null, Wanted::Null) => true,
+        (Value::String(text), Wanted::Null) => text.is_empty(),
+        (Value::Bool(truth), Wanted::Bool(wanted)) => truth == wanted,
+        (Value::Number(number), Wanted::Number(wanted)) => match (number.as_i64(), wanted.as_i64()) {
+            (Some(number), Some(wanted)) => number == wanted,
+            _ => number.as_f64() == wanted.as_f64(),
+        },
+        (Value::String(text), Wanted::String(wanted)) => text == wanted,
+        (Value::Mapping(members), Wanted::Object(wanted)) => {
+            members.len() == wanted.len()
+                && wanted.iter().all(|(name, wanted)| members.get(name.as_str()).is_some_and(|value| matches(value, wanted)))
+        }
+        (Value::Tagged(tagged), _) => matches(&tagged.value, wanted),
+        _ => false,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Sequence(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Mapping(members) => {
+            let pairs = members.iter().map(|(name, value)| format!("{}: {}", shown(name), shown(value)));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+        Value::Tagged(tagged) => shown(&tagged.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_compared_as_yaml_means_them() {
+        for (yaml, wanted, expected) in [
+            ("personal", json!("personal"), true),
+            ("Personal", json!("personal"), false),
+            ("[a, personal]", json!("personal"), true),
+            ("[a, b]", json!(["a", "b"]), true),
+            ("[b, a]", json!(["a", "b"]), false),
+            ("5", json!(5), true),
+            ("5", json!(5.0), true),
+            ("5", json!("5"), false),
+            ("'5'", json!("5"), true),
+            ("1.5", json!(1.5), true),
+            ("true", json!(true), true),
+            ("yes", json!(true), false),
+            ("yes", json!("yes"), true),
+            ("2026-02-08", json!("2026-02-08"), true),
+            ("", json!(null), true),
+            ("''", json!(null), true),
+            ("~", json!(null), true),
+            ("x", json!(null), false),
+            ("{a: 1}", json!({ "a": 1 }), true),
+            ("{a: 1, b: 2}", json!({ "a": 1 }), false),
+            ("!custom x", json!("x"), true),
+        ] {
+            let value: Value = serde_yaml::from_str(yaml).unwrap();
+            assert_eq!(matches(&value, &wanted), expected, "{yaml} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Toolset `context`: notes by their frontmatter, loaded whole and in chunks.
+
+use crate::stdio::Client;
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+use std::time::{Duration, SystemTime};
+
+/// Notes with the first the oldest, a minute apart.
+fn vault(files: &[(&str, &str)]) -> Folder {
+    let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    let folder = Folder::with(&bytes);
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000);
+    for (minute, (path, _)) in (0..).zip(files) {
+        let file = std::fs::File::options().write(true).open(folder.vault().join(path)).unwrap();
+        file.set_modified(start + Duration::from_secs(60 * minute)).unwrap();
+    }
+    folder
+}
+
+fn people() -> Folder {
+    vault(&[
+        ("z first.md", "---\ncontext: personal\ntags: [health, Body]\n---\nI run.\n"),
+        (
+            "job/plan.md",
+            "---\ncontext: [work, personal]\ntags: project/big, active\ntype: plan\npriority: 2\ndone: false\nsince: 2026-02-08\nempty:\n---\nThe plan is neural network research.",
+        ),
+        ("job/old.md", "---\ncontext: work\ntitle: An | old thing\ntags:\n  - active\n---\nneural net\nNeural NET\n"),
+        ("broken.md", "---\ncontext: [personal\n---\nbroken frontmatter\n"),
+        ("plain.md", "no frontmatter, no neurons\n"),
+        ("notes.txt", "---\ncontext: personal\n---\nnot a note\n"),
+        (".obsidian/x.md", "---\ncontext: personal\n---\nhidden\n"),
+    ])
+}
+
+fn serve(folder: &Folder) -> Server {
+    Server::with(&folder.vault(), &[("TOOLSETS", "context")])
+}
+
+/// The text of a call's result and what is said about it.
+#[track_caller]
+fn fetch(server: &Server, tool: &str, arguments: Value) -> (String, Value) {
+    let result = server.result(tool, arguments);
+    assert_eq!(result["isError"], false, "{result}");
+    (result["content"][0]["text"].as_str().unwrap().to_owned(), result["structuredContent"].clone())
+}
+
+fn head(path: &str) -> String {
+    format!("{0}\n{path}\n{0}\n", "=".repeat(80))
+}
+
+#[test]
+fn a_context_is_its_notes_whole_and_the_oldest_first() {
+    let folder = people();
+    let server = serve(&folder);
+    let text = |path: &str| String::from_utf8(folder.read(path)).unwrap();
+    let (document, about) = fetch(&server, "fetch_context", json!({ "context_type": "personal" }));
+    let expected = format!("{}{}\n{}{}", head("z first.md"), text("z first.md"), head("job/plan.md"), text("job/plan.md"));
+    assert_eq!(document, expected);
+    assert_eq!(about, json!({ "files": 2, "chunk_index": 0, "chunks": 1, "total_chars": expected.chars().count() }));
+    let (words, about) = fetch(&server, "fetch_context", json!({ "context_type": "Personal" }));
+    assert!(words.contains("personal (2), work (2)") && about["files"] == 0, "names are compared in their case: {words}");
+    let error = server.fail("fetch_context", json!({}));
+    assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("work (2)"), "{error}");
+}
+
+#[test]
+fn properties_and_tags_choose_notes_as_stated() {
+    let folder = people();
+    let server = serve(&folder);
+    let all = ["z first.md", "job/plan.md", "job/old.md", "broken.md", "plain.md"];
+    for (arguments, expected) in [
+        (json!({}), &all[..]),
+        (json!({ "properties": {}, "tags": [] }), &all[..]),
+        (json!({ "properties": { "context": "work" } }), &all[1..3]),
+        (json!({ "properties": { "context": "work", "type": "plan" } }), &all[1..2]),
+        (json!({ "properties": { "context": ["work", "personal"] } }), &all[1..2]),
+        (json!({ "properties": { "priority": 2, "done": false, "since": "2026-02-08", "empty": null } }), &all[1..2]),
+        (json!({ "properties": { "priority": "2" } }), &[]),
+        (json!({ "properties": { "Context": "work" } }), &[]),
+        (json!({ "properties": { "missing": null } }), &[]),
+        (json!({ "tags": ["active"] }), &all[1..3]),
+        (json!({ "tags": ["#active", "health"] }), &all[..3]),
+        (json!({ "tags": ["active", "project/big"], "match_all_tags": true }), &all[1..2]),
+        (json!({ "tags": ["project"] }), &all[1..2]),
+        (json!({ "tags": ["body"] }), &all[..1]),
+        (json!({ "tags": ["active"], "properties": { "type": "plan" } }), &all[1..2]),
+    ] {
+        let (document, about) = fetch(&server, "fetch_matching_files", arguments.clone());
+        let found: Vec<&str> = all.into_iter().filter(|path| document.contains(&head(path))).collect();
+        assert_eq!(found, expected, "{arguments}");
+        assert_eq!(about["files"], expected.len(), "{arguments}");
+        assert_eq!(fetch(&server, "fetch_frontmatter_index", arguments).1["files"], expected.len());
+    }
+    for (arguments, word) in [
+        (json!({ "properties": "context" }), "properties"),
+        (json!({ "tags": "active" }), "tags"),
+        (json!({ "tags": [1] }), "tags"),
+        (json!({ "max_chars": 95_001 }), "max_chars"),
+        (json!({ "max_chars": 999 }), "max_chars"),
+    ] {
+        let error = server.fail("fetch_matching_files", arguments);
+        assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains(word), "{error}");
+    }
+}
+
+#[test]
+fn the_index_is_a_table() {
+    let folder = people();
+    let server = serve(&folder);
+    let (table, _) = fetch(&server, "fetch_frontmatter_index", json!({ "tags": ["active"] }));
+    let rows: Vec<&str> = table.lines().collect();
+    assert_eq!(rows[0], "| title | path | tags | context | type | modified | bytes |");
+    assert_eq!(
+        rows[2],
+        format!("| plan | job/plan.md | project/big, active | work, personal | plan | 2026-02-02 | {} |", folder.read("job/plan.md").len())
+    );
+    assert!(rows[3].starts_with("| An \\| old thing | job/old.md | active | work |  | 2026-02-02 |"), "{}", rows[3]);
+    assert_eq!(rows.len(), 4);
+}
+
+#[test]
+fn all_chunks_together_are_the_whole() {
+    let notes: Vec<(String, String)> =
+        (0..120).map(|n| (format!("n{n:03}.md"), format!("---\ncontext: c\n---\n{}", "§ line 🎻\n".repeat(n * 7 % 400)))).collect();
+    let folder = vault(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    let server = serve(&folder);
+    let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
+    for (tool, arguments, files) in [
+        ("fetch_context", json!({ "context_type": "c" }), 120),
+        ("fetch_matching_files", json!({}), 120),
+        ("fetch_frontmatter_index", json!({}), 120),
+        ("search_vault_content", json!({ "search_pattern": "line" }), 119),
+        ("fetch_specific_file", json!({ "file_path": "n057.md" }), 1),
+    ] {
+        let ask = |chunk: usize, max: usize| {
+            let mut arguments = arguments.clone();
+            arguments["chunk_index"] = chunk.into();
+            arguments["max_chars"] = max.into();
+            server.result(tool, arguments)
+        };
+        let (whole, about) = fetch(&server, tool, arguments.clone());
+        let one_chunk = about["chunks"] == 1;
+        assert!(whole.chars().count() <= 95_000 && about["files"] == files, "{tool}: {about}");
+        let (mut together, mut index, mut chunks) = (String::new(), 0, 1);
+        while index < chunks {
+            let result = ask(index, 1_500);
+            let text = result["content"][0]["text"].as_str().unwrap();
+            chunks = result["structuredContent"]["chunks"].as_u64().unwrap() as usize;
+            assert!(chunks > 1 && text.chars().count() <= 1_500, "{tool}");
+            assert!(text.starts_with(&format!("Chunk {} of {chunks}", index + 1)), "{tool}: {text}");
+            assert_eq!(result["structuredContent"]["next_chunk_index"].as_u64(), (index + 1 < chunks).then_some(index as u64 + 1));
+            let text = body(text);
+            // The head of a table is repeated.
+            together.push_str(if tool == "fetch_frontmatter_index" { text.splitn(3, '\n').nth(2).unwrap() } else { &text });
+            index += 1;
+        }
+        if one_chunk {
+            let whole = if tool == "fetch_frontmatter_index" { whole.splitn(3, '\n').nth(2).unwrap().to_owned() } else { whole };
+            assert_eq!(together, whole, "{tool}");
+        } else {
+            assert_eq!(together.chars().count(), about["total_chars"].as_u64().unwrap() as usize, "{tool}");
+        }
+        let past: Value = serde_json::from_str(ask(chunks, 1_500)["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(past["error"]["code"], "INVALID_RANGE");
+        assert!(past["error"]["message"].as_str().unwrap().contains(&format!("{chunks} chunks, 0 to {}", chunks - 1)), "{past}");
+    }
+}
+
+#[test]
+fn contents_are_searched_plain_or_by_expression() {
+    let folder = people();
+    let server = serve(&folder);
+    let ask = |arguments: Value| fetch(&server, "search_vault_content", arguments);
+    let (text, about) = ask(json!({ "search_pattern": "NEURAL net", "context_chars": 6 }));
+    assert!(text.starts_with("3 matches in 2 notes for \"NEURAL net\"\n\n1. An | old thing (2 matches)\n   path: job/old.md\n"), "{text}");
+    assert!(text.contains("tags: active; context: work"), "{text}");
+    assert!(text.contains("   line 7: ...e --- **neural net** Neura...\n   line 8: ...l net **Neural NET** \n"), "{text}");
+    assert!(text.contains("2. plan (1 match)") && text.contains("line 10: ...an is **neural net**work r..."), "{text}");
+    assert_eq!(about["files"], 2);
+    for (arguments, files) in [
+        (json!({ "search_pattern": "Neural NET", "case_sensitive": true }), 1),
+        (json!({ "search_pattern": "neural.*research", "regex": true }), 1),
+        (json!({ "search_pattern": "NEURAL.NET", "regex": true }), 2),
+        (json!({ "search_pattern": "NEURAL.NET", "regex": true, "case_sensitive": true }), 0),
+        (json!({ "search_pattern": "q*", "regex": true }), 0),
+        (json!({ "search_pattern": "neural.*net" }), 0),
+        (json!({ "search_pattern": "broken frontmatter" }), 1),
+        (json!({ "search_pattern": "not a note" }), 0),
+        (json!({ "search_pattern": "hidden" }), 0),
+    ] {
+        assert_eq!(ask(arguments.clone()).1["files"], files, "{arguments}");
+    }
+    for (arguments, word) in [
+        (json!({ "search_pattern": "a(b", "regex": true }), "unclosed group"),
+        (json!({ "search_pattern": "(?=x)", "regex": true }), "look-around"),
+        (json!({ "search_pattern": "(\\w{1000}){1000}", "regex": true }), "too large"),
+        (json!({ "search_pattern": "" }), "empty"),
+    ] {
+        let error = server.fail("search_vault_content", arguments);
+        assert!(error["message"].as_str().unwrap().contains(word), "{error}");
+    }
+    // A pattern that takes other engines for ever.
+    let evil = "a".repeat(50_000) + "b";
+    std::fs::write(folder.vault().join("evil.md"), &evil).unwrap();
+    let started = std::time::Instant::now();
+    ask(json!({ "search_pattern": "(a+)+$", "regex": true }));
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[test]
+fn one_note_is_loaded_by_its_path() {
+    let folder = people();
+    let server = serve(&folder);
+    let text = String::from_utf8(folder.read("job/old.md")).unwrap();
+    for path in ["job/old.md", "/job/old.md"] {
+        assert_eq!(fetch(&server, "fetch_specific_file", json!({ "file_path": path })).0, head("job/old.md") + &text);
+    }
+    let absolute = folder.vault().join("job/old.md").display().to_string();
+    for (path, code) in [
+        ("../secret.md", "PATH_NOT_ALLOWED"),
+        (".obsidian/x.md", "PATH_NOT_ALLOWED"),
+        ("notes.txt", "PATH_NOT_ALLOWED"),
+        ("nowhere.md", "FILE_NOT_FOUND"),
+        (absolute.as_str(), "FILE_NOT_FOUND"),
+    ] {
+        let error = server.fail("fetch_specific_file", json!({ "file_path": path }));
+        assert_eq!(error["code"], code, "{path}");
+        assert!(path == absolute || !error["message"].as_str().unwrap().contains(&*folder.path().display().to_string()), "{error}");
+    }
+    // What the sync program writes is there with the next call.
+    std::fs::write(folder.vault().join("job/old.md"), "new").unwrap();
+    assert_eq!(fetch(&server, "fetch_specific_file", json!({ "file_path": "job/old.md" })).0, head("job/old.md") + "new");
+}
+
+#[test]
+fn a_client_on_this_machine_sees_absolute_paths() {
+    let folder = people();
+    let mut client = Client::with(&folder, &[("TOOLSETS", "context")]);
+    let root = std::fs::canonicalize(folder.vault()).unwrap();
+    let path = root.join("plain.md").display().to_string();
+    let mut call = |arguments: Value| {
+        let answer = client.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "fetch_specific_file", "arguments": arguments } }));
+        answer["result"].clone()
+    };
+    for given in ["plain.md", &path] {
+        let result = call(json!({ "file_path": given }));
+        assert_eq!(result["content"][0]["text"], head(&path) + "no frontmatter, no neurons\n");
+    }
+    for outside in ["/etc/passwd.md", &root.join("../secret.md").display().to_string(), &root.join(".obsidian/x.md").display().to_string()]
+    {
+        assert_eq!(call(json!({ "file_path": outside }))["isError"], true, "{outside}");
+    }
+}
+
+#[test]
+fn the_configuration_file_of_the_source_works_as_it_is() {
+    let folder = people();
+    let file = folder.path().join("config.yaml");
+    std::fs::write(
+        &file,
+        "vault_path: \"/somewhere/else\"\ndefault_context:\n  properties:\n    context: \"personal\"\n  tags: [health]\n",
+    )
+    .unwrap();
+    let settings = [("TOOLSETS", "context"), ("CONTEXT_CONFIG", file.to_str().unwrap())];
+    let server = Server::with(&folder.vault(), &settings);
+    let (document, about) = fetch(&server, "fetch_context", json!({}));
+    assert!(document.starts_with(&head("z first.md")) && about["files"] == 1, "{document}");
+    assert_eq!(fetch(&server, "fetch_context", json!({ "context_type": "work" })).1["files"], 2, "a type wins");
+    assert!(server.log().contains("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH"), "{}", server.log());
+    for wrong in ["default_context: [", "default_context: 5", "default_context: { tags: work }", "just text"] {
+        std::fs::write(&file, wrong).unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+            .args(["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--context-config", file.to_str().unwrap()])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(2) && told.contains("CONTEXT_CONFIG (--context-config) is not what it should be"),
+            "{wrong}: {told}"
+        );
+    }
+}
+
+#[test]
+fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
+    let folder = people();
+    let server = serve(&folder);
+    let ask = |method: &str, params: Value| {
+        server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).json()["result"].clone()
+    };
+    let first = ask("resources/list", json!({}))["resources"][0].clone();
+    assert_eq!(first["uri"], "config://vault-info");
+    let contents = ask("resources/read", json!({ "uri": "config://vault-info" }))["contents"][0].clone();
+    let info: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
+    assert_eq!(info["contexts"], json!({ "personal": 2, "work": 2 }));
+    assert_eq!((&info["notes"], &info["files"], &info["tags"]["active"]), (&json!(5), &json!(6), &json!(2)));
+    assert!(!info.to_string().contains(folder.path().to_str().unwrap()), "nothing about the host");
+    let argument = json!({ "name": "context_type", "value": "W" });
+    let completed = ask("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "load_context" }, "argument": argument }));
+    assert_eq!(completed["completion"]["values"], json!(["work"]));
+    let messages = ask("prompts/get", json!({ "name": "load_context", "arguments": { "context_type": "work" } }))["messages"].clone();
+    assert!(messages[0]["content"]["text"].as_str().unwrap().starts_with("This is my context \"work\", 2 notes"), "{messages}");
+    assert!(messages[1]["content"]["text"].as_str().unwrap().starts_with(&head("job/plan.md")));
+    let unknown = server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": { "name": "load_context" } })).json();
+    assert_eq!(unknown["error"]["code"], -32602);
+}
