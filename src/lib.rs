@@ -21,7 +21,7 @@
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `cursor` `limits` `principal` `uri` `vault` |
-//! | `prompts` | what a person can start, with notes in it | `limits` `principal` `tools` `vault` |
+//! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |

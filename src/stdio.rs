@@ -5,7 +5,7 @@
 
 use crate::clock::Now;
 use crate::limits;
-use crate::mcp::places::StreamPlace;
+use crate::mcp::places::{StreamPlace, TOO_MANY_STREAMS};
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, modern};
 use crate::principal::Principal;
@@ -56,9 +56,7 @@ impl Listener for Pipe {
         sent.is_ok()
     }
 
-    fn prime(&self, _: &str) -> bool {
-        true
-    }
+    fn prime(&self, _: &str) {}
 
     fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
@@ -128,15 +126,14 @@ impl Client {
         for line in work {
             let answer = match line.incoming {
                 Err(error) => Some(error.to_json()),
-                Ok(Incoming::One(message)) => self.answer_or_say_why(&message, line.running.as_ref()),
-                // 2025-03-26 has batches; here they are taken from everybody who sends them.
-                Ok(Incoming::Batch(messages)) => {
-                    let each = messages.into_iter().filter_map(|message| match message {
-                        Ok(message) => self.answer_or_say_why(&message, None),
-                        Err(error) => Some(error.to_json()),
-                    });
-                    let answers: Vec<String> = each.collect();
-                    (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
+                Ok(incoming) => {
+                    let id = match &incoming {
+                        Incoming::One(message) => message.id().cloned(),
+                        Incoming::Batch(_) => None,
+                    };
+                    // A mistake of ours is that request's error and nothing else's.
+                    let answer = catch_unwind(AssertUnwindSafe(|| self.answer(incoming, line.running.as_ref())));
+                    answer.unwrap_or_else(|_| id.map(|id| Error::internal().answering(Some(id)).to_json()))
                 }
             };
             if answer.is_some_and(|answer| !self.pipe.send(None, &answer)) {
@@ -145,45 +142,59 @@ impl Client {
         }
     }
 
-    /// A mistake of ours is that request's error and nothing else's.
-    fn answer_or_say_why(&self, message: &Message, running: Option<&Running>) -> Option<String> {
-        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(message, running)));
-        answer.unwrap_or_else(|_| message.id().map(|id| Error::internal().answering(Some(id.clone())).to_json()))
-    }
-
-    fn answer(&self, message: &Message, running: Option<&Running>) -> Option<String> {
+    fn answer(&self, incoming: Incoming, running: Option<&Running>) -> Option<String> {
         if running.is_some_and(Running::is_cancelled) {
             return None;
         }
         let session = self.session.get();
-        let revision = era::of_line(session.map(|session| session.revision), message);
+        let revision = match era::classify(None, session.map(|session| session.revision), &incoming) {
+            Ok(revision) => revision,
+            Err(error) => return Some(error.to_json()),
+        };
+        match incoming {
+            Incoming::One(message) => self.answer_one(&message, revision, running),
+            Incoming::Batch(messages) => Server::batch(messages, |message| self.handle(message, revision, None)),
+        }
+    }
+
+    fn handle(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Outcome {
+        let channel = PipeChannel { pipe: &self.pipe, running };
+        let exchange = Exchange { principal: &self.principal, revision, session: self.session.get(), channel: &channel };
+        self.server.handle(&exchange, message)
+    }
+
+    fn answer_one(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Option<String> {
         if let (true, Message::Request { id, method, params }) = (revision.is_modern(), message)
             && let Err(error) = modern::check(None, method, params)
         {
             return Some(error.answering(Some(id.clone())).to_json());
         }
-        let channel = Way { pipe: &self.pipe, running };
-        match self.server.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message) {
+        match self.handle(message, revision, running) {
             Outcome::Nothing => {
-                if let (Message::Notification { method, .. }, Some(session)) = (message, session)
-                    && method == "notifications/initialized"
-                    && !session.is_listening()
-                {
-                    session.stream(0).iter().for_each(|stream| stream.attach(self.listener(), None));
-                    self.server.listening(&session.subscription);
+                if matches!(message, Message::Notification { method, .. } if method == "notifications/initialized") {
+                    self.hear();
                 }
                 None
             }
             Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Some(answer),
-            Outcome::Initialized(answer, revision) => self.initialized(answer, revision),
+            Outcome::Initialized(answer, revision) => self.initialized(message, answer, revision),
             Outcome::Listen(wanted) => self.listen(wanted, running),
         }
     }
 
-    fn initialized(&self, answer: String, revision: Revision) -> Option<String> {
-        if let Ok(session) = self.server.sessions.open(&self.principal, revision, Now::read()) {
-            // A second handshake in one process changes nothing.
-            let _ = self.session.set(session);
+    /// From now on the client of a legacy session hears of changes.
+    fn hear(&self) {
+        if let Some(session) = self.session.get().filter(|session| !session.is_listening()) {
+            session.stream(0).iter().for_each(|stream| stream.attach(self.listener(), None));
+            self.server.listening(&session.subscription);
+        }
+    }
+
+    fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Option<String> {
+        let session = self.server.sessions.open(&self.principal, revision, self.requests.clone(), Now::read());
+        if session.is_ok_and(|session| self.session.set(session).is_err()) {
+            let again = Error::invalid_request("this process was initialized already; start another one");
+            return Some(again.answering(message.id().cloned()).to_json());
         }
         Some(answer)
     }
@@ -191,10 +202,13 @@ impl Client {
     fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Option<String> {
         let id = wanted.id.clone();
         let Some(place) = self.server.places.take(&self.principal, false) else {
-            return Some(Error::internal().answering(Some(id)).to_json());
+            return Some(Error::busy(TOO_MANY_STREAMS).answering(Some(id)).to_json());
         };
         let subscription = self.server.subscribe(wanted, Stream::plain(self.listener()));
-        self.subscriptions().insert(id.clone(), (subscription, place));
+        let before = self.subscriptions().insert(id.clone(), (subscription, place));
+        if let Some((before, _)) = before {
+            self.server.unsubscribe(&before);
+        }
         // A cancellation that came meanwhile has not found it.
         if running.is_some_and(Running::is_cancelled) {
             self.cancel(&id);
@@ -211,13 +225,13 @@ impl Client {
     }
 }
 
-/// The way back of a request: the one pipe.
-struct Way<'a> {
+/// A request that came through the pipe.
+struct PipeChannel<'a> {
     pipe: &'a Pipe,
     running: Option<&'a Running>,
 }
 
-impl Channel for Way<'_> {
+impl Channel for PipeChannel<'_> {
     fn notify(&self, message: &str) -> bool {
         self.pipe.send(None, message)
     }

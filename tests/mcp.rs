@@ -150,17 +150,13 @@ fn open(server: &Server, (headers, message): (String, Value)) -> (Response, Conn
     (connection.headless(), connection)
 }
 
+/// An event's message. JSON with one name twice is read differently by everybody, and by `Value` without a word.
+#[track_caller]
 fn parsed(event: Option<String>) -> Value {
-    serde_json::from_str(&event.expect("an event")).unwrap()
-}
-
-/// A vault in which one search takes a second or two (in a debug build): the same text under thousands of names, and every
-/// letter of it is a match.
-fn slow_vault() -> Folder {
-    let folder = Folder::with(&[("0000.md", "e".repeat(6_000).as_bytes())]);
-    let first = folder.vault().join("0000.md");
-    (1..4096).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap());
-    folder
+    let text = event.expect("an event");
+    let message: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(message.to_string().len(), text.len(), "a name is there twice: {text}");
+    message
 }
 
 fn slow_call(token: Option<&str>) -> Value {
@@ -173,7 +169,7 @@ fn slow_call(token: Option<&str>) -> Value {
 
 #[test]
 fn a_long_call_says_how_far_it_is() {
-    let folder = slow_vault();
+    let folder = Folder::slow();
     let server = Server::on(&folder.vault());
     let legacy = (String::new(), request("tools/call", slow_call(Some("p"))));
     for ask in [modern("tools/call", json!(7), slow_call(Some("p"))), legacy] {
@@ -203,7 +199,7 @@ fn a_long_call_says_how_far_it_is() {
 
 #[test]
 fn hanging_up_cancels_a_modern_call() {
-    let folder = slow_vault();
+    let folder = Folder::slow();
     let server = Server::on(&folder.vault());
     let (_, mut stream) = open(&server, modern("tools/call", json!(1), slow_call(Some("p"))));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
@@ -222,7 +218,7 @@ fn hanging_up_cancels_a_modern_call() {
 
 #[test]
 fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
-    let folder = slow_vault();
+    let folder = Folder::slow();
     let server = Server::on(&folder.vault());
     let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     let cancel = |id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
@@ -243,7 +239,7 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
 
 #[test]
 fn a_broken_stream_goes_on_where_it_broke() {
-    let folder = slow_vault();
+    let folder = Folder::slow();
     let server = Server::on(&folder.vault());
     for version in ["2025-06-18", "2025-11-25"] {
         let id = server.session(TOKEN, version);
@@ -376,18 +372,23 @@ fn a_session_that_listens_again_misses_no_change() {
         assert_eq!(stream.headless().status, 200);
         stream
     };
-    drop(listen());
-    eventually("the hang-up is noticed", || server.post_with(TOKEN, "", &request("ping", json!({}))).status == 200);
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    std::fs::write(folder.vault().join("meanwhile.md"), "x").unwrap();
-    let mut again = listen();
-    assert_eq!(parsed(again.event())["method"], "notifications/resources/list_changed");
+    let mut other = server.connect();
+    other.send(stream_request(TOKEN, &server.session(TOKEN, "2025-06-18"), "text/event-stream"));
+    assert_eq!(other.headless().status, 200);
+    for name in ["meanwhile.md", "and again.md"] {
+        drop(listen());
+        std::fs::write(folder.vault().join(name), "x").unwrap();
+        // Somebody else has heard of it; so the vault was looked at while nobody was here.
+        assert_eq!(parsed(other.event())["method"], "notifications/resources/list_changed");
+        let mut again = listen();
+        assert_eq!(parsed(again.event())["method"], "notifications/resources/list_changed");
+    }
 }
 
 #[test]
 fn nothing_is_longer_than_clients_take_and_what_is_cut_goes_on() {
     let long: String = (0..9000).map(|n| format!("line {n} \"quoted\" ä\n")).collect();
-    let mut files = vec![("long.md".to_owned(), long.clone().into_bytes())];
+    let mut files = vec![("long.md".to_owned(), long.clone().into_bytes()), ("2026-01-02.md".to_owned(), long.clone().into_bytes())];
     files.extend((0..700).map(|n| (format!("{}/{n:04} {}.md", "folder".repeat(20), "name ".repeat(20).trim()), b"x".to_vec())));
     let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
     let folder = Folder::with(&files);
@@ -395,6 +396,7 @@ fn nothing_is_longer_than_clients_take_and_what_is_cut_goes_on() {
     let ask = |method: &str, params: Value| {
         let response = server.post(&request(method, params));
         assert!(response.text().chars().count() < 100_000, "{method}: {}", response.text().len());
+        assert!(response.json().get("error").is_none(), "{method}: {}", response.text());
         response.json()["result"].clone()
     };
     let (mut uri, mut whole, mut parts) = ("vault:///long.md".to_owned(), String::new(), 0);
@@ -415,13 +417,15 @@ fn nothing_is_longer_than_clients_take_and_what_is_cut_goes_on() {
         names += page["resources"].as_array().unwrap().len();
         cursor = page["nextCursor"].clone();
     }
-    assert_eq!(names, 701);
+    assert_eq!(names, 702);
+    let review = ask("prompts/get", json!({ "name": "review_day" }));
+    assert!(review["messages"][0]["content"]["text"].as_str().unwrap().contains("go on with vault_read from line"));
     let tidy = ask("prompts/get", json!({ "name": "tidy_note", "arguments": { "path": "long.md" } }));
     assert!(tidy["messages"][0]["content"]["text"].as_str().unwrap().contains("go on with vault_read from line"));
     ask("prompts/get", json!({ "name": "gather_notes", "arguments": { "topic": "name" } }));
     ask(
         "completion/complete",
-        json!({ "ref": { "type": "ref/resource", "uri": "vault:///{+path}" }, "argument": { "name": "path", "value": "" } }),
+        json!({ "ref": { "type": "ref/resource", "uri": "vault:///{path}" }, "argument": { "name": "path", "value": "" } }),
     );
 }
 
@@ -456,6 +460,18 @@ fn the_stream_tells_when_files_come_or_go() {
     assert_eq!(open(&server.session(TOKEN, "2025-06-18"), "application/json").0.status, 406);
     let without = server.request(&format!("GET /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream"), "");
     assert_eq!((without.status, without.header("allow")), (405, Some("POST, DELETE, OPTIONS")));
+}
+
+#[test]
+fn subscriptions_of_one_login_are_bounded_too() {
+    let (_folder, server) = Server::sample();
+    let listen = |id: i32| open(&server, modern("subscriptions/listen", json!(id), json!({ "notifications": {} })));
+    let streams: Vec<_> = (0..16).map(listen).collect();
+    assert!(streams.iter().all(|(head, _)| head.status == 200));
+    let (headers, message) = modern("subscriptions/listen", json!(99), json!({ "notifications": {} }));
+    let refused = server.post_with(TOKEN, &headers, &message);
+    assert_eq!((refused.status, refused.json()["id"].clone()), (503, json!(99)));
+    assert!(refused.json()["error"]["message"].as_str().unwrap().contains("Too many event streams"));
 }
 
 #[test]
@@ -610,4 +626,103 @@ fn a_host_that_is_not_text_was_let_in() {
         bytes.extend_from_slice(format!("\r\n{body}").as_bytes());
         assert_eq!(server.connect().send(bytes).response().status, 403, "{}", String::from_utf8_lossy(lines));
     }
+}
+
+#[test]
+fn every_listing_says_how_long_it_may_be_kept() {
+    let (_folder, server) = Server::sample();
+    for (method, params, scope) in [
+        ("server/discover", json!({}), "private"),
+        ("tools/list", json!({}), "private"),
+        ("prompts/list", json!({}), "private"),
+        ("resources/list", json!({}), "private"),
+        ("resources/templates/list", json!({}), "public"),
+        ("resources/read", json!({ "uri": "vault:///Welcome.md" }), "private"),
+    ] {
+        let (headers, message) = modern(method, json!(1), params);
+        let result = server.post_with(TOKEN, &headers, &message).json()["result"].clone();
+        assert_eq!((&result["resultType"], &result["cacheScope"]), (&json!("complete"), &json!(scope)), "{method}");
+        assert!(result["ttlMs"].is_u64(), "{method}");
+    }
+}
+
+/// A client that expands the template by the rules of RFC 6570 reaches every file.
+#[test]
+fn a_name_with_a_question_mark_was_not_reached_through_the_template() {
+    let (_folder, server) = Server::sample();
+    let template =
+        server.post(&request("resources/templates/list", json!({}))).json()["result"]["resourceTemplates"][0]["uriTemplate"].clone();
+    for path in ["Homelab/100% uptime?.md", "Homelab/C# & Rust notes.md", "Recipes/Cre\u{300}me bru\u{302}le\u{301}e.md"] {
+        let uri = template.as_str().unwrap().replace("{path}", &vault_sync_mcp::percent::encode(path, ""));
+        let read = server.post(&request("resources/read", json!({ "uri": uri }))).json();
+        assert!(read["result"]["contents"][0]["text"].is_string(), "{uri}: {read}");
+    }
+}
+
+#[test]
+fn headers_that_cannot_be_read_are_refused() {
+    let (_folder, server) = Server::sample();
+    let body = request("ping", json!({})).to_string();
+    for lines in [
+        &b"MCP-Protocol-Version: \xff"[..],
+        b"Mcp-Session-Id: \xff",
+        b"MCP-Protocol-Version: 2025-06-18\r\nMCP-Protocol-Version: 2026-07-28",
+    ] {
+        let mut bytes = format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n", mcp_head(TOKEN, ""), body.len()).into_bytes();
+        bytes.extend_from_slice(lines);
+        bytes.extend_from_slice(format!("\r\n\r\n{body}").as_bytes());
+        assert_eq!(server.connect().send(bytes).response().status, 400, "{}", String::from_utf8_lossy(lines));
+    }
+}
+
+/// While nobody listens the watching thread sleeps: no wake-ups at all.
+#[test]
+fn nothing_is_looked_at_while_nobody_listens() {
+    let (folder, server) = Server::sample();
+    let switches = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().map(|task| task.unwrap().path());
+        let watch = tasks.into_iter().find(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "watch"));
+        let status = std::fs::read_to_string(watch.unwrap().join("status")).unwrap();
+        status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned()
+    };
+    let listen = || {
+        let id = server.session(TOKEN, "2025-06-18");
+        let mut stream = server.connect();
+        stream.send(stream_request(TOKEN, &id, "text/event-stream"));
+        assert_eq!(stream.headless().status, 200);
+        stream
+    };
+    let before = switches();
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(switches(), before);
+    let mut stream = listen();
+    std::fs::write(folder.vault().join("new.md"), "x").unwrap();
+    assert!(stream.event().is_some());
+    assert_ne!(switches(), before);
+    drop(stream);
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let after = switches();
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(switches(), after, "and it sleeps again when the last has left");
+}
+
+#[test]
+fn a_prompt_that_has_nothing_to_say_says_why() {
+    let (_folder, server) = Server::sample();
+    for (name, arguments, word) in [
+        ("review_day", json!({ "date": "1999-01-01" }), "no note of 1999-01-01"),
+        ("review_day", json!({ "date": "2026-99-99" }), "YYYY-MM-DD"),
+        ("gather_notes", json!({ "topic": " # " }), "no word"),
+        ("tidy_note", json!({ "path": "Attachments/meter-readings.csv" }), "not a note"),
+        ("tidy_note", json!({ "path": "../x.md" }), "not allowed"),
+        ("tidy_note", json!({ "pfad": "x" }), "Known: path"),
+        ("tidy_note", json!({ "path": 5 }), "must be a string"),
+    ] {
+        let error = server.post(&request("prompts/get", json!({ "name": name, "arguments": arguments }))).json()["error"].clone();
+        assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains(word), "{name}: {error}");
+    }
+    let names = |token: &str| {
+        server.post_with(token, "", &request("prompts/list", json!({}))).json()["result"]["prompts"].as_array().unwrap().len()
+    };
+    assert_eq!((names(TOKEN), names(READ_TOKEN)), (3, 2), "who may only read is offered no tidying");
 }

@@ -97,24 +97,69 @@ fn garbage_is_answered_and_survived() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_is_answered_and_what_was_cancelled_is_not() {
+fn what_was_asked_before_the_end_is_answered() {
     let folder = Folder::sample();
     let mut client = Client::on(&folder);
     client.shake_hands();
-    let mut lines = String::new();
-    for id in 0..100 {
-        lines.push_str(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "vault_search", "arguments": { "query": "e" } } }).to_string());
-        lines.push('\n');
-    }
-    lines.push_str(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#);
-    client.send(&lines);
+    let lines: String = (0..100).map(|id| search(id, "e", None).to_string() + "\n").collect();
+    client.send(lines.trim_end());
     drop(client.input.take());
     let mut ids = Vec::new();
     while let Some(answer) = client.line() {
         ids.push(answer["id"].as_i64().unwrap());
     }
-    assert!(ids.is_sorted() && ids.len() >= 99, "in order: {ids:?}");
+    assert_eq!(ids, (0..100).collect::<Vec<_>>(), "in order");
     assert_eq!(client.child.wait().unwrap().code(), Some(0));
+}
+
+fn search(id: i64, query: &str, token: Option<&str>) -> Value {
+    let mut params = json!({ "name": "vault_search", "arguments": { "query": query, "max_results": 1 } });
+    if let Some(token) = token {
+        params["_meta"]["progressToken"] = token.into();
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+#[test]
+fn a_call_under_way_and_a_call_that_waits_are_cancelled() {
+    let folder = Folder::slow();
+    let cancel = |id: i64| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string();
+    for shake in [true, false] {
+        let mut client = Client::on(&folder);
+        if shake {
+            client.shake_hands();
+        }
+        client.send(&search(1, "e", Some("p")).to_string());
+        client.send(&search(2, "e", None).to_string());
+        client.send(&search(3, "nothing has this", None).to_string());
+        let progress = client.line().unwrap();
+        assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!("p")));
+        client.send(&cancel(2));
+        client.send(&cancel(1));
+        loop {
+            let message = client.line().unwrap();
+            if message["method"] != "notifications/progress" {
+                assert_eq!(message["id"], 3, "neither of the two is answered");
+                break;
+            }
+        }
+        assert_eq!(client.end(), 0);
+    }
+}
+
+/// The rules for batches are those of HTTP; a handshake in one would have pinned the process.
+#[test]
+fn batches_were_taken_from_everybody() {
+    let folder = Folder::sample();
+    let mut client = Client::on(&folder);
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 2, "method": "initialize", "params": { "protocolVersion": "2025-11-25" } });
+    let answers = client.ask(json!([ping, initialize]));
+    assert_eq!((&answers[0]["result"], &answers[1]["error"]["code"]), (&json!({}), &json!(-32600)));
+    client.shake_hands();
+    assert_eq!(client.ask(json!([ping]))["error"]["code"], -32600, "2025-11-25 has none");
+    assert_eq!(client.ask(initialize)["error"]["code"], -32600, "and there is one handshake");
+    assert_eq!(client.end(), 0);
 }
 
 #[test]
@@ -138,6 +183,8 @@ fn a_modern_client_listens_and_stops_listening() {
         [client.line().unwrap(), client.line().unwrap()].map(|message| message["params"]["_meta"][tag].as_str().unwrap().to_owned());
     told.sort();
     assert_eq!(told, ["one", "two"], "each its own copy");
+    // The same id again: the second takes the place of the first.
+    assert_eq!(client.ask(listen("one"))["method"], "notifications/subscriptions/acknowledged");
     client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"one"}}"#);
     // An answer in between: the cancellation has been read.
     assert!(client.ask(modern(1.into(), "tools/list", json!({})))["result"]["tools"].is_array());

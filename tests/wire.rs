@@ -90,8 +90,9 @@ impl Conversation {
                 session = id.to_owned();
             }
             let mut answer = response.status.to_string();
-            for name in ["Allow", "WWW-Authenticate"] {
-                response.header(name).iter().for_each(|value| answer.push_str(&format!("\n{name}: {value}")));
+            for name in ["Content-Type", "Allow", "WWW-Authenticate", "Mcp-Session-Id"] {
+                let value = response.header(name).map(|value| if name == "Mcp-Session-Id" { "{session}" } else { value });
+                value.iter().for_each(|value| answer.push_str(&format!("\n{name}: {value}")));
             }
             if !response.body.is_empty() {
                 answer.push_str(&format!("\n\n{}", shown(response.json())));

@@ -259,6 +259,19 @@ impl Head {
         self.all(name).next().and_then(|value| std::str::from_utf8(value).ok())
     }
 
+    /// The value of a header that may be there once, as text; `None` when it is absent.
+    ///
+    /// # Errors
+    /// When it is not UTF-8, or there is more than one.
+    pub fn single<'head>(&'head self, name: &'head str) -> Result<Option<&'head str>, Refusal> {
+        let mut values = self.all(name);
+        let first = values.next().map(std::str::from_utf8).transpose();
+        match (first, values.next()) {
+            (Ok(value), None) => Ok(value),
+            _ => Err(Refusal::Malformed("a header that may be there once is there twice, or is not text")),
+        }
+    }
+
     fn slice(&self, range: &Range<usize>) -> &str {
         // Method, path and query were checked to be ASCII.
         self.bytes.get(range.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()

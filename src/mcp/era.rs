@@ -65,37 +65,44 @@ pub fn names() -> [&'static str; 4] {
     Revision::ALL.map(Revision::name)
 }
 
+/// Whether this is the name of a modern revision.
+pub fn is_modern(name: &str) -> bool {
+    Revision::named(name).is_some_and(Revision::is_modern)
+}
+
 /// The revision that parameters claim in their `_meta`. Whether there is a `_meta` says nothing: every revision has one.
 pub fn claim(params: &Params) -> Option<&str> {
     params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)).and_then(Value::as_str)
 }
 
-/// The revision of what came in one POST. `header` is `MCP-Protocol-Version`; `session` the revision of the live
-/// session that the request names, `None` for one that is unknown or has expired.
+/// The revision of what came in one POST, or in one line on stdio. `header` is `MCP-Protocol-Version`, which stdio does
+/// not have; `session` the revision of the live session that the request names (`None` for one that is unknown or has
+/// expired), or of the handshake that the stdio process has seen.
 ///
 /// The rows are tried from top to bottom; `fixtures/wire/classification` has a conversation for each.
 ///
 /// # Errors
-/// What no revision allows; answered with status 400.
+/// What no revision allows; over HTTP with status 400.
 pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Incoming) -> Result<Revision, Error> {
     use Revision::{V2025_03_26 as OLDEST, V2025_11_25 as HANDSHAKE, V2026_07_28 as MODERN};
-    let batched = |what: &str| Err(Error::invalid_request(what));
     let (claim, is_initialize, is_notification) = match incoming {
         Incoming::One(Message::Request { method, params, .. }) => (claim(params), method == "initialize", false),
         Incoming::One(Message::Notification { params, .. }) => (claim(params), false, true),
         Incoming::One(Message::Response) | Incoming::Batch(_) => (None, false, false),
     };
     let spoken = header.and_then(Revision::named);
-    let claims_modern = claim.and_then(Revision::named).is_some_and(Revision::is_modern);
+    let claims_modern = claim.is_some_and(is_modern);
     let revision = match (header, spoken, session, claim) {
         // The handshake; what the header says does not count. Some clients send `_meta` with it, but no version.
         (_, _, _, None) if is_initialize => HANDSHAKE,
-        // A live session wins over everything a client may add out of habit: hosted clients go on naming 2026-07-28 in
-        // the header after they were negotiated down, or put keys of the modern envelope into legacy requests.
+        // A live session wins over what a client adds out of habit: hosted Claude goes on naming 2026-07-28 in the header
+        // after it was negotiated down (typo3#110, SparkyFitness#2155), ChatGPT puts keys of the modern envelope into
+        // legacy requests (csharp-sdk#1783).
         (Some(_), Some(MODERN), Some(session), None) => session,
         (Some(_), Some(legacy), Some(session), _) if !legacy.is_modern() => session,
+        (None, _, Some(session), _) => session,
         // The header rules of the modern era are not for notifications.
-        (_, Some(MODERN) | None, _, _) if is_notification && (spoken.is_some() || claims_modern) => MODERN,
+        (_, _, None, _) if is_notification && (spoken == Some(MODERN) || claims_modern) => MODERN,
         (Some(name), Some(legacy), None, Some(claim)) if !legacy.is_modern() && claims_modern => {
             return Err(Error::header_mismatch(format!("MCP-Protocol-Version is {name}, the request's _meta says {claim}")));
         }
@@ -107,33 +114,20 @@ pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Inco
             let why = format!("MCP-Protocol-Version {shown} is not supported; supported: {}", names().join(", "));
             return Err(Error::invalid_params(why));
         }
-        (Some(name), None, _, Some(claim)) if name != claim => {
-            return Err(Error::header_mismatch("MCP-Protocol-Version is not the version of the request's _meta"));
-        }
-        (Some(_), None, _, Some(claim)) => return Err(Error::unsupported_version(claim, &names())),
-        (None, _, Some(session), _) => session,
-        // The check of the envelope will miss the header.
-        (None, _, None, Some(_)) => MODERN,
+        // Whoever claims a version is modern; the check of the envelope says what is wrong with the claim or the header.
+        (_, _, _, Some(_)) => MODERN,
         // 2025-06-18, "Protocol Version Header": without anything else, 2025-03-26 is assumed.
-        (None, _, None, None) => OLDEST,
+        (_, _, _, None) => OLDEST,
     };
+    let refused = |why: &str| Err(Error::invalid_request(why));
     match incoming {
-        Incoming::One(Message::Response) if revision.is_modern() => batched("this server asks nothing, so there is nothing to answer"),
-        Incoming::Batch(_) if !revision.has_batches() => batched("batches ended with revision 2025-03-26; send one message"),
+        Incoming::One(Message::Response) if revision.is_modern() => refused("this server asks nothing, so there is nothing to answer"),
+        Incoming::Batch(_) if !revision.has_batches() => refused("batches ended with revision 2025-03-26; send one message"),
         Incoming::Batch(messages) if messages.iter().flatten().any(|message| message.params().and_then(self::claim).is_some()) => {
-            batched("a request of 2026-07-28 stands alone; send one message")
+            refused("a request of 2026-07-28 stands alone; send one message")
         }
         _ => Ok(revision),
     }
-}
-
-/// The revision of a message on stdio. `session` is the revision of the handshake, once there was one: then it is for
-/// the whole process, and keys of the modern envelope mean nothing. Before, each message says for itself.
-pub fn of_line(session: Option<Revision>, message: &Message) -> Revision {
-    let claim = message.params().and_then(claim);
-    // A claim that nobody knows is the modern era's to refuse.
-    let claimed = claim.map(|name| Revision::named(name).unwrap_or(Revision::V2026_07_28));
-    session.or(claimed).unwrap_or(Revision::V2025_11_25)
 }
 
 #[cfg(test)]
@@ -154,7 +148,7 @@ mod tests {
         }
     }
 
-    /// What real clients were seen to send. The rows themselves are conversations in `fixtures/wire/classification`.
+    /// What clients were reported to send (see the rows). The rows themselves are conversations in `fixtures/wire/classification`.
     #[test]
     fn a_live_session_wins_over_habits() {
         let ping =

@@ -102,7 +102,7 @@ pub static METHODS: [Row; 15] = [
     Row { name: "prompts/list", eras: Eras::Both, cache: Some(Cache::OF_THE_LOGIN), run: prompts::list },
     Row { name: "prompts/get", eras: Eras::Both, cache: None, run: prompts::get },
     Row { name: "completion/complete", eras: Eras::Both, cache: None, run: completion::complete },
-    Row { name: "server/discover", eras: Eras::Modern, cache: Some(Cache::SAME_FOR_ALL), run: lifecycle::discover },
+    Row { name: "server/discover", eras: Eras::Modern, cache: Some(Cache::OF_THE_LOGIN), run: lifecycle::discover },
     Row { name: "subscriptions/listen", eras: Eras::Modern, cache: None, run: subscription::listen },
     Row { name: "initialize", eras: Eras::Legacy, cache: None, run: lifecycle::initialize },
     Row { name: "ping", eras: Eras::Legacy, cache: None, run: lifecycle::ping },

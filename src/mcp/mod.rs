@@ -64,6 +64,8 @@ pub trait Channel {
     fn notify(&self, message: &str) -> bool;
     /// Whether the client does not want the answer any more.
     fn is_cancelled(&self) -> bool;
+    /// Called now and then while the request runs: a connection that is silent for long must not look dead.
+    fn keep_alive(&self) {}
 }
 
 /// Who sent a message, how, and in which conversation.
@@ -131,6 +133,24 @@ impl Server {
         }
     }
 
+    /// 2025-03-26, "Batching": the answers in one array, or nothing when there were only notifications and responses.
+    /// `answer` handles one message.
+    pub fn batch(messages: Vec<Result<Message, rpc::Error>>, answer: impl Fn(&Message) -> Outcome) -> Option<String> {
+        let each = messages.into_iter().filter_map(|message| match message {
+            Err(error) => Some(error.to_json()),
+            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                Some(rpc::Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json())
+            }
+            Ok(message) => match answer(&message) {
+                Outcome::Nothing | Outcome::Listen(_) => None,
+                // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
+                Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => Some(answer),
+            },
+        });
+        let answers: Vec<String> = each.collect();
+        (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
+    }
+
     fn request(&self, exchange: &Exchange<'_>, id: &Id, method: &str, params: &Params) -> Outcome {
         let failed = |error: rpc::Error| Outcome::Answer(error.answering(Some(id.clone())).to_json());
         let elsewhere = if exchange.revision.is_modern() { Eras::Legacy } else { Eras::Modern };
@@ -158,7 +178,7 @@ impl Server {
 
 fn encoded(revision: Revision, row: &Row, id: &Id, result: &str) -> String {
     if revision.is_modern() {
-        return rpc::encode::result(id, &modern::dress(result, row.cache));
+        return rpc::encode::result(id, &modern::dress(result, row.cache, serde_json::Map::new()));
     }
     rpc::encode::result(id, result)
 }

@@ -1,12 +1,11 @@
 //! Revision 2026-07-28: what every request has to carry, and what every result gets in addition.
 
-use super::Revision;
 use super::era::{self, PROTOCOL_VERSION};
 use super::methods::{self, Eras};
 use crate::rpc::{Error, Params};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// The member of `_meta` that says what the client can do. Nothing here needs any of it.
@@ -47,7 +46,7 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
     if headers.is_some_and(|headers| headers.version != Some(claim)) {
         return Err(Error::header_mismatch(format!("MCP-Protocol-Version must be {claim}, as in _meta")));
     }
-    if !Revision::named(claim).is_some_and(Revision::is_modern) {
+    if !era::is_modern(claim) {
         return Err(Error::unsupported_version(claim, &era::names()));
     }
     // The headers that mirror the body.
@@ -106,10 +105,12 @@ impl Cache {
     pub(super) const OF_THE_VAULT: Cache = Cache { ttl_ms: 0, scope: "private" };
 }
 
-/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own.
-pub(super) fn dress(result: &str, cache: Option<Cache>) -> String {
+/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; what belongs there beside
+/// who answered is in `meta`.
+pub(super) fn dress(result: &str, cache: Option<Cache>, mut meta: Map<String, Value>) -> String {
     let hints = cache.map(|cache| format!(r#","ttlMs":{},"cacheScope":"{}""#, cache.ttl_ms, cache.scope)).unwrap_or_default();
-    let meta = json!({ SERVER_INFO: { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") } });
+    meta.insert(SERVER_INFO.into(), json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") }));
+    let meta = Value::Object(meta);
     let members = result.strip_prefix('{').unwrap_or_default();
     let comma = if members.starts_with('}') { "" } else { "," };
     format!(r#"{{"resultType":"complete"{hints},"_meta":{meta}{comma}{members}"#)
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn a_dressed_result_is_the_result_and_more() {
         for (result, cache) in [("{}", None), (r#"{"a":{"b":[]}}"#, Some(Cache::OF_THE_VAULT))] {
-            let mut dressed: Value = serde_json::from_str(&dress(result, cache)).unwrap();
+            let mut dressed: Value = serde_json::from_str(&dress(result, cache, Map::new())).unwrap();
             let members = dressed.as_object_mut().unwrap();
             assert_eq!(members.remove("resultType").unwrap(), "complete");
             assert_eq!(members.remove("_meta").unwrap()[SERVER_INFO]["name"], "vault-sync-mcp");

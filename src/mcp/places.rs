@@ -5,6 +5,9 @@ use crate::principal::Principal;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// What a client is told that gets none.
+pub const TOO_MANY_STREAMS: &str = "Too many event streams are open; close one, or try again later";
+
 /// The places that are taken, by login.
 #[derive(Default)]
 pub struct StreamPlaces {

@@ -30,6 +30,7 @@ impl<'a> Progress<'a> {
 
 impl Caller for Progress<'_> {
     fn has_cancelled(&self) -> bool {
+        self.channel.keep_alive();
         self.channel.is_cancelled()
     }
 

@@ -14,8 +14,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// The one template (RFC 6570): every file by its path, percent-encoded except for `/`.
-pub(super) const TEMPLATE: &str = "vault:///{+path}";
+/// The one template (RFC 6570): every file by its path. Simple expansion encodes whatever is in a name, `/` too; the other
+/// kind, `{+path}`, would leave `?` and `#` as they are.
+pub(super) const TEMPLATE: &str = "vault:///{path}";
 
 /// `resources/list`: files sorted by path, a page at a time.
 ///
@@ -72,7 +73,7 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
         "uriTemplate": TEMPLATE,
         "name": "file",
         "title": "A file of the vault",
-        "description": "Any note or attachment by its path relative to the vault root, percent-encoded except for /",
+        "description": "Any note or attachment by its path relative to the vault root",
     });
     Ok(Answer::Result(json!({ "resourceTemplates": [template] }).to_string()))
 }

@@ -35,13 +35,12 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(id: String, number: u64, principal: &Principal, revision: Revision, replay: &Arc<Replay>, now: Now) -> Session {
-        let numbers = Numbers { session: number, stream: 0, primes: revision.has_priming_events(), replay: Arc::clone(replay) };
+    fn new(id: String, numbers: Numbers, principal: &Principal, revision: Revision, requests: Requests, now: Now) -> Session {
         let standalone = Arc::new(Stream::numbered(numbers.clone()));
         Session {
             id,
             revision,
-            requests: Requests::default(),
+            requests,
             subscription: Arc::new(Subscription::of_session(Arc::clone(&standalone))),
             owner: principal.key(),
             last_used: AtomicU64::new(now.0),
@@ -107,14 +106,15 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Opens a session. Where the table, or the caller's share of it, is full, the session unused for longest ends.
+    /// Opens a session; `requests` is where its requests are noted. Where the table, or the caller's share of it, is full, the session unused for longest ends.
     ///
     /// # Errors
     /// [`NoRandomness`].
-    pub fn open(&self, principal: &Principal, revision: Revision, now: Now) -> Result<Arc<Session>, NoRandomness> {
+    pub fn open(&self, principal: &Principal, revision: Revision, requests: Requests, now: Now) -> Result<Arc<Session>, NoRandomness> {
         let id = secret::new_token()?;
-        let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let session = Arc::new(Session::new(id.clone(), number, principal, revision, &self.replay, now));
+        let session = self.count.fetch_add(1, Ordering::Relaxed);
+        let numbers = Numbers { session, stream: 0, primes: revision.has_priming_events(), replay: Arc::clone(&self.replay) };
+        let session = Arc::new(Session::new(id.clone(), numbers, principal, revision, requests, now));
         let mut table = self.table();
         let mine = table.values().filter(|known| known.owner == session.owner).count();
         let victim = if mine >= limits::SESSIONS_PER_PRINCIPAL {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_session_is_only_its_owners() {
         let sessions = Sessions::default();
-        let session = sessions.open(&login("a"), Revision::V2025_11_25, Now(0)).unwrap();
+        let session = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(0)).unwrap();
         assert!(sessions.get(&session.id, &login("a"), Now(1)).is_some());
         assert!(sessions.get(&session.id, &login("b"), Now(1)).is_none());
         assert!(!sessions.close(&session.id, &login("b")));
@@ -191,17 +191,17 @@ mod tests {
     #[test]
     fn sessions_expire_and_the_oldest_make_room() {
         let sessions = Sessions::default();
-        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(0)).unwrap();
+        let first = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(0)).unwrap();
         assert!(sessions.get(&first.id, &login("a"), Now(limits::SESSION_IDLE.as_secs() + 1)).is_none());
-        let other = sessions.open(&login("b"), Revision::V2025_11_25, Now(0)).unwrap();
-        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(1)).unwrap();
+        let other = sessions.open(&login("b"), Revision::V2025_11_25, Requests::default(), Now(0)).unwrap();
+        let first = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(1)).unwrap();
         for n in 0..limits::SESSIONS_PER_PRINCIPAL {
-            sessions.open(&login("a"), Revision::V2025_11_25, Now(2 + n as u64)).unwrap();
+            sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(2 + n as u64)).unwrap();
         }
         assert!(sessions.get(&first.id, &login("a"), Now(999)).is_none(), "a's oldest made room");
         assert!(sessions.get(&other.id, &login("b"), Now(999)).is_some(), "b's is untouched");
         for n in 0..limits::SESSIONS {
-            sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Now(2000)).unwrap();
+            sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Requests::default(), Now(2000)).unwrap();
         }
         assert_eq!(sessions.table().len(), limits::SESSIONS);
     }

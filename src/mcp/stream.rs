@@ -15,14 +15,15 @@ pub trait Listener: Send + Sync {
     /// Sends a message, as an event with this id where events have ids; whether the listener is still there.
     fn send(&self, id: Option<&str>, message: &str) -> bool;
     /// Opens a numbered event stream: an event with an id and no data, and how long to wait before coming back.
-    fn prime(&self, id: &str) -> bool;
+    fn prime(&self, id: &str);
     /// Whether the listener is still there.
     fn is_open(&self) -> bool;
     /// Ends the stream, where there is one.
     fn end(&self);
 }
 
-/// The messages of numbered streams that were sent a short while ago, of all sessions: bounded in number, bytes and age.
+/// The messages of numbered streams that were sent a short while ago, of all sessions: bounded in number and bytes, and
+/// with every new one the oldest go.
 #[derive(Default)]
 pub struct Replay {
     sent: Mutex<Sent>,
@@ -59,7 +60,7 @@ impl Replay {
         }
     }
 
-    /// What was sent on a stream after an event.
+    /// What was sent on a stream after an event, as far as it is kept.
     fn after(&self, numbers: &Numbers, event: u64) -> Vec<(u64, Box<str>)> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = sent.messages.iter().filter(|kept| kept.session == numbers.session && kept.stream == numbers.stream);
@@ -147,6 +148,13 @@ impl Stream {
         }
     }
 
+    /// Whether all that was sent after an event can be sent again.
+    pub fn remembers_since(&self, event: u64) -> bool {
+        let state = self.state();
+        let kept = self.numbers.as_ref().map_or(0, |numbers| numbers.replay.after(numbers, event).len() as u64);
+        event <= state.event && kept == state.event - event
+    }
+
     /// Nothing more will be sent.
     pub fn finish(&self) {
         let mut state = self.state();
@@ -182,8 +190,8 @@ mod tests {
             self.lines.lock().unwrap().push(format!("{} {message}", id.unwrap_or("-")));
             self.is_open()
         }
-        fn prime(&self, id: &str) -> bool {
-            self.send(Some(id), "(prime)")
+        fn prime(&self, id: &str) {
+            self.send(Some(id), "(prime)");
         }
         fn is_open(&self) -> bool {
             !self.ended.load(Ordering::Relaxed)

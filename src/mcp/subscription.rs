@@ -30,8 +30,8 @@ pub struct Wanted {
 impl Wanted {
     /// The last message of the subscription, for a stream that the server ends.
     pub fn farewell(&self) -> String {
-        let result = json!({ "_meta": { SUBSCRIPTION_ID: self.id.to_value() } });
-        encode::result(&self.id, &super::modern::dress(&result.to_string(), None))
+        let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), self.id.to_value())]);
+        encode::result(&self.id, &super::modern::dress("{}", None, meta))
     }
 }
 
@@ -93,6 +93,10 @@ impl Subscription {
 
     /// Tells the client what has changed since it was told last. `versions` are those that others have asked for already.
     fn tell(&self, vault: &Vault, versions: &mut HashMap<VaultPath, Version>) {
+        // What nobody hears is kept for when somebody does.
+        if !self.is_open() {
+            return;
+        }
         let mut messages = Vec::new();
         let mut known = self.known();
         let changes = vault.changes();
@@ -128,7 +132,7 @@ impl Subscription {
 }
 
 fn path_of(uri: &str) -> Option<VaultPath> {
-    uri::to_path(uri).and_then(|path| VaultPath::folder(&path).ok())
+    uri::to_part(uri).and_then(|(path, ..)| VaultPath::folder(&path).ok())
 }
 
 fn too_many() -> Error {

@@ -65,7 +65,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Ok(Err(error)) => Some(error.code),
         Err(_) => Some(Code::InternalError),
     };
-    told(tool, call.exchange, path.as_deref(), code, started);
+    log_call(tool, call.exchange, path.as_deref(), code, started);
     match outcome {
         Ok(Ok(reply)) => Ok(Answer::Result(success(&reply))),
         Ok(Err(error)) => Ok(Answer::Result(failure(&error))),
@@ -74,11 +74,11 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 }
 
 /// The one log line of a call, and the same for a client that asked for it. Paths are in it, texts and queries are not.
-fn told(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Option<Code>, started: Instant) {
+fn log_call(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Option<Code>, started: Instant) {
     let outcome = failed.map_or("ok", Code::as_str);
-    let ms = started.elapsed().as_secs_f64() * 1000.0;
+    let ms = (started.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
     let shown = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
-    log::info!("tool={} {}{shown} outcome={outcome} ms={ms:.1}", tool.name, exchange.principal);
+    log::info!("tool={} {}{shown} outcome={outcome} ms={ms}", tool.name, exchange.principal);
     let level = if failed.is_some() { Level::Warning } else { Level::Info };
     logging::tell(exchange, level, tool.name, || json!({ "path": path, "outcome": outcome, "ms": ms }));
 }

@@ -42,7 +42,7 @@ fn message(value: Value) -> Result<Message, Error> {
     match (id, known_id) {
         (None, _) => Ok(Message::Notification { method, params }),
         (Some(_), Some(id)) => Ok(Message::Request { id, method, params }),
-        (Some(_), None) => Err(Error::invalid_request("id must be a string or an integer")),
+        (Some(_), None) => Err(Error::invalid_request("id must be an integer or a string of at most 256 bytes")),
     }
 }
 

@@ -37,6 +37,11 @@ impl Error {
         Error::new(Error::METHOD_NOT_FOUND, format!("Method not found: {shown}"))
     }
 
+    /// -32603 for a place that is not free at the moment; the words say which.
+    pub fn busy(why: &str) -> Error {
+        Error::new(-32603, why)
+    }
+
     /// -32602.
     pub fn invalid_params(why: impl Into<String>) -> Error {
         Error::new(-32602, why)

@@ -78,7 +78,12 @@ impl Vault {
 
 /// Whether a text is a day as daily notes are named by default: `2026-02-08`.
 pub fn is_day(text: &str) -> bool {
-    text.len() == 10 && text.bytes().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
+    let shape = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    let part = |from, to| text.get(from..to).and_then(|part| part.parse::<u8>().ok());
+    text.len() == 10
+        && text.bytes().enumerate().all(shape)
+        && part(5, 7).is_some_and(|month| (1..=12).contains(&month))
+        && part(8, 10).is_some_and(|day| (1..=31).contains(&day))
 }
 
 #[cfg(test)]
@@ -88,7 +93,8 @@ mod tests {
     #[test]
     fn days_are_told_from_other_names() {
         assert!(is_day("2026-02-08"));
-        for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "２026-02-0"] {
+        for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "2026-99-99", "2026-00-10", "2026-10-32", "２026-02-0"]
+        {
             assert!(!is_day(other), "{other}");
         }
     }

@@ -5,14 +5,14 @@ use crate::clock::Now;
 use crate::http::{EventStream, Events, HangUp, Head, HeaderValue, Method, Reply, Response};
 use crate::limits;
 use crate::mcp::modern::{self, Headers};
-use crate::mcp::places::StreamPlace;
-use crate::mcp::running::Running;
+use crate::mcp::places::{StreamPlace, TOO_MANY_STREAMS};
+use crate::mcp::running::{Requests, Running};
 use crate::mcp::stream::parse_event_id;
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Wanted, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
-use crate::rpc::{Error, Incoming, Message};
+use crate::rpc::{Error, Id, Incoming, Message};
 use crate::secret::SecretHash;
 use std::sync::Arc;
 
@@ -28,7 +28,11 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
 
 /// Handles an authenticated request.
 pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, token: SecretHash, peer: &HangUp) -> Reply {
-    let caller = Caller { app, head, principal, token, now: Now::read() };
+    let headers = head.single("mcp-protocol-version").and_then(|version| Ok((version, head.single("mcp-session-id")?)));
+    let Ok((version, session_id)) = headers else {
+        return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id is there twice, or is not text"));
+    };
+    let caller = Caller { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
     match head.method() {
         Method::Get => caller.get(),
         Method::Delete => Reply::Whole(caller.delete()),
@@ -44,6 +48,10 @@ struct Caller<'a> {
     head: &'a Head,
     principal: Principal,
     token: SecretHash,
+    /// `MCP-Protocol-Version`.
+    version: Option<&'a str>,
+    /// `Mcp-Session-Id`.
+    session_id: Option<&'a str>,
     now: Now,
 }
 
@@ -74,7 +82,7 @@ impl Caller<'_> {
             Incoming::Batch(_) => None,
         };
         let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
-        let revision = match era::classify(self.head.text("mcp-protocol-version"), live, &incoming) {
+        let revision = match era::classify(self.version, live, &incoming) {
             Ok(revision) => revision,
             Err(error) => return refused(400, &error.answering(id)),
         };
@@ -87,7 +95,10 @@ impl Caller<'_> {
                 // The spec: 404, and the client initializes again.
                 (Err(unknown), _) => refused(404, &unknown.answering(id)),
                 (Ok(session), Incoming::One(message)) => self.legacy(session, revision, message, accepted),
-                (Ok(session), Incoming::Batch(messages)) => Reply::Whole(self.batch(session.as_ref(), revision, messages, accepted)),
+                (Ok(session), Incoming::Batch(messages)) => {
+                    let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message));
+                    Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| answered(answers, accepted)))
+                }
             },
         }
     }
@@ -95,8 +106,8 @@ impl Caller<'_> {
     /// 2026-07-28: everything is in the request. Hanging up cancels it.
     fn modern(&self, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
         if let Message::Request { id, method, params } = &message {
-            let single = |name: &'static str| self.head.text(name).filter(|_| self.head.all(name).count() == 1);
-            let headers = Headers { version: single("mcp-protocol-version"), method: single("mcp-method"), name: single("mcp-name") };
+            let mirrored = |name: &'static str| self.head.single(name).ok().flatten();
+            let headers = Headers { version: self.version, method: mirrored("mcp-method"), name: mirrored("mcp-name") };
             if let Err(error) = modern::check(Some(headers), method, params) {
                 let status = if error.code() == Error::METHOD_NOT_FOUND { 404 } else { 400 };
                 return refused(status, &error.answering(Some(id.clone())));
@@ -105,7 +116,7 @@ impl Caller<'_> {
         if accepted.events && self.wants_events(&message) {
             return self.stream(None, Revision::V2026_07_28, message);
         }
-        let channel = Unheard { running: None, peer: Some(peer) };
+        let channel = OneAnswer { running: None, peer: Some(peer) };
         let exchange = Exchange { principal: &self.principal, revision: Revision::V2026_07_28, session: None, channel: &channel };
         match self.app.mcp.handle(&exchange, &message) {
             Outcome::Listen(wanted) => self.listen(wanted),
@@ -122,33 +133,8 @@ impl Caller<'_> {
 
     fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message) -> Outcome {
         let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        let channel = Unheard { running: running.as_ref(), peer: None };
+        let channel = OneAnswer { running: running.as_ref(), peer: None };
         self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
-    }
-
-    /// 2025-03-26, "Batching": answers in one array; nothing but notifications and responses is 202.
-    fn batch(
-        &self,
-        session: Option<&Arc<Session>>,
-        revision: Revision,
-        messages: Vec<Result<Message, Error>>,
-        accepted: Accepted,
-    ) -> Response {
-        let mut answers = Vec::new();
-        for message in messages {
-            match message {
-                Err(error) => answers.push(error.to_json()),
-                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                    answers.push(Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json());
-                }
-                Ok(message) => match self.answer(session, revision, &message) {
-                    Outcome::Nothing | Outcome::Listen(_) => {}
-                    // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
-                    Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => answers.push(answer),
-                },
-            }
-        }
-        if answers.is_empty() { Response::empty(202) } else { answered(format!("[{}]", answers.join(",")), accepted) }
     }
 
     fn response(&self, outcome: Outcome, accepted: Accepted) -> Response {
@@ -156,11 +142,13 @@ impl Caller<'_> {
             Outcome::Nothing | Outcome::Listen(_) => Response::empty(202),
             Outcome::Answer(answer) => answered(answer, accepted),
             Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
-            Outcome::Initialized(answer, revision) => match self.app.mcp.sessions.open(&self.principal, revision, self.now) {
-                Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
-                // Without random numbers there is no id that nobody can guess; everything works without a session too.
-                Err(_) => answered(answer, accepted),
-            },
+            Outcome::Initialized(answer, revision) => {
+                match self.app.mcp.sessions.open(&self.principal, revision, Requests::default(), self.now) {
+                    Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
+                    // Without random numbers there is no id that nobody can guess; everything works without a session too.
+                    Err(_) => answered(answer, accepted),
+                }
+            }
         }
     }
 
@@ -187,7 +175,7 @@ impl Caller<'_> {
                 }
             };
             let peer = Some(peer).filter(|_| revision.is_modern());
-            let channel = Heard { running, peer, stream: &stream, events };
+            let channel = AnswerStream { running, peer, stream: &stream, events };
             let exchange = Exchange { principal: &principal, revision, session: session.as_ref(), channel: &channel };
             if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = engine.handle(&exchange, &message) {
                 stream.send(&answer);
@@ -200,7 +188,7 @@ impl Caller<'_> {
     /// The stream of a `subscriptions/listen`.
     fn listen(&self, wanted: Wanted) -> Reply {
         let Some(place) = self.app.mcp.places.take(&self.principal, false) else {
-            return no_place(&Error::internal().answering(Some(wanted.id)));
+            return no_place(Some(wanted.id));
         };
         let farewell = Some(wanted.farewell());
         self.events(place, farewell, move |engine, connection| {
@@ -211,31 +199,32 @@ impl Caller<'_> {
     /// GET: the stream on which a session hears that the vault changed, or the rest of a stream that broke.
     fn get(&self) -> Reply {
         let wrong = |status, why: &str| refused(status, &Error::invalid_request(why));
-        let version = self.head.text("mcp-protocol-version");
         let session = match self.session() {
             Ok(Some(session)) => session,
-            Err(unknown) if version != Some(Revision::V2026_07_28.name()) => return refused(404, &unknown),
-            Ok(None) | Err(_) => {
-                let none = Error::invalid_request("there is a stream only within a session; initialize first").to_json();
-                return Reply::Whole(Response::json(405, none).header("Allow", HeaderValue::fixed("POST, DELETE, OPTIONS")));
+            _ if self.version.is_some_and(era::is_modern) => {
+                return Reply::Whole(not_here("2026-07-28 has no such stream; use subscriptions/listen"));
             }
+            Err(unknown) => return refused(404, &unknown),
+            Ok(None) => return Reply::Whole(not_here("there is a stream only within a session; initialize first")),
         };
         if !accepts(self.head.text("accept"), "text/event-stream") {
             return wrong(406, "Accept must have text/event-stream");
         }
-        if version.is_some_and(|name| Revision::named(name).is_none()) {
-            return wrong(400, "this MCP-Protocol-Version is not supported");
+        if let Err(unknown) = self.known_version() {
+            return refused(400, &unknown);
         }
         let (number, after) = match self.head.text("last-event-id").map(parse_event_id) {
             None => (0, None),
             Some(Some((number, event))) => (number, Some(event)),
             Some(None) => return wrong(400, "Last-Event-ID is not an id of this server"),
         };
-        let Some(stream) = session.stream(number) else {
-            return wrong(400, "nothing is kept of the stream of this Last-Event-ID any more");
+        // What a session heard on its standalone stream was news of the vault, and the vault is compared anew.
+        let whole = |stream: &Arc<Stream>| number == 0 || after.is_none_or(|event| stream.remembers_since(event));
+        let Some(stream) = session.stream(number).filter(whole) else {
+            return wrong(400, "what followed on the stream of this Last-Event-ID is not kept any more; ask again");
         };
         let Some(place) = self.app.mcp.places.take(&self.principal, stream.is_open()) else {
-            return no_place(&Error::invalid_request("too many streams are open"));
+            return no_place(None);
         };
         if number == 0 {
             // What changes from this moment on is news, also while the head is still on its way.
@@ -267,20 +256,26 @@ impl Caller<'_> {
 
     /// DELETE: the client is done with its session.
     fn delete(&self) -> Response {
-        match self.head.text("mcp-session-id") {
+        if let Err(unknown) = self.known_version() {
+            return Response::json(400, unknown.to_json());
+        }
+        match self.session_id {
             Some(id) if self.app.mcp.sessions.close(id, &self.principal) => Response::empty(204),
-            _ if self.head.text("mcp-protocol-version") == Some(Revision::V2026_07_28.name()) => {
-                let none = Error::invalid_request("2026-07-28 has no sessions").to_json();
-                Response::json(405, none).header("Allow", HeaderValue::fixed("POST, OPTIONS"))
-            }
+            _ if self.version.is_some_and(era::is_modern) => not_here("2026-07-28 has no sessions"),
             None => Response::json(400, Error::invalid_request("Mcp-Session-Id is missing").to_json()),
             Some(_) => Response::json(404, Error::invalid_request("unknown or expired session").to_json()),
         }
     }
 
+    /// Whether the version of the header, if there is one, is spoken here; for what has no message to classify.
+    fn known_version(&self) -> Result<(), Error> {
+        let unknown = self.version.is_some_and(|name| Revision::named(name).is_none());
+        if unknown { Err(Error::invalid_request("this MCP-Protocol-Version is not supported")) } else { Ok(()) }
+    }
+
     /// The live session that the request names, if it names one.
     fn session(&self) -> Result<Option<Arc<Session>>, Error> {
-        let Some(id) = self.head.text("mcp-session-id") else { return Ok(None) };
+        let Some(id) = self.session_id else { return Ok(None) };
         let session = self.app.mcp.sessions.get(id, &self.principal, self.now);
         session.map(Some).ok_or_else(|| Error::invalid_request("unknown or expired session; initialize again"))
     }
@@ -296,15 +291,23 @@ fn answered(answer: String, accepted: Accepted) -> Response {
     if accepted.json {
         return Response::json(200, answer);
     }
-    Response::with(200, "text/event-stream", format!("event: message\ndata: {answer}\n\n"))
+    let mut response = event_stream();
+    response.body = format!("event: message\ndata: {answer}\n\n").into_bytes();
+    response
 }
 
 fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
 
-fn no_place(error: &Error) -> Reply {
+fn no_place(id: Option<Id>) -> Reply {
+    let error = Error::busy(TOO_MANY_STREAMS).answering(id);
     Reply::Whole(Response::json(503, error.to_json()).header("Retry-After", HeaderValue::fixed("30")))
+}
+
+/// A method that the endpoint has, and this revision or this client has not.
+fn not_here(why: &str) -> Response {
+    Response::json(405, Error::invalid_request(why).to_json()).header("Allow", HeaderValue::fixed("POST, DELETE, OPTIONS"))
 }
 
 fn event_stream() -> Response {
@@ -313,13 +316,13 @@ fn event_stream() -> Response {
         .header("X-Accel-Buffering", HeaderValue::fixed("no"))
 }
 
-/// The way back of a request that is answered in one piece: nothing can be said before.
-struct Unheard<'a> {
+/// A request that is answered in one piece: nothing can be said before.
+struct OneAnswer<'a> {
     running: Option<&'a Running>,
     peer: Option<&'a HangUp>,
 }
 
-impl Channel for Unheard<'_> {
+impl Channel for OneAnswer<'_> {
     fn notify(&self, _: &str) -> bool {
         false
     }
@@ -329,15 +332,15 @@ impl Channel for Unheard<'_> {
     }
 }
 
-/// The way back of a request that is answered with an event stream. `peer` only where hanging up cancels.
-struct Heard<'a> {
+/// A request that is answered with an event stream. `peer` only where hanging up cancels.
+struct AnswerStream<'a> {
     running: Option<Running>,
     peer: Option<&'a HangUp>,
     stream: &'a Stream,
     events: Arc<EventStream>,
 }
 
-impl Channel for Heard<'_> {
+impl Channel for AnswerStream<'_> {
     fn notify(&self, message: &str) -> bool {
         // Nobody there is no reason to say it elsewhere: the client may come back for it.
         self.stream.send(message);
@@ -345,11 +348,13 @@ impl Channel for Heard<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        // A call that says nothing for long must not look dead to the proxies on the way.
+        self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_come)
+    }
+
+    fn keep_alive(&self) {
         if self.events.silent_for() >= limits::HEARTBEAT {
             self.events.beat();
         }
-        self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_come)
     }
 }
 
@@ -361,8 +366,8 @@ impl Listener for Connection {
         self.0.send(id, message)
     }
 
-    fn prime(&self, id: &str) -> bool {
-        self.0.prime(id, limits::STREAM_RETRY_MS)
+    fn prime(&self, id: &str) {
+        self.0.prime(id, limits::STREAM_RETRY_MS);
     }
 
     fn is_open(&self) -> bool {
@@ -390,8 +395,8 @@ impl Listener for Granted {
         self.connection.send(id, message)
     }
 
-    fn prime(&self, id: &str) -> bool {
-        self.connection.prime(id)
+    fn prime(&self, id: &str) {
+        self.connection.prime(id);
     }
 
     fn is_open(&self) -> bool {

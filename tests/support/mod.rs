@@ -51,6 +51,15 @@ impl Folder {
         folder
     }
 
+    /// A vault in which one search for `e` takes a second or two (in a debug build): the same text under thousands of
+    /// names, and every letter of it is a match.
+    pub fn slow() -> Folder {
+        let folder = Folder::with(&[("0000.md", "e".repeat(6_000).as_bytes())]);
+        let first = folder.vault().join("0000.md");
+        (1..4096).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap());
+        folder
+    }
+
     pub fn read(&self, path: &str) -> Vec<u8> {
         std::fs::read(self.vault().join(path)).unwrap()
     }
