@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A finished configuration.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Config {
     pub read_only: bool,
     /// What tools need to know.
     pub options: Options,
+    /// Where the commits of toolset `git` go.
+    pub git: crate::git::Options,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
     /// Proxies that are believed.
@@ -122,6 +125,11 @@ impl Config {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
                 local: purpose == For::Stdio,
                 default_context: reader.default_context(home, vault_path.as_deref()),
+            },
+            git: crate::git::Options {
+                remote: reader.git_name("GIT_REMOTE", "origin"),
+                branch: reader.git_name("GIT_BRANCH", "main"),
+                timeout: Duration::from_millis(reader.number("GIT_TIMEOUT_MS", 30_000, 1_000, 600_000) as u64),
             },
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),
@@ -311,6 +319,16 @@ impl Reader<'_> {
             self.wrong("TOOLSETS", format!("has {name:?}, which is not one of: {}, all", known.join(", ")));
         }
         Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
+    }
+
+    /// The name of a remote or branch, which becomes an argument of git's and part of a ref's name.
+    fn git_name(&mut self, setting: &'static str, default: &str) -> String {
+        let name = self.text(setting).unwrap_or(default).to_owned();
+        let fine = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | '@');
+        if !name.chars().all(fine) || name.starts_with(['-', '/', '.']) || name.ends_with('/') || name.contains("..") {
+            self.wrong(setting, "is not a name that git allows");
+        }
+        name
     }
 
     /// The file of the system that the `context` tools come from, as it is there.

@@ -72,6 +72,28 @@ fn lock_for_a_moment(folder: &File) {
     }
 }
 
+/// Removes a file, durably. `last_look` is asked right before, with the folder locked as in [`replace`].
+///
+/// # Errors
+/// What `last_look` or the disk said; then the file is still there.
+pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let open_folder = File::open(folder)?;
+    lock_for_a_moment(&open_folder);
+    let outcome = last_look().and_then(|()| Ok(std::fs::remove_file(target)?));
+    let _ = open_folder.unlock();
+    outcome?;
+    if let Err(error) = flush(&open_folder) {
+        log::error!("a folder could not be flushed after a removal; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
+/// Removes a file of our own that is not needed any more, if it is there.
+pub fn discard(file: &Path) {
+    let _ = std::fs::remove_file(file);
+}
+
 /// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its place in a power cut.
 ///
 /// # Errors

@@ -52,8 +52,11 @@ pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 /// Comment line on a silent event stream, shorter than every proxy's idle limit that was met (60 s and up).
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A subscriber that cannot take an event for this long is dropped: it must not hold up the others.
-pub const EVENT_WRITE_STALL: Duration = Duration::from_secs(1);
+/// Events that wait for a slow subscriber, bytes: the largest answer fits twice. One that falls further behind is dropped
+/// and may come back.
+pub const EVENT_QUEUE_BYTES: usize = 2 * 1024 * 1024;
+/// Stack of the thread that writes an event stream, bytes: it does nothing else.
+pub const EVENT_STACK: usize = 128 * 1024;
 
 // --- Message sizes (http) -----------------------------------------------------------------------
 
@@ -69,6 +72,8 @@ pub const FORM_BYTES: usize = 64 * 1024;
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
 /// All request bodies being read or handled at one time, bytes. Above it 503.
 pub const BODIES_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+/// All answers that peers have not taken yet, bytes, small ones aside. Above it 503.
+pub const ANSWERS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// A body this small is read and thrown away after a refusal, so that the connection can be kept.
 pub const DISCARD_BYTES: usize = 64 * 1024;
 /// One chunk-size line with its extensions, bytes.
@@ -98,6 +103,10 @@ pub const STREAMS: usize = 128;
 pub const STREAMS_PER_PRINCIPAL: usize = 16;
 /// Requests of one session or stdio client that can be cancelled at one time; more than [`STDIO_QUEUE`].
 pub const RUNNING_PER_CLIENT: usize = 512;
+/// Values in one message: sixteen megabytes of the smallest ones would take a gigabyte as a tree.
+pub const JSON_VALUES: usize = 50_000;
+/// Bytes of all answers of one batch; what does not fit is answered with an error.
+pub const BATCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 /// Messages in one JSON-RPC batch (2025-03-26 only).
 pub const BATCH: usize = 100;
 /// JSON-RPC ids, bytes.
@@ -115,7 +124,11 @@ pub const REQUEST_STREAMS: usize = 16;
 /// Resources in one page of `resources/list`; the characters of the answer may end it before.
 pub const RESOURCES_PAGE: usize = 500;
 /// Resources that one session, or one subscription, may ask to hear of.
-pub const SUBSCRIBED_RESOURCES: usize = 1_000;
+pub const SUBSCRIBED_RESOURCES: usize = 200;
+/// Bytes of the names of all subscribed resources.
+pub const SUBSCRIBED_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of a resource's URI: the longest path, every byte of it encoded, with room for a line and column.
+pub const RESOURCE_URI_BYTES: usize = 3 * PATH_BYTES + 100;
 /// Completions in one answer (MCP, "Completion").
 pub const COMPLETIONS: usize = 100;
 /// A call says how far it is at most this often, and never within this time of its beginning.
@@ -160,6 +173,25 @@ pub const GREP_PLACES: usize = 3;
 pub const GREP_BLOCK: usize = 128;
 /// A compiled regular expression, bytes; also its cache. What `regex` takes by default is ten times as much.
 pub const REGEX_BYTES: usize = 1024 * 1024;
+
+/// The oldest git that is used: `git hook run` came with it.
+pub const GIT_VERSION: (u32, u32) = (2, 36);
+/// Bytes kept of what a run of git prints; the largest note fits.
+pub const GIT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+/// Characters of git's words in an answer.
+pub const GIT_WORDS: usize = 600;
+/// How long the rest of a finished run's output is waited for.
+pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
+/// Between two looks at a lock that somebody else has.
+pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// For asking the remote what became of a push that was cut off.
+pub const GIT_DOUBT: Duration = Duration::from_secs(5);
+/// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.
+pub const GIT_SETTLE: Duration = Duration::from_secs(20);
+/// Characters of a commit message.
+pub const COMMIT_MESSAGE_CHARS: usize = 5_000;
+/// Versions of a note in one answer.
+pub const GIT_VERSIONS: usize = 200;
 
 // --- Vault --------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 16] = [
+pub static SETTINGS: [Setting; 19] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -81,7 +81,7 @@ pub static SETTINGS: [Setting; 16] = [
         variable: "TOOLSETS",
         value: "LIST",
         default: "vault",
-        help: "Groups of tools to offer, separated by commas, or all: vault, context.",
+        help: "Groups of tools to offer, separated by commas, or all: vault, context, git.",
         example: "vault,context",
     },
     Setting {
@@ -107,6 +107,30 @@ pub static SETTINGS: [Setting; 16] = [
         default: "",
         help: "Toolset context: a YAML file with default_context, what fetch_context loads without a type.",
         example: "/etc/vault-sync-mcp-context.yaml",
+    },
+    Setting {
+        flag: "git-remote",
+        variable: "GIT_REMOTE",
+        value: "NAME",
+        default: "origin",
+        help: "Toolset git: the remote that every change is pushed to. Without any remote commits stay here.",
+        example: "origin",
+    },
+    Setting {
+        flag: "git-branch",
+        variable: "GIT_BRANCH",
+        value: "NAME",
+        default: "main",
+        help: "Toolset git: the branch that is committed to; the repository has to be on it.",
+        example: "main",
+    },
+    Setting {
+        flag: "git-timeout-ms",
+        variable: "GIT_TIMEOUT_MS",
+        value: "NUMBER",
+        default: "30000",
+        help: "Toolset git: how long one call may take, push included, in milliseconds.",
+        example: "30000",
     },
     Setting {
         flag: "allowed-origins",

@@ -26,7 +26,9 @@ pub fn of_rest(path: &str, line: usize, column: usize) -> String {
 pub fn to_part(uri: &str) -> Option<(String, usize, usize)> {
     let Some((file, query)) = uri.split_once('?') else { return to_path(uri).map(|path| (path, 1, 1)) };
     let (line, column) = query.strip_prefix("line=")?.split_once("&column=")?;
-    Some((to_path(file)?, line.parse().ok()?, column.parse().ok()?))
+    let (path, line, column) = (to_path(file)?, line.parse().ok()?, column.parse().ok()?);
+    // Only as it was given out: no sign, no zeros in front.
+    (query == format!("line={line}&column={column}")).then_some((path, line, column))
 }
 
 #[cfg(test)]
@@ -64,7 +66,14 @@ mod tests {
         assert_eq!(uri, "vault:///a%3Fline%3D3%20b.md?line=12&column=7");
         assert_eq!(to_part(&uri), Some(("a?line=3 b.md".into(), 12, 7)));
         assert_eq!(to_part("vault:///a.md"), Some(("a.md".into(), 1, 1)));
-        for wrong in ["vault:///a.md?", "vault:///a.md?line=1", "vault:///a.md?line=-1&column=1", "vault:///a.md?line=1&column=1&x=2"] {
+        for wrong in [
+            "vault:///a.md?",
+            "vault:///a.md?line=1",
+            "vault:///a.md?line=-1&column=1",
+            "vault:///a.md?line=1&column=1&x=2",
+            "vault:///a.md?line=+1&column=1",
+            "vault:///a.md?line=01&column=1",
+        ] {
             assert_eq!(to_part(wrong), None, "{wrong}");
         }
     }

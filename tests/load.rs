@@ -1,7 +1,7 @@
 //! Too many, too slow, too much: peers that would take the server's time, memory, threads or places from the others.
 //! Most cases are ways in which another HTTP library was brought down.
 
-use crate::support::{Connection, Folder, HEALTH, PING, Server, TOKEN, eventually, post, stream_request};
+use crate::support::{Connection, Folder, HEALTH, PING, READ_TOKEN, Server, TOKEN, eventually, mcp_head, post, stream_request};
 use serde_json::json;
 use std::io::Read;
 use std::net::Shutdown;
@@ -297,4 +297,69 @@ fn peers_that_do_not_read_kept_the_table_full() {
     std::thread::sleep(Duration::from_millis(1500));
     eventually("a good peer is served", || server.connect().send(HEALTH).try_response().is_some_and(|response| response.status == 200));
     drop(held);
+}
+
+/// A peer that reads nothing of a streamed answer kept its place among the workers for half a minute.
+#[test]
+fn streamed_answers_that_nobody_reads_kept_the_workers() {
+    let folder = Folder::with(&[("picture.png", &[0x89; 600_000])]);
+    let server = Server::with(&folder.vault(), &[("WORKERS", "2")]);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": "picture.png" }, "_meta": { "progressToken": 1 } } });
+    let body = call.to_string();
+    let ask = format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", mcp_head(TOKEN, ""), body.len());
+    let silent: Vec<_> = (0..8)
+        .map(|_| {
+            let mut connection = Connection::open_slow(server.address);
+            connection.send(&ask);
+            connection
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let started = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(server.post_with(READ_TOKEN, "", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).status, 200);
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    drop(silent);
+}
+
+/// A listener that reads nothing held up the thread that tells everybody.
+#[test]
+fn one_silent_listener_held_up_all_others() {
+    let folder = Folder::sample();
+    let server = Server::on(&folder.vault());
+    let slow = server.session(TOKEN, "2025-11-25");
+    let session = format!("Mcp-Session-Id: {slow}\r\n");
+    for n in 0..200 {
+        // Many names of the root, each as long as a name may be.
+        let uri = format!("vault:///{}{}", "%2F".repeat(n), "/".repeat(3_000 - 3 * n));
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": { "uri": uri } });
+        assert_eq!(server.post_with(TOKEN, &session, &message).json()["result"], json!({}), "{n}");
+    }
+    let mut silent = Connection::open_slow(server.address);
+    silent.send(stream_request(TOKEN, &slow, "text/event-stream"));
+    let mut good = server.connect();
+    good.send(stream_request(READ_TOKEN, &server.session(READ_TOKEN, "2025-06-18"), "text/event-stream"));
+    assert_eq!(good.headless().status, 200);
+    for n in 0..6 {
+        let started = Instant::now();
+        std::fs::write(folder.vault().join(format!("new {n}.md")), "x").unwrap();
+        assert!(good.event().unwrap().contains("list_changed"));
+        assert!(started.elapsed() < Duration::from_secs(3), "{n}: {:?}", started.elapsed());
+    }
+    // And while it is behind, its own session is answered as ever.
+    assert_eq!(server.post_with(TOKEN, &session, &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).status, 200);
+}
+
+/// A hundred pictures in one batch took two hundred megabytes until the last was written.
+#[test]
+fn the_answers_of_a_batch_were_not_bounded() {
+    let folder = Folder::with(&[("picture.png", &[0x89; 600_000])]);
+    let server = Server::on(&folder.vault());
+    let read = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": "picture.png" } } });
+    let answers = server.post(&json!((0..100).map(read).collect::<Vec<_>>()));
+    assert!(answers.body.len() < 4 * 1024 * 1024, "{}", answers.body.len());
+    let answers = answers.json();
+    assert_eq!(answers.as_array().unwrap().len(), 100, "each is answered");
+    assert!(answers[0]["result"].is_object() && answers[99]["error"]["message"].as_str().unwrap().contains("send fewer"));
 }

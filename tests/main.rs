@@ -10,6 +10,7 @@
 //! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
 //! | `context` | the tools of toolset `context` |
+//! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `commands` | the command line and the configuration |
@@ -28,6 +29,7 @@
 
 mod commands;
 mod context;
+mod git;
 mod http;
 mod load;
 mod mcp;

@@ -726,3 +726,23 @@ fn a_prompt_that_has_nothing_to_say_says_why() {
     };
     assert_eq!((names(TOKEN), names(READ_TOKEN)), (3, 2), "who may only read is offered no tidying");
 }
+
+/// What a client sends comes back in some answers; it must not make them longer than clients take.
+#[test]
+fn a_long_uri_was_echoed_whole() {
+    let (_folder, server) = Server::sample();
+    for uri in [format!("vault:///{}", "x".repeat(200_000)), format!("vault:///Welcome.md?line={}1&column=1", "0".repeat(200_000))] {
+        let answer = server.post(&request("resources/read", json!({ "uri": uri })));
+        assert_eq!(answer.json()["error"]["code"], -32602);
+        assert!(answer.body.len() < 1_000, "{}", answer.body.len());
+    }
+}
+
+#[test]
+fn a_subscription_needs_a_stream() {
+    let (_folder, server) = Server::sample();
+    let (headers, message) = modern("subscriptions/listen", json!(4), json!({ "notifications": {} }));
+    let head = mcp_head(TOKEN, &headers).replace("Accept: application/json, text/event-stream", "Accept: application/json");
+    let refused = server.request(&head, &message.to_string());
+    assert_eq!((refused.status, refused.json()["id"].clone()), (406, json!(4)));
+}

@@ -1,5 +1,6 @@
 //! What each tool answers on the sample vault, and vaults before and after.
 
+use crate::support::repository::Repository;
 use crate::support::{Folder, Server, TOKEN};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -10,9 +11,9 @@ fn listed(server: &Server) -> Vec<Value> {
 }
 
 fn with_all_tools() -> (Folder, Server) {
-    let folder = Folder::sample();
-    let server = Server::with(&folder.vault(), &[("TOOLSETS", "all")]);
-    (folder, server)
+    let repository = Repository::of(Folder::sample());
+    let server = Server::with(&repository.folder.vault(), &[("TOOLSETS", "all")]);
+    (repository.folder, server)
 }
 
 /// What a model sees of each tool, word for word. `UPDATE_FIXTURES=1 cargo test` writes the files; the diff is the review.
@@ -108,8 +109,18 @@ fn results_conform_to_the_output_schemas() {
         ("fetch_frontmatter_index", json!({})),
         ("fetch_specific_file", json!({ "file_path": "Welcome.md" })),
         ("search_vault_content", json!({ "search_pattern": "heating" })),
+        ("vault_list_files", json!({ "directory": "Projects" })),
+        ("vault_read_file", json!({ "path": "Welcome.md", "limit": 10 })),
+        ("vault_write_file", json!({ "path": "git.md", "content": "---\ndate: 1\ntags: []\ntype: x\n---\n" })),
+        ("vault_history", json!({ "path": "git.md" })),
+        ("vault_restore", json!({ "path": "git.md", "commit_sha": "HEAD" })),
+        ("vault_delete_file", json!({ "path": "git.md" })),
     ] {
         let schema = &tools.iter().find(|known| known["name"] == tool).unwrap()["outputSchema"];
+        let mut arguments = arguments;
+        if arguments["commit_sha"] == "HEAD" {
+            arguments["commit_sha"] = server.call("vault_history", json!({ "path": "git.md" }))["commits"][0]["commit_sha"].clone();
+        }
         let result = server.result(tool, arguments);
         assert_eq!(result["isError"], false, "{tool}: {result}");
         conforms(schema, &result["structuredContent"], tool);

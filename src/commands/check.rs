@@ -4,9 +4,11 @@ use super::{read, say, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For};
 use crate::disk;
+use crate::git::Git;
 use crate::tools::Toolset;
 use crate::vault::Vault;
 use std::fmt::Write;
+use std::sync::Arc;
 
 pub(super) fn check(raw: &Raw) -> u8 {
     let config = match read(raw, For::Network) {
@@ -21,8 +23,14 @@ pub(super) fn check(raw: &Raw) -> u8 {
             0
         }
         Ok(vault) => {
+            let vault = Arc::new(vault);
             if let Err(error) = vault.refresh() {
                 problems.push(format!("VAULT_PATH (--vault-path): {error}"));
+            }
+            if config.toolsets.contains(&Toolset::Git)
+                && let Err(why) = Git::new(Arc::clone(&vault), config.git.clone()).check()
+            {
+                problems.push(format!("TOOLSETS (--toolsets) has git: {why}"));
             }
             vault.size()
         }

@@ -8,7 +8,9 @@ mod serve;
 
 use crate::cli::{self, Command, Parsed, Raw};
 use crate::config::{Config, For, Mistake};
+use crate::git::Git;
 use crate::mcp::Server;
+use crate::tools::Toolset;
 use crate::vault::Vault;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -76,7 +78,17 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     config.notes.iter().for_each(|note| log::warn!("{note}"));
     let vault = Vault::open(&config.vault_path).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
     let vault = Arc::new(vault);
-    let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone()));
+    let git = if config.toolsets.contains(&Toolset::Git) {
+        let git = Git::new(Arc::clone(&vault), config.git.clone());
+        git.check().inspect_err(|why| log::error!("TOOLSETS has git: {why}")).ok()?;
+        if !config.read_only {
+            git.recover();
+        }
+        Some(Arc::new(git))
+    } else {
+        None
+    };
+    let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), git));
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     // The index is filled while the first client is still shaking hands.
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {

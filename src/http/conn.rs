@@ -7,17 +7,17 @@ use super::body::Chunked;
 use super::error::Refusal;
 use super::events::EventStream;
 use super::head::{Framing, Head, HeadScanner, Method};
-use super::response::{self, BodyFraming, Response};
+use super::response::{self, BodyFraming, Response, write_in_time};
 use super::server::{Activity, Peer, Shared};
 use super::{Events, HangUp, Reply, Service, Work};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use std::cell::Cell;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What becomes of the connection after an exchange.
@@ -106,7 +106,14 @@ impl<S: Service> Connection<'_, S> {
                 drop(permit);
                 self.stream(&head, &answer, events)
             }
-            Ok(Reply::Work(answer, work)) => self.work(&head, &answer, work, &hang_up),
+            Ok(Reply::Work(answer, work)) => {
+                let stream = self.work(&head, &answer, work, &hang_up);
+                drop(permit);
+                stream.map_or(Next::Close, |stream| {
+                    stream.finish();
+                    Next::Linger
+                })
+            }
             Err(_) => {
                 drop(permit);
                 self.answer(&head, &service.broken(), true)
@@ -241,6 +248,10 @@ impl<S: Service> Connection<'_, S> {
     }
 
     fn answer(&mut self, request: &Head, answer: &Response, close: bool) -> Next {
+        let _held = match Held::take(&self.server.answer_bytes, answer.body.len()) {
+            Some(held) => held,
+            None => return self.refuse(Refusal::Busy, request.method()),
+        };
         let close = close || self.server.is_stopping();
         let head = response::head_bytes(answer, BodyFraming::Whole, close, clock::system());
         let body = if response::sends_body(request.method(), answer.status) { answer.body.as_slice() } else { &[] };
@@ -255,9 +266,6 @@ impl<S: Service> Connection<'_, S> {
     fn stream(&mut self, request: &Head, answer: &Response, events: Events) -> Next {
         let _place = events.place;
         let Some(stream) = self.open_stream(request, answer, events.farewell) else { return Next::Close };
-        if self.peer.socket.set_write_timeout(Some(limits::EVENT_WRITE_STALL)).is_err() {
-            return Next::Close;
-        }
         self.peer.set(Activity::Streaming);
         self.server.remember(&stream);
         (events.attach)(Arc::clone(&stream));
@@ -269,67 +277,43 @@ impl<S: Service> Connection<'_, S> {
                 continue;
             };
             match self.socket.read_within(&mut scratch, wait) {
-                Ok(0) => break,
-                Ok(count) => surplus += count,
+                Ok(count @ 1..) => surplus += count,
                 Err(error) if error.kind() == ErrorKind::TimedOut => {}
-                Err(_) => break,
+                Ok(_) | Err(_) => {
+                    // Hung up; or the stream was ended, and its last words are on their way.
+                    if stream.is_open() {
+                        stream.lost();
+                    }
+                }
             }
         }
-        if self.server.is_stopping() {
-            stream.end();
-        }
-        stream.lost();
+        stream.finish();
         Next::Close
     }
 
-    /// Sends the head of an event stream and does the work that writes to it. What is written waits for a slow peer as
-    /// long as any answer does: the thread is its own.
-    fn work(&mut self, request: &Head, answer: &Response, work: Work, hang_up: &HangUp) -> Next {
-        if let Some(stream) = self.open_stream(request, answer, None) {
-            self.peer.set(Activity::Serving);
-            if catch_unwind(AssertUnwindSafe(|| work(Arc::clone(&stream), hang_up))).is_err() {
-                stream.lost();
-            }
-            stream.end();
+    /// Sends the head of an event stream and does the work that makes the events; the stream, with what the peer has not
+    /// taken yet.
+    fn work(&mut self, request: &Head, answer: &Response, work: Work, hang_up: &HangUp) -> Option<Arc<EventStream>> {
+        let stream = self.open_stream(request, answer, None)?;
+        self.peer.set(Activity::Serving);
+        if catch_unwind(AssertUnwindSafe(|| work(Arc::clone(&stream), hang_up))).is_err() {
+            stream.lost();
         }
-        Next::Close
+        Some(stream)
     }
 
     fn open_stream(&mut self, request: &Head, answer: &Response, farewell: Option<String>) -> Option<Arc<EventStream>> {
         let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
         let head = response::head_bytes(answer, framing, true, clock::system());
         self.send(&head, &[]).ok()?;
-        let chunked = framing == BodyFraming::Chunked;
-        Some(Arc::new(EventStream::new(Arc::clone(&self.peer.socket), chunked, farewell)))
+        EventStream::start(self.peer, framing == BodyFraming::Chunked, farewell)
+            .inspect_err(|error| log::warn!("no thread for an event stream: {error}"))
+            .ok()
     }
 
-    /// Writes head and body, in one system call where they fit. A peer that takes nothing for a while, or too little
-    /// for too long, is given up.
+    /// Writes head and body.
     fn send(&self, head: &[u8], body: &[u8]) -> io::Result<()> {
-        let total = head.len() + body.len();
-        let deadline = Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64));
-        self.peer.set(Activity::Writing);
-        let mut slices = [IoSlice::new(head), IoSlice::new(body)];
-        let mut left = &mut slices[..];
-        let mut unsent = total;
-        loop {
-            match (&*self.peer.socket).write_vectored(left) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    unsent = unsent.saturating_sub(count);
-                    if unsent == 0 {
-                        return Ok(());
-                    }
-                    IoSlice::advance_slices(&mut left, count);
-                    self.peer.set(Activity::Writing);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-            if deadline.left().is_none() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-        }
+        write_in_time(&self.peer.socket, head, body, || self.peer.set(Activity::Writing))
     }
 
     /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a reset in its place
@@ -376,6 +360,27 @@ impl<S: Service> Reserved<'_, S> {
 impl<S: Service> Drop for Reserved<'_, S> {
     fn drop(&mut self) {
         self.server.body_bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
+}
+
+/// Bytes of answers that peers have not taken yet, of the total allowed.
+struct Held<'a> {
+    total: &'a AtomicUsize,
+    bytes: usize,
+}
+
+impl<'a> Held<'a> {
+    /// Room for an answer. Small ones always have it: they are bounded by the number of connections.
+    fn take(total: &'a AtomicUsize, bytes: usize) -> Option<Held<'a>> {
+        let before = total.fetch_add(bytes, Ordering::AcqRel);
+        let held = Held { total, bytes };
+        (bytes <= limits::DISCARD_BYTES || before + bytes <= limits::ANSWERS_TOTAL_BYTES).then_some(held)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.bytes, Ordering::AcqRel);
     }
 }
 

@@ -1,97 +1,179 @@
 //! Server-sent events on one connection (HTML Living Standard, section 9.2).
 //!
-//! The connection's own thread stays in a blocking read: that is how a hang-up is noticed at once, without polling.
-//! Everybody else writes: an event is one `write`, under a lock, with a short time limit, so that one peer that stops
-//! reading is dropped instead of holding up the rest.
+//! Whoever sends an event puts it into a bounded queue and goes on; a thread of the stream's own writes. So one peer that
+//! reads slowly, or not at all, holds up nobody: it is dropped when it falls too far behind. The connection's own thread
+//! stays in a blocking read (or does the work that makes the events): that is how a hang-up is noticed at once.
 
+use super::response::write_in_time;
+use super::server::{Activity, Peer};
 use crate::clock;
-use std::io::Write;
-use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::limits;
+use std::collections::VecDeque;
+use std::io;
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The writing half of an open event stream.
 pub struct EventStream {
-    /// `None` once the stream has ended: whoever still holds it holds no descriptor.
-    socket: Mutex<Option<Arc<TcpStream>>>,
     chunked: bool,
     farewell: Option<String>,
-    last_write: Mutex<Instant>,
+    open: AtomicBool,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+struct Queue {
+    /// `None` once the stream is over: whoever still holds it holds no descriptor.
+    peer: Option<Arc<Peer>>,
+    frames: VecDeque<String>,
+    bytes: usize,
+    /// Nothing is put in any more; what is in it is written yet.
+    ended: bool,
+    /// The writer is done.
+    written: bool,
+    last_write: Instant,
 }
 
 impl EventStream {
-    /// The stream on a connection whose response head was just sent. `chunked` unless the peer speaks HTTP/1.0;
-    /// `farewell` is the last event when this side ends it.
-    pub(super) fn new(socket: Arc<TcpStream>, chunked: bool, farewell: Option<String>) -> EventStream {
-        EventStream { socket: Mutex::new(Some(socket)), chunked, farewell, last_write: Mutex::new(clock::instant()) }
+    /// The stream on a connection whose response head was just sent, with its writing thread. `chunked` unless the peer
+    /// speaks HTTP/1.0; `farewell` is the last event when this side ends it.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(super) fn start(peer: &Arc<Peer>, chunked: bool, farewell: Option<String>) -> io::Result<Arc<EventStream>> {
+        let queue = Queue {
+            peer: Some(Arc::clone(peer)),
+            frames: VecDeque::new(),
+            bytes: 0,
+            ended: false,
+            written: false,
+            last_write: clock::instant(),
+        };
+        let stream =
+            Arc::new(EventStream { chunked, farewell, open: AtomicBool::new(true), queue: Mutex::new(queue), changed: Condvar::new() });
+        let (writing, peer) = (Arc::clone(&stream), Arc::clone(peer));
+        std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK).spawn(move || writing.write_all(&peer))?;
+        Ok(stream)
     }
 
     /// Sends one `message` event, with an id if there is one. `json` is one line, because readers in the wild take each
     /// `data:` line as a whole document. Gives whether the stream is still open.
     pub fn send(&self, id: Option<&str>, json: &str) -> bool {
-        self.write(&event(id, json))
+        self.put(&event(id, json))
     }
 
     /// Sends an event with an id and no data, and how long to wait before opening a broken stream again.
     pub fn prime(&self, id: &str, retry_ms: u32) -> bool {
-        self.write(&format!("id: {id}\nretry: {retry_ms}\ndata: \n\n"))
+        self.put(&format!("id: {id}\nretry: {retry_ms}\ndata: \n\n"))
     }
 
     /// Sends a comment, which clients ignore: it keeps proxies from closing a silent stream.
     pub fn beat(&self) -> bool {
-        self.write(": ping\n\n")
+        self.put(": ping\n\n")
     }
 
     /// How long nothing has been sent.
     pub fn silent_for(&self) -> Duration {
-        self.last_write.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.queue().last_write.elapsed()
     }
 
-    /// Whether events can still be sent.
+    /// Whether events can still be sent. Never waits.
     pub fn is_open(&self) -> bool {
-        self.socket().is_some()
+        self.open.load(Ordering::Acquire)
     }
 
-    /// Ends the stream cleanly. Its connection's thread notices and ends too.
+    /// Ends the stream after what was sent, with its farewell. Its connection's thread notices and ends too.
     pub fn end(&self) {
-        if let Some(socket) = self.socket().take() {
+        let mut queue = self.queue();
+        if !queue.ended {
             let mut last = self.farewell.as_ref().map(|farewell| self.framed(&event(None, farewell))).unwrap_or_default();
             if self.chunked {
                 last.push_str("0\r\n\r\n");
             }
-            // The peer may be gone already; then there is nobody to tell.
-            let _ = (&*socket).write_all(last.as_bytes());
-            let _ = socket.shutdown(Shutdown::Both);
+            queue.frames.push_back(last);
+            queue.ended = true;
+            self.open.store(false, Ordering::Release);
+            self.changed.notify_all();
         }
     }
 
-    /// The peer is gone: nothing can be sent any more.
+    /// The peer is gone, or too far behind: nothing is sent any more.
     pub(super) fn lost(&self) {
-        if let Some(socket) = self.socket().take() {
-            let _ = socket.shutdown(Shutdown::Both);
+        let mut queue = self.queue();
+        self.lose(&mut queue);
+    }
+
+    /// Ends the stream and waits until the peer has all of it, or is given up.
+    pub(super) fn finish(&self) {
+        self.end();
+        let written = self.changed.wait_while(self.queue(), |queue| !queue.written);
+        drop(written.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn lose(&self, queue: &mut Queue) {
+        queue.frames.clear();
+        queue.bytes = 0;
+        queue.ended = true;
+        self.open.store(false, Ordering::Release);
+        self.changed.notify_all();
+        if let Some(peer) = queue.peer.take() {
+            let _ = peer.socket.shutdown(Shutdown::Both);
         }
     }
 
-    /// The lock is held while an event is written, so that events do not mix.
-    fn socket(&self) -> MutexGuard<'_, Option<Arc<TcpStream>>> {
-        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
+    fn put(&self, text: &str) -> bool {
+        let frame = self.framed(text);
+        let mut queue = self.queue();
+        if queue.ended {
+            return false;
+        }
+        // A single event may be as large as any answer; many of them must not pile up.
+        if queue.bytes > 0 && queue.bytes + frame.len() > limits::EVENT_QUEUE_BYTES {
+            log::debug!("an event stream is too far behind and is ended");
+            self.lose(&mut queue);
+            return false;
+        }
+        queue.bytes += frame.len();
+        queue.frames.push_back(frame);
+        queue.last_write = clock::instant();
+        self.changed.notify_all();
+        true
+    }
+
+    fn write_all(&self, peer: &Peer) {
+        loop {
+            let idle = |queue: &mut Queue| queue.frames.is_empty() && !queue.ended;
+            let mut queue = self.changed.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner);
+            let Some(frame) = queue.frames.pop_front() else {
+                queue.written = true;
+                self.lose(&mut queue);
+                return;
+            };
+            let ended = queue.ended;
+            drop(queue);
+            // Once everything was said, a peer that does not read it may have to make room for others.
+            let progress = || {
+                if ended {
+                    peer.set(Activity::Writing)
+                }
+            };
+            let sent = write_in_time(&peer.socket, frame.as_bytes(), &[], progress);
+            let mut queue = self.queue();
+            queue.bytes = queue.bytes.saturating_sub(frame.len());
+            if sent.is_err() {
+                self.lose(&mut queue);
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn framed(&self, event: &str) -> String {
         if self.chunked { format!("{:x}\r\n{event}\r\n", event.len()) } else { event.to_owned() }
-    }
-
-    fn write(&self, event: &str) -> bool {
-        let frame = self.framed(event);
-        let mut socket = self.socket();
-        let Some(open) = socket.as_ref() else { return false };
-        if (&**open).write_all(frame.as_bytes()).is_err() {
-            let _ = open.shutdown(Shutdown::Both);
-            *socket = None;
-            return false;
-        }
-        *self.last_write.lock().unwrap_or_else(PoisonError::into_inner) = clock::instant();
-        true
     }
 }
 

@@ -3,8 +3,9 @@
 
 use crate::clock;
 use crate::limits;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use std::cell::Cell;
-use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,17 +34,11 @@ impl HangUp {
     }
 
     fn look(&self) -> bool {
-        if self.socket.set_nonblocking(true).is_err() {
-            return true;
-        }
-        let peeked = self.socket.peek(&mut [0]);
-        let restored = self.socket.set_nonblocking(false);
         // Bytes that wait are a request that was sent ahead.
-        let there = match peeked {
-            Ok(count) => count > 0,
-            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
-        };
-        !there || restored.is_err()
+        match recv(&*self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((_, count)) => count == 0,
+            Err(error) => error != Errno::AGAIN && error != Errno::INTR,
+        }
     }
 }
 

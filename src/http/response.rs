@@ -1,10 +1,14 @@
-//! Responses, and how they become bytes. No socket in sight.
+//! Responses, how they become bytes, and how bytes are written to a peer that may be slow.
 
 use super::error::Refusal;
 use super::head::Method;
+use crate::clock::Deadline;
+use crate::limits;
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::time::SystemTime;
+use std::io::{self, ErrorKind, IoSlice, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, SystemTime};
 
 /// A header value that cannot split a response: no CR, LF, NUL or other control character.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +110,35 @@ pub fn head_bytes(response: &Response, framing: BodyFraming, close: bool, now: S
     }
     head.push_str("\r\n");
     head.into_bytes()
+}
+
+/// Writes two pieces, in one system call where they fit. A peer that takes nothing for a while, or too little for too
+/// long, is given up. `progress` is called at the beginning and whenever the peer has taken something.
+pub(super) fn write_in_time(socket: &TcpStream, head: &[u8], body: &[u8], progress: impl Fn()) -> io::Result<()> {
+    let total = head.len() + body.len();
+    let deadline = Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64));
+    progress();
+    let mut slices = [IoSlice::new(head), IoSlice::new(body)];
+    let mut left = &mut slices[..];
+    let mut unsent = total;
+    while unsent > 0 {
+        match (&*socket).write_vectored(left) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => {
+                unsent = unsent.saturating_sub(count);
+                if unsent > 0 {
+                    IoSlice::advance_slices(&mut left, count);
+                }
+                progress();
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if unsent > 0 && deadline.left().is_none() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+    }
+    Ok(())
 }
 
 /// Whether a response to this method carries its body (RFC 9110 section 9.3.2).

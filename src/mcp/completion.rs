@@ -25,6 +25,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         }
         Some("ref/prompt") => {
             let prompt = call.server.prompt(at("ref", "name").ok_or_else(|| missing("ref.name"))?);
+            let prompt = prompt.filter(|prompt| prompt.needs <= call.exchange.principal.access);
             let known = prompt.and_then(|prompt| prompt.arguments.iter().find(|known| known.name == argument));
             known.map(|known| known.typing)
         }

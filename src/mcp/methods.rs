@@ -32,7 +32,7 @@ impl<'a> Call<'a> {
 
     /// What a tool or prompt works with. `progress` is where it says how far it is.
     pub(super) fn context(&self, progress: &'a Progress<'_>) -> Context<'a> {
-        Context { vault: &self.server.vault, options: &self.server.options, caller: progress }
+        Context { vault: &self.server.vault, git: self.server.git.as_deref(), options: &self.server.options, caller: progress }
     }
 
     /// The `cursor` of a list.

@@ -35,6 +35,8 @@ pub use session::{Session, Sessions};
 pub use stream::{Listener, Stream};
 pub use subscription::{Subscription, Wanted};
 
+use crate::git::Git;
+use crate::limits;
 use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
 use crate::rpc::{self, Id, Message, Params};
@@ -46,6 +48,7 @@ use std::sync::{Arc, Condvar};
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
+    git: Option<Arc<Git>>,
     tools: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
     resources: Vec<&'static Resource>,
@@ -100,11 +103,13 @@ pub enum Outcome {
 }
 
 impl Server {
-    /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
-    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options) -> Server {
+    /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`. `git`
+    /// is the vault's repository, for the toolset of that name.
+    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, git: Option<Arc<Git>>) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
             vault,
+            git,
             tools: toolsets.iter().flat_map(|set| set.tools()).copied().filter(|tool| offered(tool.needs())).collect(),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
@@ -136,18 +141,26 @@ impl Server {
     /// 2025-03-26, "Batching": the answers in one array, or nothing when there were only notifications and responses.
     /// `answer` handles one message.
     pub fn batch(messages: Vec<Result<Message, rpc::Error>>, answer: impl Fn(&Message) -> Outcome) -> Option<String> {
-        let each = messages.into_iter().filter_map(|message| match message {
-            Err(error) => Some(error.to_json()),
-            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                Some(rpc::Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json())
-            }
-            Ok(message) => match answer(&message) {
-                Outcome::Nothing | Outcome::Listen(_) => None,
-                // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
-                Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => Some(answer),
-            },
-        });
-        let answers: Vec<String> = each.collect();
+        let (mut answers, mut bytes) = (Vec::new(), 0);
+        for message in messages {
+            let answered = match message {
+                Err(error) => Some(error.to_json()),
+                Ok(message) if bytes > limits::BATCH_ANSWER_BYTES => {
+                    let error = rpc::Error::busy("the answers of this batch are too long; send fewer requests at once");
+                    message.id().map(|id| error.answering(Some(id.clone())).to_json())
+                }
+                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                    Some(rpc::Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json())
+                }
+                Ok(message) => match answer(&message) {
+                    Outcome::Nothing | Outcome::Listen(_) => None,
+                    // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
+                    Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => Some(answer),
+                },
+            };
+            bytes += answered.as_ref().map_or(0, String::len);
+            answers.extend(answered);
+        }
         (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
     }
 

@@ -86,6 +86,9 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
 /// the disk refuses.
 pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
+    if uri.len() > limits::RESOURCE_URI_BYTES {
+        return Err(Error::invalid_params(format!("params.uri is longer than {} bytes", limits::RESOURCE_URI_BYTES)));
+    }
     if let Some(resource) = call.server.resources.iter().find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
         let text = (resource.read)(&call.context(&progress)).map_err(|error| {

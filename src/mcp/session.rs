@@ -160,7 +160,8 @@ impl Sessions {
 }
 
 fn oldest<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> Option<String> {
-    sessions.min_by_key(|session| session.last_used.load(Ordering::Relaxed)).map(|session| session.id.clone())
+    // One that only listens is in use too.
+    sessions.min_by_key(|session| (session.is_listening(), session.last_used.load(Ordering::Relaxed))).map(|session| session.id.clone())
 }
 
 fn end(session: Option<Arc<Session>>) {
@@ -172,6 +173,7 @@ fn end(session: Option<Arc<Session>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::Listener;
     use crate::principal::Access;
 
     fn login(name: &str) -> Principal {
@@ -186,6 +188,31 @@ mod tests {
         assert!(sessions.get(&session.id, &login("b"), Now(1)).is_none());
         assert!(!sessions.close(&session.id, &login("b")));
         assert!(sessions.close(&session.id, &login("a")) && !sessions.close(&session.id, &login("a")));
+    }
+
+    struct Ear;
+    impl Listener for Ear {
+        fn send(&self, _: Option<&str>, _: &str) -> bool {
+            true
+        }
+        fn prime(&self, _: &str) {}
+        fn is_open(&self) -> bool {
+            true
+        }
+        fn end(&self) {}
+    }
+
+    /// One that only listened was the oldest, and its stream was ended for a newcomer.
+    #[test]
+    fn a_session_that_listens_is_the_last_to_make_room() {
+        let sessions = Sessions::default();
+        let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(at)).unwrap();
+        let listening = open(0);
+        listening.stream(0).unwrap().attach(Arc::new(Ear), None);
+        let idle = open(1);
+        (0..limits::SESSIONS_PER_PRINCIPAL as u64).for_each(|n| drop(open(2 + n)));
+        assert!(sessions.get(&listening.id, &login("a"), Now(999)).is_some());
+        assert!(sessions.get(&idle.id, &login("a"), Now(999)).is_none());
     }
 
     #[test]

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The other end, at the moment: a connection.
+/// The other end, at the moment: a connection. Nothing here waits for the client: what it does not take is queued, within
+/// bounds. (On stdio there is one client, and everybody waits for it.)
 pub trait Listener: Send + Sync {
     /// Sends a message, as an event with this id where events have ids; whether the listener is still there.
     fn send(&self, id: Option<&str>, message: &str) -> bool;
@@ -148,11 +149,12 @@ impl Stream {
         }
     }
 
-    /// Whether all that was sent after an event can be sent again.
+    /// Whether all that was sent after an event can be sent again, and is not more than a connection takes at once.
     pub fn remembers_since(&self, event: u64) -> bool {
         let state = self.state();
-        let kept = self.numbers.as_ref().map_or(0, |numbers| numbers.replay.after(numbers, event).len() as u64);
-        event <= state.event && kept == state.event - event
+        let kept = self.numbers.as_ref().map(|numbers| numbers.replay.after(numbers, event)).unwrap_or_default();
+        let bytes: usize = kept.iter().map(|(_, message)| message.len()).sum();
+        event <= state.event && kept.len() as u64 == state.event - event && bytes < limits::EVENT_QUEUE_BYTES / 2
     }
 
     /// Nothing more will be sent.

@@ -13,18 +13,18 @@ use crate::uri;
 use crate::vault::{Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// What a client of 2026-07-28 asked to hear of, as far as there is such a thing here.
-#[derive(Debug)]
 pub struct Wanted {
     /// The id of the request; it tags everything that is sent.
     pub id: Id,
     list_changes: bool,
-    resources: Vec<String>,
+    resources: Vec<(String, VaultPath, Room)>,
 }
 
 impl Wanted {
@@ -51,7 +51,31 @@ struct Known {
     /// The state of the list of files; `None` until somebody listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
-    resources: HashMap<String, (VaultPath, Version)>,
+    resources: HashMap<String, (VaultPath, Version, Room)>,
+}
+
+/// Room for the name of a subscribed resource, of the total allowed; given back when dropped.
+struct Room {
+    total: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Room {
+    fn take(total: &Arc<AtomicUsize>, uri: &str) -> Result<Room, Error> {
+        let before = total.fetch_add(uri.len(), Ordering::AcqRel);
+        let room = Room { total: Arc::clone(total), bytes: uri.len() };
+        if before + room.bytes > limits::SUBSCRIBED_BYTES {
+            Err(Error::busy("too many resources are subscribed to; try again later"))
+        } else {
+            Ok(room)
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
 }
 
 impl Subscription {
@@ -68,9 +92,11 @@ impl Subscription {
     /// From now on changes to a resource are told. A URI that can never be one of the vault's is taken and never told.
     ///
     /// # Errors
-    /// -32602 when there are too many.
-    fn add(&self, vault: &Vault, uri: &str) -> Result<(), Error> {
+    /// -32602 or -32603 when there are too many.
+    fn add(&self, server: &Server, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
+        let vault = &server.vault;
+        let room = Room::take(&server.subscriptions.names, uri)?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
@@ -78,12 +104,20 @@ impl Subscription {
             return Err(too_many());
         }
         let version = vault.version(&path);
-        known.resources.insert(uri.to_owned(), (path, version));
+        known.resources.insert(uri.to_owned(), (path, version, room));
         Ok(())
     }
 
     fn remove(&self, uri: &str) {
         self.known().resources.remove(uri);
+    }
+
+    /// The client may have missed something that was told: everything it asked for counts as changed.
+    pub fn doubt(&self) {
+        let mut known = self.known();
+        known.changes = u64::MAX;
+        known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
+        known.resources.values_mut().for_each(|(_, version, _)| *version = Version::default());
     }
 
     /// Takes the vault as it is for what the client knows, if it was never told anything.
@@ -107,7 +141,7 @@ impl Subscription {
         if known.listing.replace(listing).is_some_and(|before| before != listing) && self.list_changes {
             messages.push(self.notification("notifications/resources/list_changed", Map::new()));
         }
-        for (uri, (path, before)) in &mut known.resources {
+        for (uri, (path, before, _)) in &mut known.resources {
             let now = *versions.entry(path.clone()).or_insert_with(|| vault.version(path));
             if std::mem::replace(before, now) != now {
                 messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
@@ -132,6 +166,9 @@ impl Subscription {
 }
 
 fn path_of(uri: &str) -> Option<VaultPath> {
+    if uri.len() > limits::RESOURCE_URI_BYTES {
+        return None;
+    }
     uri::to_part(uri).and_then(|(path, ..)| VaultPath::folder(&path).ok())
 }
 
@@ -143,6 +180,8 @@ fn too_many() -> Error {
 #[derive(Default)]
 pub(super) struct Subscriptions {
     open: Mutex<Vec<Arc<Subscription>>>,
+    /// Bytes of the names of all subscribed resources.
+    names: Arc<AtomicUsize>,
 }
 
 impl Subscriptions {
@@ -150,13 +189,16 @@ impl Subscriptions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everybody what has changed, and forgets who has left.
+    /// Tells everybody what has changed.
     pub(super) fn tell_all(&self, vault: &Vault) {
-        // Writing to a slow client takes a while; nobody who comes meanwhile has to wait for that.
         let open = self.lock().clone();
         // A folder is gone through once, however many ask for it under however many names.
         let mut versions = HashMap::new();
         open.iter().for_each(|subscription| subscription.tell(vault, &mut versions));
+    }
+
+    /// Forgets those whose client has left.
+    pub(super) fn prune(&self) {
         self.lock().retain(|subscription| subscription.is_open());
     }
 }
@@ -179,11 +221,15 @@ impl Server {
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
     pub fn subscribe(&self, wanted: Wanted, stream: Stream) -> Arc<Subscription> {
         let _ = self.vault.refresh();
+        let names: Vec<String> = wanted.resources.iter().map(|(uri, ..)| uri.clone()).collect();
         let known = Known {
             changes: 0,
             listing: Some(self.vault.listing_generation()),
-            resources: (wanted.resources.iter())
-                .filter_map(|uri| path_of(uri).map(|path| (uri.clone(), (path.clone(), self.vault.version(&path)))))
+            resources: (wanted.resources.into_iter())
+                .map(|(uri, path, room)| {
+                    let version = self.vault.version(&path);
+                    (uri, (path, version, room))
+                })
                 .collect(),
         };
         let subscription = Arc::new(Subscription {
@@ -196,8 +242,8 @@ impl Server {
         if wanted.list_changes {
             honoured.insert("resourcesListChanged".into(), true.into());
         }
-        if !wanted.resources.is_empty() {
-            honoured.insert("resourceSubscriptions".into(), wanted.resources.into());
+        if !names.is_empty() {
+            honoured.insert("resourceSubscriptions".into(), names.into());
         }
         let params = Map::from_iter([("notifications".into(), honoured.into())]);
         subscription.stream.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
@@ -236,8 +282,8 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let mut resources = Vec::new();
     for uri in uris {
         let uri = uri.as_str().ok_or_else(malformed)?;
-        if path_of(uri).is_some() {
-            resources.push(uri.to_owned());
+        if let Some(path) = path_of(uri) {
+            resources.push((uri.to_owned(), path, Room::take(&call.server.subscriptions.names, uri)?));
         }
     }
     Ok(Answer::Listen(Wanted { id: call.id.clone(), list_changes, resources }))
@@ -249,7 +295,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
 /// -32600 outside a session, -32602 without a URI or with too many.
 pub fn subscribe(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
-    session_of(call)?.add(&call.server.vault, uri)?;
+    session_of(call)?.add(call.server, uri)?;
     Ok(Answer::Result("{}".into()))
 }
 

@@ -3,6 +3,7 @@
 
 use super::Server;
 use crate::limits;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 impl Server {
@@ -25,7 +26,14 @@ fn watch_once(server: &Server) {
     let nobody = server.somebody_listens.wait_while(server.subscriptions.lock(), |open| open.is_empty());
     drop(nobody.unwrap_or_else(PoisonError::into_inner));
     std::thread::sleep(limits::WATCH_EVERY);
-    if server.vault.refresh_and_wait().is_ok() {
-        server.subscriptions.tell_all(&server.vault);
+    // A mistake of ours must not end the watch for everybody and for good.
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        if server.vault.refresh_and_wait().is_ok() {
+            server.subscriptions.tell_all(&server.vault);
+        }
+    }));
+    if told.is_err() {
+        log::error!("looking for changes failed; going on");
     }
+    server.subscriptions.prune();
 }

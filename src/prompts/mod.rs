@@ -120,5 +120,6 @@ pub fn of(toolset: Toolset) -> &'static [&'static Prompt] {
     match toolset {
         Toolset::Vault => &vault::PROMPTS,
         Toolset::Context => &context::PROMPTS,
+        Toolset::Git => &[],
     }
 }

@@ -9,6 +9,9 @@ use serde_json::Value;
 /// # Errors
 /// Parse error (-32700) or invalid request (-32600), with the id of the message where it can be read.
 pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
+    if has_too_many_values(bytes) {
+        return Err(Error::invalid_request("the message has too many values"));
+    }
     let value: Value = serde_json::from_slice(bytes).map_err(|error| Error::parse(&error.to_string()))?;
     match value {
         Value::Array(messages) if messages.is_empty() => Err(Error::invalid_request("the batch is empty")),
@@ -16,6 +19,32 @@ pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
         Value::Array(messages) => Ok(Incoming::Batch(messages.into_iter().map(message).collect())),
         one => message(one).map(Incoming::One),
     }
+}
+
+/// Counts what separates values, outside of strings: far cheaper than making them first.
+fn has_too_many_values(bytes: &[u8]) -> bool {
+    let (mut rest, mut count) = (bytes, 0);
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b',' | b':' | b'[' | b'{' => count += 1,
+            b'"' => {
+                // To the end of the string; a backslash takes the next byte with it.
+                while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
+                    let escape = rest.get(at) == Some(&b'\\');
+                    rest = rest.get(at + 1 + usize::from(escape)..).unwrap_or_default();
+                    if !escape {
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+        if count > limits::JSON_VALUES {
+            return true;
+        }
+    }
+    false
 }
 
 fn message(value: Value) -> Result<Message, Error> {
@@ -89,6 +118,10 @@ mod tests {
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         assert_eq!(decode(deep.as_bytes()).unwrap_err().code(), -32700, "nesting is bounded");
+        let small = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":[{}1]}}}}"#, r#"{"":0},"#.repeat(limits::JSON_VALUES));
+        assert_eq!(decode(small.as_bytes()).unwrap_err().code(), -32600, "and so are values");
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"{}"}}}}"#, r#"[,\"{:\\"#.repeat(limits::JSON_VALUES));
+        assert!(decode(text.as_bytes()).is_ok(), "but not what stands in a string");
         let many = format!("[{}]", vec!["1"; limits::BATCH + 1].join(","));
         assert_eq!(decode(many.as_bytes()).unwrap_err().code(), -32600);
     }

@@ -1,7 +1,7 @@
 //! A tool's own failure: a code and words that tell a model what to do next.
 
 use crate::vault;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The error codes, as the README lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,12 +67,14 @@ pub struct Error {
     pub message: String,
     /// Facts beside the message, for example the current etag.
     pub facts: Map<String, Value>,
+    /// Members beside the error itself: what a tool tells in success and failure alike.
+    pub beside: Map<String, Value>,
 }
 
 impl Error {
     /// A failure without facts beside its message.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
-        Error { code, message: message.into(), facts: Map::new() }
+        Error { code, message: message.into(), facts: Map::new(), beside: Map::new() }
     }
 
     /// Adds a fact.
@@ -81,13 +83,15 @@ impl Error {
         self
     }
 
-    /// `{"error":{"code":…,"message":…}}`, with the facts beside code and message.
+    /// `{"error":{"code":…,"message":…}}`, with the facts beside code and message, and what belongs beside the error.
     pub fn to_json(&self) -> String {
         let mut error = Map::new();
         error.insert("code".into(), self.code.as_str().into());
         error.insert("message".into(), self.message.clone().into());
         error.extend(self.facts.clone());
-        json!({ "error": error }).to_string()
+        let mut told = self.beside.clone();
+        told.insert("error".into(), error.into());
+        Value::Object(told).to_string()
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod arguments;
 pub mod context;
 pub mod error;
+pub mod git;
 pub mod reply;
 pub mod schema;
 pub mod vault;
@@ -17,6 +18,7 @@ pub use error::{Code, Error};
 pub use reply::{Block, Reply};
 pub use schema::{Field, Shape};
 
+use crate::git::Git;
 use crate::limits;
 use crate::principal::Access;
 use crate::vault::Vault;
@@ -30,17 +32,20 @@ pub enum Toolset {
     Vault,
     /// Load notes by their frontmatter.
     Context,
+    /// Notes of a git repository, every change a pushed commit.
+    Git,
 }
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 2] = [Toolset::Vault, Toolset::Context];
+    pub const ALL: [Toolset; 3] = [Toolset::Vault, Toolset::Context, Toolset::Git];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Toolset::Vault => "vault",
             Toolset::Context => "context",
+            Toolset::Git => "git",
         }
     }
 
@@ -49,13 +54,14 @@ impl Toolset {
         match self {
             Toolset::Vault => &vault::TOOLS,
             Toolset::Context => &context::TOOLS,
+            Toolset::Git => &git::TOOLS,
         }
     }
 
     /// The resources of the set beside the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {
-            Toolset::Vault => &[],
+            Toolset::Vault | Toolset::Git => &[],
             Toolset::Context => &context::RESOURCES,
         }
     }
@@ -160,6 +166,8 @@ pub struct Options {
 pub struct Context<'a> {
     /// The vault.
     pub vault: &'a Vault,
+    /// Its repository, where toolset `git` is on.
+    pub git: Option<&'a Git>,
     /// What was configured for tools.
     pub options: &'a Options,
     /// Who waits for the result.

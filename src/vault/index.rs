@@ -118,7 +118,7 @@ impl Text {
 }
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Version {
     files: usize,
     newest: u64,
@@ -212,8 +212,7 @@ impl Index {
             let start = if path.is_root() { Bound::Unbounded } else { Bound::Included(below.as_str()) };
             let inside = entries.range::<str, _>((start, Bound::Unbounded)).take_while(|(found, _)| path.contains(found));
             let of = |version: Version, entry: &Arc<Entry>| Version { files: version.files + 1, newest: version.newest.max(entry.version) };
-            let nothing = Version { files: 0, newest: 0 };
-            entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(nothing, of)
+            entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(Version::default(), of)
         })
     }
 
@@ -360,6 +359,16 @@ impl Index {
             if self.put(&mut entries, entry) {
                 self.listing_generation.fetch_add(1, Ordering::AcqRel);
             }
+        }
+    }
+
+    /// Takes note of a file that this program just removed.
+    pub(super) fn removed(&self, path: &VaultPath) {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = entries.remove(path.as_str()) {
+            self.forget(Some(entry));
+            self.changes.fetch_add(1, Ordering::AcqRel);
+            self.listing_generation.fetch_add(1, Ordering::AcqRel);
         }
     }
 

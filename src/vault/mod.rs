@@ -129,6 +129,11 @@ impl Vault {
         self.index.look_at(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
+    /// The vault's folder, for the room that runs git in it.
+    pub fn root(&self) -> &Path {
+        self.jail.root()
+    }
+
     /// The place of a file on this machine, for a client on this machine.
     pub fn absolute(&self, path: &str) -> String {
         self.jail.root().join(path).display().to_string()

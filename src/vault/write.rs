@@ -63,6 +63,36 @@ impl Vault {
         })
     }
 
+    /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the file is not what the caller knows; those of [`Vault::write`].
+    pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
+        check_size(path, bytes.len())?;
+        let place = self.jail.for_writing(path, true)?;
+        let _turn = self.write_turn(&place);
+        let before = existing(&place, path)?;
+        let look = || if current(&place, path)?.as_deref() == known { Ok(()) } else { Err(Error::Conflict(None)) };
+        look()?;
+        disk::replace(&place, bytes, mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
+        self.index.wrote(path);
+        Ok(())
+    }
+
+    /// Removes a file with the bytes that the caller knows.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when they are not those; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
+    pub fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
+        let (path, place) = &self.locate(path)?;
+        let _turn = self.write_turn(place);
+        existing(place, path)?;
+        let look = || if current(place, path)?.as_deref() == Some(known) { Ok(()) } else { Err(Error::Conflict(None)) };
+        disk::remove(place, look).map_err(|error| naming(error, path))?;
+        self.index.removed(path);
+        Ok(())
+    }
+
     /// Replaces the one place where `old_text` stands by `new_text`, byte for byte, and keeps every other byte. In a
     /// file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF;
     /// so do new line ends where all others of the file are CRLF.

@@ -8,13 +8,13 @@ use crate::mcp::modern::{self, Headers};
 use crate::mcp::places::{StreamPlace, TOO_MANY_STREAMS};
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::stream::parse_event_id;
-use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Wanted, era, progress};
+use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Id, Incoming, Message};
 use crate::secret::SecretHash;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The 401 that starts every client's login, and its 403 sibling.
 pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
@@ -82,24 +82,27 @@ impl Caller<'_> {
             Incoming::Batch(_) => None,
         };
         let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
+        // Who names a session that is not there has to hear of that before anything else, but for modern requests, where
+        // the name means nothing. (Hosted clients that were negotiated down name 2026-07-28 too.)
+        let stands_alone = |message: &Message| message.params().and_then(era::claim).is_some();
+        if let (Err(unknown), false) =
+            (&session, matches!(&incoming, Incoming::One(message) if stands_alone(message) || is_initialize(message)))
+        {
+            return refused(404, &unknown.clone().answering(id));
+        }
         let revision = match era::classify(self.version, live, &incoming) {
             Ok(revision) => revision,
             Err(error) => return refused(400, &error.answering(id)),
         };
         match incoming {
             Incoming::One(message) if revision.is_modern() => self.modern(message, accepted, peer),
-            Incoming::One(Message::Request { id, method, params }) if method == "initialize" => {
-                self.legacy(None, revision, Message::Request { id, method, params }, accepted)
+            Incoming::One(message) if is_initialize(&message) => self.legacy(None, revision, message, accepted),
+            Incoming::One(message) => self.legacy(session.ok().flatten(), revision, message, accepted),
+            Incoming::Batch(messages) => {
+                let session = session.ok().flatten();
+                let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message));
+                Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| answered(answers, accepted)))
             }
-            incoming => match (session, incoming) {
-                // The spec: 404, and the client initializes again.
-                (Err(unknown), _) => refused(404, &unknown.answering(id)),
-                (Ok(session), Incoming::One(message)) => self.legacy(session, revision, message, accepted),
-                (Ok(session), Incoming::Batch(messages)) => {
-                    let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message));
-                    Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| answered(answers, accepted)))
-                }
-            },
         }
     }
 
@@ -119,7 +122,11 @@ impl Caller<'_> {
         let channel = OneAnswer { running: None, peer: Some(peer) };
         let exchange = Exchange { principal: &self.principal, revision: Revision::V2026_07_28, session: None, channel: &channel };
         match self.app.mcp.handle(&exchange, &message) {
-            Outcome::Listen(wanted) => self.listen(wanted),
+            Outcome::Listen(wanted) if accepted.events => self.listen(wanted),
+            Outcome::Listen(wanted) => {
+                let why = Error::invalid_request("Accept must have text/event-stream: the answer is a stream");
+                refused(406, &why.answering(Some(wanted.id)))
+            }
             outcome => Reply::Whole(self.response(outcome, accepted)),
         }
     }
@@ -191,8 +198,10 @@ impl Caller<'_> {
             return no_place(Some(wanted.id));
         };
         let farewell = Some(wanted.farewell());
-        self.events(place, farewell, move |engine, connection| {
-            engine.subscribe(wanted, Stream::plain(connection));
+        let listening = Listening { _place: place, engine: Arc::clone(&self.app.mcp), subscription: Arc::default() };
+        let subscription = Arc::clone(&listening.subscription);
+        self.events(listening, farewell, move |engine, connection| {
+            let _ = subscription.set(engine.subscribe(wanted, Stream::plain(connection)));
         })
     }
 
@@ -201,10 +210,10 @@ impl Caller<'_> {
         let wrong = |status, why: &str| refused(status, &Error::invalid_request(why));
         let session = match self.session() {
             Ok(Some(session)) => session,
-            _ if self.version.is_some_and(era::is_modern) => {
+            Err(unknown) => return refused(404, &unknown),
+            Ok(None) if self.version.is_some_and(era::is_modern) => {
                 return Reply::Whole(not_here("2026-07-28 has no such stream; use subscriptions/listen"));
             }
-            Err(unknown) => return refused(404, &unknown),
             Ok(None) => return Reply::Whole(not_here("there is a stream only within a session; initialize first")),
         };
         if !accepts(self.head.text("accept"), "text/event-stream") {
@@ -227,6 +236,9 @@ impl Caller<'_> {
             return no_place(None);
         };
         if number == 0 {
+            if after.is_some_and(|event| !stream.remembers_since(event)) {
+                session.subscription.doubt();
+            }
             // What changes from this moment on is news, also while the head is still on its way.
             self.app.mcp.listening(&session.subscription);
         }
@@ -241,7 +253,7 @@ impl Caller<'_> {
     /// An event stream that others write to, for as long as the token that opened it is valid.
     fn events(
         &self,
-        place: StreamPlace,
+        place: impl Send + 'static,
         farewell: Option<String>,
         attach: impl FnOnce(&Server, Arc<dyn Listener>) + Send + 'static,
     ) -> Reply {
@@ -261,7 +273,7 @@ impl Caller<'_> {
         }
         match self.session_id {
             Some(id) if self.app.mcp.sessions.close(id, &self.principal) => Response::empty(204),
-            _ if self.version.is_some_and(era::is_modern) => not_here("2026-07-28 has no sessions"),
+            None if self.version.is_some_and(era::is_modern) => not_here("2026-07-28 has no sessions"),
             None => Response::json(400, Error::invalid_request("Mcp-Session-Id is missing").to_json()),
             Some(_) => Response::json(404, Error::invalid_request("unknown or expired session").to_json()),
         }
@@ -279,6 +291,10 @@ impl Caller<'_> {
         let session = self.app.mcp.sessions.get(id, &self.principal, self.now);
         session.map(Some).ok_or_else(|| Error::invalid_request("unknown or expired session; initialize again"))
     }
+}
+
+fn is_initialize(message: &Message) -> bool {
+    matches!(message, Message::Request { method, .. } if method == "initialize")
 }
 
 /// RFC 6750 section 3.1. A 403 and not a tool error, so that the client can log in again for more.
@@ -314,6 +330,19 @@ fn event_stream() -> Response {
     Response::with(200, "text/event-stream", Vec::new())
         .header("Cache-Control", HeaderValue::fixed("no-store, no-transform"))
         .header("X-Accel-Buffering", HeaderValue::fixed("no"))
+}
+
+/// An open `subscriptions/listen`; its subscription ends with its stream.
+struct Listening {
+    _place: StreamPlace,
+    engine: Arc<Server>,
+    subscription: Arc<OnceLock<Arc<Subscription>>>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.subscription.get().iter().for_each(|subscription| self.engine.unsubscribe(subscription));
+    }
 }
 
 /// A request that is answered in one piece: nothing can be said before.

@@ -38,6 +38,15 @@ impl Connection {
         Connection { reader: BufReader::new(stream) }
     }
 
+    /// A connection that takes little before it is read: small buffers, small segments.
+    pub fn open_slow(address: SocketAddr) -> Connection {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(2048).unwrap();
+        socket.set_tcp_mss(536).unwrap();
+        socket.connect(&address.into()).unwrap();
+        Connection { reader: BufReader::with_capacity(1, socket.into()) }
+    }
+
     pub fn stream(&self) -> &TcpStream {
         self.reader.get_ref()
     }

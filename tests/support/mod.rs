@@ -2,6 +2,7 @@
 
 mod client;
 pub mod login;
+pub mod repository;
 mod server;
 
 pub use client::{Connection, Response};

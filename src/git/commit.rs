@@ -1,0 +1,113 @@
+//! A commit of exactly one path, built beside the index. Nothing of the repository moves by it.
+
+use super::process::Runner;
+use super::repository::{Entry, Repository};
+use super::{Change, Failure};
+use crate::disk::{self, Mode};
+use crate::vault::VaultPath;
+use std::path::PathBuf;
+
+/// The one note that a commit is about.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) path: VaultPath,
+    /// Its name from the top of the repository.
+    pub(super) name: String,
+    pub(super) change: Change,
+    pub(super) mode: String,
+    /// The object that it becomes; `None` to delete it.
+    pub(super) blob: Option<String>,
+    /// What the branch had.
+    pub(super) committed: Option<Entry>,
+    /// What was on disk.
+    pub(super) before: Option<Vec<u8>>,
+}
+
+/// A file that goes away with the operation.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        disk::discard(&self.0);
+    }
+}
+
+/// Builds a commit on top of `base`. With `hooks`, those of a commit run as git would run them; not when the same change
+/// is put on top of what the remote has.
+///
+/// # Errors
+/// [`Failure::Git`] in git's or a hook's words.
+pub(super) fn build(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    base: Option<&str>,
+    target: &Target,
+    message: &str,
+    hooks: bool,
+) -> Result<String, Failure> {
+    let index = Scratch(repository.scratch("index")?);
+    let beside = runner.with_index(index.0.clone());
+    let beside = Runner { folder: repository.top.clone(), ..beside };
+    match base {
+        Some(base) => beside.must(&["read-tree", base])?,
+        None => beside.must(&["read-tree", "--empty"])?,
+    };
+    put(&beside, target)?;
+    if hooks {
+        repository.hook(&beside, "pre-commit", &[])?;
+    }
+    let tree = beside.must(&["write-tree"])?.line();
+    check_tree(&beside, base, &tree, target)?;
+    let words = Scratch(repository.scratch("message")?);
+    disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, || Ok(()))
+        .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
+    let file = Repository::as_argument(&words.0);
+    if hooks {
+        repository.hook(&beside, "prepare-commit-msg", &[&file, "message"])?;
+        repository.hook(&beside, "commit-msg", &[&file])?;
+    }
+    let mut command = vec!["commit-tree", &tree, "-F", &file];
+    if let Some(base) = base {
+        command.extend(["-p", base]);
+    }
+    if beside.run(&["config", "--type=bool", "--get", "commit.gpgSign"])?.line() == "true" {
+        command.push("-S");
+    }
+    let output = beside.run(&command)?;
+    if output.ok {
+        return Ok(output.line());
+    }
+    // Git's own words for this are a page long and about somebody at a terminal.
+    if output.stderr.contains("user.useConfigOnly")
+        || output.stderr.contains("empty ident")
+        || output.stderr.contains("tell me who you are")
+    {
+        return Err(Failure::Git(
+            "git knows no identity: as the server's user, git config --global user.name NAME and user.email ADDRESS".into(),
+        ));
+    }
+    Err(Failure::Git(output.stderr))
+}
+
+/// Puts the note into an index.
+pub(super) fn put(runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
+    match &target.blob {
+        Some(blob) => runner.must(&["update-index", "--add", "--cacheinfo", &format!("{},{blob},{}", target.mode, target.name)])?,
+        None => runner.must(&["update-index", "--force-remove", "--", &target.name])?,
+    };
+    Ok(())
+}
+
+/// A pre-commit hook may change what is committed; a commit of ours has one path, with the bytes that the caller gave.
+fn check_tree(runner: &Runner<'_>, base: Option<&str>, tree: &str, target: &Target) -> Result<(), Failure> {
+    let changed = match base {
+        Some(base) => runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, tree])?,
+        None => runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree])?,
+    };
+    if changed.parts().any(|name| name != target.name) {
+        return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
+    }
+    let entry = runner.must(&["ls-tree", "-z", "--full-tree", tree, "--", &target.name])?;
+    let blob = entry.parts().find_map(|part| Some(part.split_once('\t')?.0.split(' ').nth(2)?.to_owned()));
+    if blob == target.blob { Ok(()) } else { Err(Failure::Git("the pre-commit hook changed the note; that is not done here".into())) }
+}

@@ -1,0 +1,219 @@
+//! The vault as a git repository: every change a commit that the remote has, and nothing of anybody else's touched.
+//!
+//! A commit is built beside the index (a private index file), pushed, and only then do the branch, the index and the
+//! working tree move. So a failure leaves nothing to undo. What a person has staged, changed, deleted or not yet added
+//! is looked at before and never part of what is done: git itself refuses to move over it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `process` | running git: no shell, no prompt, an end to it |
+//! | `repository` | what state the repository is in, and the reasons to refuse |
+//! | `commit` | a commit of exactly one path, with hooks and signature |
+//! | `publish` | pushing it, and bringing in what the remote has first |
+//! | `settle` | moving branch, index and working tree to it, also after a crash in between |
+//! | `history` | who changed a note, and what it said |
+
+mod commit;
+mod history;
+mod process;
+mod publish;
+mod repository;
+mod settle;
+
+pub use history::Version;
+
+use crate::clock::Deadline;
+use crate::disk;
+use crate::limits;
+use crate::vault::{self, Vault, VaultPath, etag};
+use process::Runner;
+use repository::{Entry, Repository};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where commits go.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The remote that is pushed to.
+    pub remote: String,
+    /// The branch that is committed to.
+    pub branch: String,
+    /// How long one call may take.
+    pub timeout: Duration,
+}
+
+/// The vault's repository.
+#[derive(Debug)]
+pub struct Git {
+    vault: Arc<Vault>,
+    options: Options,
+}
+
+/// What is to become of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// This is all of it.
+    Write(Vec<u8>),
+    /// It is gone.
+    Delete,
+}
+
+/// A change that was made.
+#[derive(Debug)]
+pub struct Done {
+    /// Whether the note is new.
+    pub created: bool,
+    /// The commit, as the remote has it; `None` when there was nothing to change.
+    pub commit: Option<String>,
+    /// Whether a remote has it.
+    pub pushed: bool,
+    /// What did not go as it should although the change was made.
+    pub trouble: Option<String>,
+}
+
+/// Why a change was not made. Nothing of it is left: not in the working tree, not in the index, not on the branch.
+#[derive(Debug)]
+pub enum Failure {
+    /// The repository or the note is in a state in which nothing is done; the words say what to do.
+    Refused(String),
+    /// The note is not what the caller read, here or on the remote.
+    Conflict(String),
+    /// Git said no, in its words.
+    Git(String),
+    /// The vault said no.
+    Vault(vault::Error),
+    /// The caller lost interest before anything was pushed.
+    Cancelled,
+}
+
+impl From<vault::Error> for Failure {
+    fn from(error: vault::Error) -> Failure {
+        Failure::Vault(error)
+    }
+}
+
+/// The lock file of the system that these tools come from; it begins with a dot, so no tool sees it.
+const LOCK: &str = ".neurostack-write.lock";
+
+impl Git {
+    /// The repository that a vault is in.
+    pub fn new(vault: Arc<Vault>, options: Options) -> Git {
+        Git { vault, options }
+    }
+
+    /// Whether git is there, new enough, and knows the vault; for the start.
+    ///
+    /// # Errors
+    /// What is missing, in words for the owner.
+    pub fn check(&self) -> Result<(), String> {
+        let runner = self.runner(&|| false);
+        let words = |failure: Failure| match failure {
+            Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
+            other => format!("{other:?}"),
+        };
+        let version = runner.must(&["--version"]).map_err(words)?.line();
+        let mut numbers = version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
+        let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if found < limits::GIT_VERSION {
+            let (major, minor) = limits::GIT_VERSION;
+            return Err(format!("{version} is too old; toolset git needs {major}.{minor}"));
+        }
+        Repository::open(&runner, &self.options).map_err(words)?;
+        Ok(())
+    }
+
+    /// Finishes what a crash interrupted; for the start. A repository that cannot be touched now is left for later.
+    pub fn recover(&self) {
+        let runner = self.runner(&|| false);
+        let recovered = self.lock(&runner).and_then(|_lock| {
+            let repository = Repository::open(&runner, &self.options)?;
+            settle::recover(&self.vault, &repository, &runner).map(drop)
+        });
+        if let Err(failure) = recovered {
+            log::info!("git: not looked at yet: {failure:?}");
+        }
+    }
+
+    /// Changes one note: one commit with exactly that path, pushed. `if_match` is the etag of the note that the caller
+    /// has read; without it, a note with changes that nobody has committed is not touched.
+    ///
+    /// # Errors
+    /// [`Failure`]; then nothing has changed.
+    pub fn change(
+        &self,
+        path: &VaultPath,
+        change: &Change,
+        message: &str,
+        if_match: Option<&str>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Done, Failure> {
+        let runner = self.runner(cancelled);
+        let _lock = self.lock(&runner)?;
+        let mut repository = Repository::open(&runner, &self.options)?;
+        if settle::recover(&self.vault, &repository, &runner)? {
+            repository = Repository::open(&runner, &self.options)?;
+        }
+        let name = repository.name_of(path);
+        let note = repository.look_at(&runner, &self.vault, path, &name)?;
+        let now = note.bytes.as_deref().map(etag);
+        if let Some(wanted) = if_match
+            && now.as_deref() != Some(wanted)
+        {
+            let words = now.map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
+            return Err(Failure::Conflict(format!("The note is not what was read: {words}")));
+        }
+        let wanted = match change {
+            Change::Write(bytes) => Some(repository.store(&runner, &name, bytes)?),
+            Change::Delete => None,
+        };
+        let committed = note.committed.as_ref().map(|entry| entry.blob.clone());
+        if *change == Change::Delete && note.bytes.is_none() && committed.is_none() {
+            return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() }));
+        }
+        if wanted == committed && note.in_tree == committed {
+            return Ok(Done { created: false, commit: None, pushed: false, trouble: None });
+        }
+        if note.in_tree != committed && note.in_tree != wanted && if_match.is_none() {
+            return Err(Failure::Conflict(format!(
+                "{} has changes on disk that nobody has committed. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
+                path.as_str()
+            )));
+        }
+        let target = commit::Target {
+            path: path.clone(),
+            name,
+            change: change.clone(),
+            mode: note.committed.as_ref().map_or("100644".into(), |entry| entry.mode.clone()),
+            blob: wanted,
+            committed: note.committed.clone(),
+            before: note.bytes.clone(),
+        };
+        let built = commit::build(&repository, &runner, repository.head.as_deref(), &target, message, true)?;
+        let published = publish::publish(&self.vault, &repository, &runner, &target, built, message)?;
+        let trouble = settle::settle(&self.vault, &repository, &runner, &target, &published).err();
+        Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble })
+    }
+
+    fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Runner<'a> {
+        Runner { folder: self.vault.root().to_path_buf(), deadline: Deadline::after(self.options.timeout), cancelled, index: None }
+    }
+
+    /// Takes turns with everybody who writes with these tools, also in other processes.
+    fn lock(&self, runner: &Runner<'_>) -> Result<std::fs::File, Failure> {
+        let path = self.vault.root().join(LOCK);
+        loop {
+            match disk::take_lock(&path) {
+                Ok(Some(lock)) => return Ok(lock),
+                Ok(None) if (runner.cancelled)() => return Err(Failure::Cancelled),
+                Ok(None) if runner.deadline.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
+                Ok(None) => return Err(Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())),
+                Err(error) => return Err(Failure::Git(format!("the lock file {LOCK} cannot be made: {}", error.kind()))),
+            }
+        }
+    }
+}
+
+/// Whether two entries of trees are the same.
+fn same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
+    one.map(|entry| (&entry.mode, &entry.blob)) == other.map(|entry| (&entry.mode, &entry.blob))
+}

@@ -1,0 +1,254 @@
+//! What state the repository is in, and the reasons not to touch it.
+
+use super::process::{Output, Runner, text};
+use super::{Failure, Options};
+use crate::vault::{Vault, VaultPath};
+use std::path::PathBuf;
+
+/// The repository at the beginning of an operation.
+#[derive(Debug)]
+pub(super) struct Repository {
+    /// The top of the working tree; git runs there.
+    pub(super) top: PathBuf,
+    /// The folder with this working tree's index and HEAD.
+    pub(super) git_dir: PathBuf,
+    /// Where the vault lies below the top: empty, or with a slash at the end.
+    prefix: String,
+    /// The branch's full name.
+    pub(super) branch: String,
+    /// The commit it is at; `None` before the first.
+    pub(super) head: Option<String>,
+    /// The remote, where there is one.
+    pub(super) remote: Option<String>,
+    /// Where the hooks are.
+    pub(super) hooks: PathBuf,
+}
+
+/// A file in a tree or in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: String,
+    pub(super) blob: String,
+}
+
+/// A note in the three places where git knows it.
+#[derive(Debug)]
+pub(super) struct Note {
+    /// Its bytes on disk.
+    pub(super) bytes: Option<Vec<u8>>,
+    /// What git would make of them.
+    pub(super) in_tree: Option<String>,
+    /// What the branch has.
+    pub(super) committed: Option<Entry>,
+}
+
+/// What is under way in a repository, by the file in its folder, and what ends it.
+const UNDER_WAY: [(&str, &str); 7] = [
+    ("MERGE_HEAD", "a merge is under way; finish it (git commit) or git merge --abort"),
+    ("rebase-merge", "a rebase is under way; git rebase --continue or --abort"),
+    ("rebase-apply", "a rebase or am is under way; git rebase --continue or --abort"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick is under way; git cherry-pick --continue or --abort"),
+    ("REVERT_HEAD", "a revert is under way; git revert --continue or --abort"),
+    ("BISECT_LOG", "a bisect is under way; git bisect reset"),
+    ("sequencer", "a series of commits is under way; finish or abort it"),
+];
+
+impl Repository {
+    /// Opens the repository that the runner's folder is in.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] when it is in a state in which nothing is done.
+    pub(super) fn open(runner: &Runner<'_>, options: &Options) -> Result<Repository, Failure> {
+        let questions = ["--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks", "--show-prefix"];
+        let output = runner.run(&[&["rev-parse"], &questions[..]].concat())?;
+        if !output.ok {
+            return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", output.stderr)));
+        }
+        let answers = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut lines = answers.lines();
+        let mut next = || lines.next().unwrap_or_default().to_owned();
+        if next() != "true" {
+            return Err(Failure::Refused("The vault lies in the folder of a repository, not in its working tree".into()));
+        }
+        let (top, git_dir, hooks, prefix) = (PathBuf::from(next()), PathBuf::from(next()), next(), next());
+        for (file, words) in UNDER_WAY {
+            if git_dir.join(file).exists() {
+                return Err(Failure::Refused(format!("Nothing was done: {words}")));
+            }
+        }
+        let branch = format!("refs/heads/{}", options.branch);
+        let current = runner.run(&["symbolic-ref", "-q", "HEAD"])?.line();
+        if current != branch {
+            let is = current.strip_prefix("refs/heads/").map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
+            return Err(Failure::Refused(format!(
+                "Nothing was done: the repository is on {is}, and GIT_BRANCH is {}; git switch {}, or change the setting",
+                options.branch, options.branch
+            )));
+        }
+        let head = Some(runner.run(&["rev-parse", "-q", "--verify", &format!("{branch}^{{commit}}")])?).filter(|output| output.ok);
+        let remotes = runner.must(&["remote"])?;
+        let remotes: Vec<String> = String::from_utf8_lossy(&remotes.stdout).lines().map(str::to_owned).collect();
+        if !remotes.is_empty() && !remotes.contains(&options.remote) {
+            let known = remotes.join(", ");
+            return Err(Failure::Refused(format!(
+                "Nothing was done: there is no remote {}; there is {known}. See GIT_REMOTE",
+                options.remote
+            )));
+        }
+        let hooks = runner.folder.join(hooks);
+        Ok(Repository {
+            top,
+            git_dir,
+            prefix,
+            branch,
+            head: head.map(|head| head.line()),
+            remote: remotes.into_iter().find(|name| *name == options.remote),
+            hooks,
+        })
+    }
+
+    /// The name of a note in the repository: its path from the top.
+    pub(super) fn name_of(&self, path: &VaultPath) -> String {
+        format!("{}{}", self.prefix, path.as_str())
+    }
+
+    /// The path of a name, if it lies in the vault.
+    pub(super) fn path_of(&self, name: &str) -> Option<VaultPath> {
+        VaultPath::file(name.strip_prefix(&self.prefix)?).ok()
+    }
+
+    /// Looks at a note on disk, in the index and on the branch.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] for one that is not a plain file of this repository, or that somebody is working on in the
+    /// index.
+    pub(super) fn look_at(&self, runner: &Runner<'_>, vault: &Vault, path: &VaultPath, name: &str) -> Result<Note, Failure> {
+        let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
+        let mut place = vault.root().to_path_buf();
+        let mut segments = path.segments().peekable();
+        while let Some(segment) = segments.next() {
+            place.push(segment);
+            if place.is_symlink() {
+                return refused("is, or lies below, a symbolic link, which git keeps as a link");
+            }
+            if segments.peek().is_some() && place.join(".git").exists() {
+                return refused("lies in another repository (a submodule)");
+            }
+        }
+        let committed = match &self.head {
+            Some(head) => self.entry(runner, head, name)?,
+            None => None,
+        };
+        if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
+            return refused("is no plain file in git");
+        }
+        let index = runner.must(&["ls-files", "-s", "-t", "-z", "--full-name", "--", self.below_vault(name)])?;
+        let mut staged = None;
+        for part in index.parts() {
+            // <tag> <mode> <object> <stage>\t<name>
+            let (about, found) = part.split_once('\t').unwrap_or_default();
+            let words: Vec<&str> = about.split(' ').collect();
+            if let (true, [tag, mode, blob, stage]) = (found == name, words.as_slice()) {
+                if *stage != "0" {
+                    return refused("has a conflict that nobody has resolved; git status says more");
+                }
+                if tag.eq_ignore_ascii_case("S") {
+                    return refused("is outside the sparse checkout of this working tree");
+                }
+                staged = Some(Entry { mode: (*mode).to_owned(), blob: (*blob).to_owned() });
+            }
+        }
+        if !super::same(staged.as_ref(), committed.as_ref()) {
+            return refused("has staged changes; commit or unstage them (git restore --staged) first");
+        }
+        if committed.is_none() {
+            if runner.run(&["check-ignore", "-q", "--", &format!("./{}", self.below_vault(name))])?.ok {
+                return refused("is ignored by git (.gitignore)");
+            }
+            self.refuse_twin(runner, name)?;
+        }
+        let bytes = match vault.bytes(path) {
+            Ok((_, bytes, _)) => Some(bytes),
+            Err(crate::vault::Error::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let in_tree = bytes.as_deref().map(|bytes| self.hash(runner, name, bytes, false)).transpose()?;
+        Ok(Note { bytes, in_tree, committed })
+    }
+
+    /// A second name that differs by case only would be one file on other people's computers.
+    fn refuse_twin(&self, runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
+        let Some(head) = &self.head else { return Ok(()) };
+        let folder = name.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
+        let mut question = vec!["ls-tree", "-z", "--name-only", "--full-tree", head, "--"];
+        if !folder.is_empty() {
+            question.push(&folder);
+        }
+        let names = runner.must(&question)?;
+        match names.parts().find(|known| known != name && known.to_lowercase() == name.to_lowercase()) {
+            Some(twin) => {
+                Err(Failure::Refused(format!("Nothing was done: {twin} exists, and differs from {name} only by capital letters")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A file in a commit.
+    pub(super) fn entry(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<Option<Entry>, Failure> {
+        let output = runner.must(&["ls-tree", "-z", "--full-tree", commit, "--", name])?;
+        Ok(output.parts().find_map(|part| {
+            // <mode> <type> <object>\t<name>
+            let (about, found) = part.split_once('\t')?;
+            let mut words = about.split(' ');
+            let (mode, _, blob) = (words.next()?, words.next()?, words.next()?);
+            (found == name).then(|| Entry { mode: mode.to_owned(), blob: blob.to_owned() })
+        }))
+    }
+
+    /// The object that git makes of a file's bytes, with the filters that apply to its name, kept in the repository.
+    pub(super) fn store(&self, runner: &Runner<'_>, name: &str, bytes: &[u8]) -> Result<String, Failure> {
+        self.hash(runner, name, bytes, true)
+    }
+
+    fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8], keep: bool) -> Result<String, Failure> {
+        let path = format!("--path={}", self.below_vault(name));
+        let question: &[&str] = if keep { &["hash-object", "-w", "--stdin", &path] } else { &["hash-object", "--stdin", &path] };
+        Ok(runner.must_with(question, bytes)?.line())
+    }
+
+    /// A name as git takes it in the vault's folder.
+    fn below_vault<'a>(&self, name: &'a str) -> &'a str {
+        name.strip_prefix(&self.prefix).unwrap_or(name)
+    }
+
+    /// A hook that is there and may run.
+    pub(super) fn has_hook(&self, name: &str) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(self.hooks.join(name)).is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
+    }
+
+    /// Runs a hook, if it is there.
+    ///
+    /// # Errors
+    /// [`Failure::Git`] with what it said when it refuses.
+    pub(super) fn hook(&self, runner: &Runner<'_>, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+        if !self.has_hook(name) {
+            return Ok(());
+        }
+        let mut command = vec!["hook", "run", name, "--"];
+        command.extend(arguments);
+        let Output { ok, stderr, .. } = runner.run(&command)?;
+        if ok { Ok(()) } else { Err(Failure::Git(format!("the {name} hook refused: {stderr}"))) }
+    }
+
+    /// A file of our own in the repository's folder.
+    pub(super) fn scratch(&self, what: &str) -> Result<PathBuf, Failure> {
+        let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
+        Ok(self.git_dir.join(format!("vault-sync-mcp-{what}-{id}")))
+    }
+
+    /// The same as an argument.
+    pub(super) fn as_argument(path: &std::path::Path) -> String {
+        text(path)
+    }
+}

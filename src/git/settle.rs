@@ -1,0 +1,194 @@
+//! Moving the branch, the index and the working tree to a commit that the remote has, in an order in which a crash loses
+//! nothing and can be finished later: the note on disk, the index, the rest of the working tree, the branch. What is
+//! pending is written down first, as a ref of our own.
+//!
+//! `git read-tree -m -u OLD NEW` moves index and working tree and refuses, before it touches anything, where a file that
+//! differs between the two has changes of somebody's (git-read-tree(1), "Two Tree Merge").
+
+use super::commit::{self, Target};
+use super::process::Runner;
+use super::publish::Published;
+use super::repository::Repository;
+use super::{Change, Failure};
+use crate::limits;
+use crate::vault::{Error as VaultError, Vault};
+
+/// The commit that the branch is on its way to.
+const PENDING: &str = "refs/vault-sync-mcp/pending";
+/// The name of no commit.
+const NONE: &str = "0000000000000000000000000000000000000000";
+
+/// Moves everything to a published commit.
+///
+/// # Errors
+/// In words, when it could not be finished; the next operation goes on with it. The change itself is made.
+pub(super) fn settle(
+    vault: &Vault,
+    repository: &Repository,
+    runner: &Runner<'_>,
+    target: &Target,
+    published: &Published,
+) -> Result<(), String> {
+    let runner = from_the_top(repository, runner);
+    let settled = runner
+        .must(&["update-ref", PENDING, &published.commit])
+        .and_then(|_| advance(vault, repository, &runner, target, &published.commit));
+    settled.map_err(|failure| match failure {
+        Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
+        Failure::Vault(error) => error.to_string(),
+        Failure::Cancelled => "cancelled".into(),
+    })
+}
+
+/// Finishes what a crash, or a lock of somebody else's, interrupted.
+///
+/// Whether there was something to finish.
+///
+/// # Errors
+/// [`Failure`] when it cannot be finished now either.
+pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
+    let runner = from_the_top(repository, runner);
+    let pending = runner.run(&["rev-parse", "-q", "--verify", &format!("{PENDING}^{{commit}}")])?;
+    if !pending.ok {
+        return Ok(false);
+    }
+    let pending = pending.line();
+    let done = match &repository.head {
+        Some(head) => runner.run(&["merge-base", "--is-ancestor", &pending, head])?.ok,
+        None => false,
+    };
+    let on_the_way = match &repository.head {
+        Some(head) => runner.run(&["merge-base", "--is-ancestor", head, &pending])?.ok,
+        None => true,
+    };
+    if done || !on_the_way {
+        // Somebody has moved the branch meanwhile. The remote has the commit; the next pull brings it.
+        runner.must(&["update-ref", "-d", PENDING])?;
+        return Ok(true);
+    }
+    let Some(target) = target_of(repository, &runner, vault, &pending)? else {
+        runner.must(&["update-ref", "-d", PENDING])?;
+        return Ok(true);
+    };
+    log::info!("git: finishing the change of {:?} that was interrupted", target.path.as_str());
+    advance(vault, repository, &runner, &target, &pending).map(|()| true)
+}
+
+/// The note that a commit of ours is about, as it is to become.
+fn target_of(repository: &Repository, runner: &Runner<'_>, vault: &Vault, commit: &str) -> Result<Option<Target>, Failure> {
+    let changed = runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-commit-id", "--root", commit])?;
+    let Some((name, path)) = changed.parts().find_map(|name| repository.path_of(&name).map(|path| (name, path))) else { return Ok(None) };
+    let entry = repository.entry(runner, commit, &name)?;
+    let change = match &entry {
+        Some(_) => Change::Write(runner.must(&["cat-file", "--filters", &format!("{commit}:{name}")])?.stdout),
+        None => Change::Delete,
+    };
+    let committed = match &repository.head {
+        Some(head) => repository.entry(runner, head, &name)?,
+        None => None,
+    };
+    // Only what the branch had may be replaced: anything else on disk is somebody's.
+    let on_disk = match vault.bytes(&path) {
+        Ok((_, bytes, _)) => Some(bytes),
+        Err(VaultError::NotFound { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let vault_runner = Runner { folder: vault.root().to_path_buf(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
+    let blob = on_disk.as_deref().map(|bytes| repository.store(&vault_runner, &name, bytes)).transpose()?;
+    let untouched = blob.as_deref() == committed.as_ref().map(|entry| entry.blob.as_str());
+    let mode = entry.as_ref().map_or("100644".into(), |entry| entry.mode.clone());
+    let change_it = if untouched { change } else { on_disk.clone().map_or(Change::Delete, Change::Write) };
+    Ok(Some(Target { path, name, change: change_it, mode, blob: entry.map(|entry| entry.blob), committed, before: on_disk }))
+}
+
+fn advance(vault: &Vault, repository: &Repository, runner: &Runner<'_>, target: &Target, commit: &str) -> Result<(), Failure> {
+    let mut trouble = None;
+    let moved = match &target.change {
+        Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
+        Change::Write(bytes) => vault.exchange(&target.path, target.before.as_deref(), bytes),
+        Change::Delete if target.before.is_none() => Ok(()),
+        Change::Delete => vault.remove(&target.path, target.before.as_deref().unwrap_or_default()),
+    };
+    match moved {
+        Ok(()) => {}
+        // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
+        Err(VaultError::Conflict(_)) => {
+            trouble =
+                Some("the note was changed on disk meanwhile: that stays as it is, and this change is in the commit before it".to_owned());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    locked(runner, || commit::put(runner, target))?;
+    move_files(repository, runner, commit)?;
+    let why = format!("vault-sync-mcp: {}", target.path.as_str());
+    let before = repository.head.as_deref().unwrap_or(NONE);
+    locked(runner, || runner.must(&["update-ref", "-m", &why, &repository.branch, commit, before]).map(drop))?;
+    runner.must(&["update-ref", "-d", PENDING])?;
+    // So that `git diff-files` of somebody's sees at once what is unchanged. It is no harm if it cannot be done.
+    let _ = runner.run(&["update-index", "-q", "--refresh"]);
+    let _ = repository.hook(runner, "post-commit", &[]);
+    trouble.map_or(Ok(()), |words| Err(Failure::Git(words)))
+}
+
+/// Moves the branch, the index and the working tree forward to a commit of the remote's, over nobody's changes.
+///
+/// # Errors
+/// In words: which files are in the way.
+pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), String> {
+    let runner = from_the_top(repository, runner);
+    let words = |failure: Failure| match failure {
+        Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
+        other => format!("{other:?}"),
+    };
+    try_bringing_in(repository, &runner, commit).map_err(words)?;
+    move_files(repository, &runner, commit).map_err(words)?;
+    let why = "vault-sync-mcp: what the remote has";
+    let from = repository.head.as_deref().unwrap_or(NONE);
+    runner.must(&["update-ref", "-m", why, &repository.branch, commit, from]).map_err(words)?;
+    let _ = vault.refresh_and_wait();
+    Ok(())
+}
+
+/// Moves index and working tree from the branch's commit to another one.
+fn move_files(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+    locked(runner, || match &repository.head {
+        Some(head) => runner.must(&["read-tree", "-m", "-u", head, commit]).map(drop),
+        None => runner.must(&["read-tree", "-m", "-u", commit]).map(drop),
+    })
+}
+
+/// Whether [`bring_in`] would be possible; nothing is touched.
+///
+/// # Errors
+/// [`Failure::Refused`], naming the files that are in the way.
+pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+    let runner = Runner { folder: repository.top.clone(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
+    let tried = match &repository.head {
+        Some(head) => runner.run(&["read-tree", "-n", "-m", "-u", head, commit])?,
+        None => runner.run(&["read-tree", "-n", "-m", "-u", commit])?,
+    };
+    if tried.ok {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!(
+        "Nothing was done: the remote has changes to files that are changed here and not committed: {}",
+        tried.stderr.trim_start_matches("error: ")
+    )))
+}
+
+/// The rest is done to its end, in a time of its own: the remote has the commit.
+fn from_the_top(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
+    Runner { folder: repository.top.clone(), ..runner.to_the_end(limits::GIT_SETTLE) }
+}
+
+/// Tries again while somebody else's git has the index or a ref locked for a moment.
+fn locked(runner: &Runner<'_>, work: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
+    loop {
+        match work() {
+            Err(Failure::Git(words)) if words.contains(".lock") && runner.deadline.left().is_some() => {
+                std::thread::sleep(limits::GIT_LOCK_PAUSE);
+            }
+            other => return other,
+        }
+    }
+}

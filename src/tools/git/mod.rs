@@ -1,0 +1,191 @@
+//! Toolset `git`: notes of a repository. Every change is a commit that the remote has before anything here moves.
+
+mod vault_delete_file;
+mod vault_history;
+mod vault_list_files;
+mod vault_read_file;
+mod vault_restore;
+mod vault_write_file;
+
+use super::error::{Code, Error};
+use super::schema::{ANY_TEXT, Field, Shape, optional, required};
+use super::{Arguments, Context, Tool};
+use crate::git::{Change, Done, Failure, Git};
+use crate::limits;
+use crate::vault::{Entry, VaultPath, etag};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The tools, in the order in which they are listed.
+pub static TOOLS: [&Tool; 6] = [
+    &vault_read_file::TOOL,
+    &vault_list_files::TOOL,
+    &vault_write_file::TOOL,
+    &vault_delete_file::TOOL,
+    &vault_history::TOOL,
+    &vault_restore::TOOL,
+];
+
+const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
+const PATH: &str = "Path of the note relative to the vault root, for example projects/idea.md; it ends in .md";
+const MESSAGE: Field =
+    optional("commit_message", Shape::Text { max: limits::COMMIT_MESSAGE_CHARS }, "What the commit says; without it the tool and the path");
+const IF_MATCH: Field = optional(
+    "if_match",
+    ANY_TEXT,
+    "The etag of the note as it was read. Needed only where the note has changes on disk that nobody has committed; then it says that those may be replaced",
+);
+const ETAG: &str = "Changes when the content changes; pass it as if_match";
+
+/// What every tool that changes something tells, in success and in failure.
+const OUTCOME: [Field; 8] = [
+    optional("commit_sha", ANY_TEXT, "The commit that has the change; the remote has it too if pushed"),
+    required("pushed", Shape::Flag, "Whether the remote has it; false where the repository has no remote"),
+    required("rolled_back", Shape::Flag, "True when a commit could not be published and nothing of it is left"),
+    required("no_changes", Shape::Flag, "True when the note was like that already, and there is no commit"),
+    optional("git_error", ANY_TEXT, "What git said when something went wrong"),
+    required("index_update_needed", Shape::Flag, "Whether an index.md above the note should get or lose a link to it"),
+    required("index_hint", ANY_TEXT, "What to change in it"),
+    optional("etag", ANY_TEXT, ETAG),
+];
+
+/// See [`OUTCOME`].
+#[derive(Debug, Default, Serialize)]
+struct Outcome {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit_sha: Option<String>,
+    pushed: bool,
+    rolled_back: bool,
+    no_changes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_error: Option<String>,
+    index_update_needed: bool,
+    index_hint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+}
+
+/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`.
+fn note_path(text: &str) -> Result<VaultPath, Error> {
+    let refused = |why: &str| {
+        let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+        Err(Error::new(Code::PathNotAllowed, format!("Path not allowed: {shown} ({why})")))
+    };
+    if text.starts_with('/') {
+        return refused("it is absolute; paths start at the vault's root, without a slash");
+    }
+    if text.split('/').any(|segment| segment.is_empty() || segment == ".") {
+        return refused("it has an empty segment or a .");
+    }
+    if !text.ends_with(".md") {
+        return refused("only notes, files that end in .md");
+    }
+    Ok(VaultPath::file(text)?)
+}
+
+fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
+    context.git.ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
+}
+
+/// Makes a change and tells what became of it. `verb` is the result's own word: `written` or `deleted`.
+fn change(
+    context: &Context<'_>,
+    path: &VaultPath,
+    change: &Change,
+    arguments: &Arguments,
+    tool: &str,
+    verb: &str,
+) -> Result<(Outcome, Done), Error> {
+    let message = match arguments.maybe("commit_message").map(str::trim).filter(|message| !message.is_empty()) {
+        Some(message) => message.to_owned(),
+        None => format!("{tool}: {} (via MCP)", path.as_str()),
+    };
+    context.caller.progress(1, Some(3), "committing and pushing");
+    let done = repository(context)?
+        .change(path, change, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
+        .map_err(|failure| failed(failure, path, verb))?;
+    let moved = done.commit.is_some() && (done.created || *change == Change::Delete);
+    let (index_update_needed, index_hint) =
+        if moved { index_hint(context, path, *change == Change::Delete) } else { (false, String::new()) };
+    let outcome = Outcome {
+        commit_sha: done.commit.clone(),
+        pushed: done.pushed,
+        rolled_back: false,
+        no_changes: done.commit.is_none(),
+        git_error: done.trouble.clone(),
+        index_update_needed,
+        index_hint,
+        etag: match change {
+            Change::Write(bytes) => Some(etag(bytes)),
+            Change::Delete => None,
+        },
+    };
+    Ok((outcome, done))
+}
+
+/// A failure with the fields of a result, which say that nothing was done.
+fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
+    let (code, words, rolled_back) = match failure {
+        Failure::Refused(words) => (Code::WriteError, words, false),
+        Failure::Conflict(words) => (Code::Conflict, words, true),
+        Failure::Git(words) => (Code::WriteError, format!("Nothing was changed; git: {words}"), true),
+        Failure::Vault(error) => return Error::from(error),
+        Failure::Cancelled => (Code::Cancelled, "Cancelled before anything was pushed; nothing was changed".into(), false),
+    };
+    let outcome = Outcome { rolled_back, git_error: Some(words.clone()), ..Outcome::default() };
+    let mut beside = Map::from_iter([("path".to_owned(), path.as_str().into()), (verb.to_owned(), false.into())]);
+    if let Ok(Value::Object(members)) = serde_json::to_value(outcome) {
+        beside.extend(members);
+    }
+    Error { beside, ..Error::new(code, words) }
+}
+
+/// A note that came or went: the index.md that may have a list with it, in its folder or the next one above that has one.
+fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> (bool, String) {
+    let name = path.name().strip_suffix(".md").unwrap_or(path.name());
+    let mut folder = path.parent();
+    loop {
+        let index = if folder.is_root() { "index.md".to_owned() } else { format!("{}/index.md", folder.as_str()) };
+        let exists = VaultPath::file(&index).is_ok_and(|index| index != *path && context.vault.entry(&index).is_ok());
+        if exists {
+            let hint =
+                if gone { format!("Remove the link to [[{name}]] from {index}") } else { format!("Add a link to [[{name}]] to {index}") };
+            return (true, hint);
+        }
+        if folder.is_root() {
+            return (false, String::new());
+        }
+        folder = folder.parent();
+    }
+}
+
+/// The frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.
+fn check_frontmatter(content: &str) -> Result<(), Error> {
+    let wrong = |why: String| Err(Error::new(Code::InvalidArgument, format!("Argument content {why}")));
+    let shape = "must begin with frontmatter: a line ---, YAML with date, tags and type, and a line ---";
+    if !content.starts_with("---\n") && !content.starts_with("---\r\n") {
+        return wrong(shape.into());
+    }
+    let Some(yaml) = crate::vault::frontmatter::block(content) else { return wrong(shape.into()) };
+    let parsed: serde_yaml::Value = match serde_yaml::from_str(yaml) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let place = error.location().map(|place| format!(" in line {}", place.line() + 1)).unwrap_or_default();
+            return wrong(format!("has frontmatter that is not valid YAML{place}"));
+        }
+    };
+    let serde_yaml::Value::Mapping(mapping) = parsed else {
+        return wrong("has frontmatter that is not a mapping of names and values".into());
+    };
+    let missing: Vec<&str> =
+        ["date", "tags", "type"].into_iter().filter(|name| mapping.get(*name).is_none_or(serde_yaml::Value::is_null)).collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        wrong(format!("lacks in its frontmatter: {} (empty values are fine, missing ones are not)", missing.join(", ")))
+    }
+}
+
+fn modified(entry: &Entry) -> String {
+    entry.stamp.modified().rfc3339()
+}

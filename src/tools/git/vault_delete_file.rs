@@ -1,0 +1,37 @@
+//! `vault_delete_file`: a note removed, committed and pushed; the history keeps it.
+
+use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, note_path};
+use crate::git::Change;
+use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_delete_file",
+    title: "Delete a note and commit it",
+    description: "Deletes a note, as one commit that is pushed. The history keeps it: vault_history lists its versions, and \
+        vault_restore brings one back. Nothing is changed when the commit cannot be pushed.",
+    effect: Effect::Replaces { idempotent: false },
+    input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],
+    output: &OUTPUT,
+    run,
+};
+
+const OUTPUT: [crate::tools::Field; 10] = {
+    let [a, b, c, d, e, f, g, h] = OUTCOME;
+    [required("path", ANY_TEXT, "The note"), required("deleted", Shape::Flag, "Whether it is gone"), a, b, c, d, e, f, g, h]
+};
+
+#[derive(Serialize)]
+struct Deleted<'a> {
+    path: &'a str,
+    deleted: bool,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = note_path(arguments.text("path"))?;
+    let (outcome, _) = change(context, &path, &Change::Delete, arguments, "vault_delete_file", "deleted")?;
+    Reply::of(&Deleted { path: path.as_str(), deleted: true, outcome })
+}

@@ -1,0 +1,76 @@
+//! `vault_history`: who changed a note, when, and why.
+
+use super::{PATH, failed, note_path, repository};
+use crate::git::Version;
+use crate::limits;
+use crate::tools::reply::fitting;
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_history",
+    title: "History of a note",
+    description: "Lists the commits that changed a note, the newest first: who, when, and the first line of the message. Also of a \
+        note that was deleted. vault_restore brings a version back.",
+    effect: Effect::Reads,
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        defaulted(
+            "limit",
+            Shape::Integer { min: 1, max: limits::GIT_VERSIONS as i64, outside: Code::InvalidArgument },
+            Default::Integer(20),
+            "Commits at most",
+        ),
+    ],
+    output: &[
+        required("path", ANY_TEXT, "The note"),
+        required(
+            "commits",
+            Shape::List(&Shape::Object(&[
+                required("commit_sha", ANY_TEXT, "Pass to vault_restore"),
+                required("author", ANY_TEXT, "Who"),
+                required("date", ANY_TEXT, "When, RFC 3339"),
+                required("message", ANY_TEXT, "First line of the message"),
+                required("change", Shape::OneOf(&["added", "modified", "deleted"]), "What it did to the note"),
+            ])),
+            "Newest first",
+        ),
+        optional("truncated", Shape::Flag, "There are older ones; ask with a larger limit. Only present when true"),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct History<'a> {
+    path: &'a str,
+    commits: Vec<Commit<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+#[derive(Serialize)]
+struct Commit<'a> {
+    commit_sha: &'a str,
+    author: &'a str,
+    date: &'a str,
+    message: &'a str,
+    change: &'static str,
+}
+
+impl<'a> Commit<'a> {
+    fn of(version: &'a Version) -> Commit<'a> {
+        let Version { commit, author, date, message, change } = version;
+        Commit { commit_sha: commit, author, date, message, change }
+    }
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = note_path(arguments.text("path"))?;
+    let (versions, more) = repository(context)?
+        .history(&path, arguments.number("limit"), &|| context.caller.has_cancelled())
+        .map_err(|failure| failed(failure, &path, "found"))?;
+    let commits = fitting(versions.iter().map(Commit::of));
+    let truncated = more || commits.len() < versions.len();
+    Reply::of(&History { path: path.as_str(), commits, truncated })
+}

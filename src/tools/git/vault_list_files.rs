@@ -1,0 +1,102 @@
+//! `vault_list_files`: the notes of a folder.
+
+use super::{COUNT, modified};
+use crate::cursor;
+use crate::limits;
+use crate::tools::reply::fitting;
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::{Entry, VaultPath};
+use glob::{MatchOptions, Pattern};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_list_files",
+    title: "List notes of the repository",
+    description: "Lists the notes (.md) of a folder, with everything below it unless recursive is false, by a pattern of their names. \
+        Hidden files and folders are left out. A long list comes in pages: if truncated is true, call again with cursor set to next_cursor.",
+    effect: Effect::Reads,
+    input: &[
+        defaulted("directory", ANY_TEXT, Default::Text(""), "Folder relative to the vault root; empty for the whole vault"),
+        defaulted(
+            "pattern",
+            ANY_TEXT,
+            Default::Text("*.md"),
+            "Pattern of file names, with * ? and [...]; with a / in it, of paths below the folder",
+        ),
+        defaulted("recursive", Shape::Flag, Default::Flag(true), "Also what is below the folder's folders"),
+        optional("cursor", ANY_TEXT, "The next_cursor of the previous page."),
+    ],
+    output: &[
+        required("directory", ANY_TEXT, "The folder"),
+        required(
+            "files",
+            Shape::List(&Shape::Object(&[
+                required("path", ANY_TEXT, "Path relative to the vault root"),
+                required("size_bytes", COUNT, "Bytes"),
+                required("modified_iso", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
+            ])),
+            "Sorted by path",
+        ),
+        optional("truncated", Shape::Flag, "There is more; only present when true"),
+        optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page"),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Listing<'a> {
+    directory: &'a str,
+    files: Vec<File<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    path: &'a str,
+    size_bytes: u64,
+    modified_iso: String,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let directory = arguments.text("directory");
+    if directory.starts_with('/')
+        || directory.trim_end_matches('/').split('/').any(|segment| segment == "." || segment.is_empty() && !directory.is_empty())
+    {
+        return Err(Error::new(Code::PathNotAllowed, "Path not allowed: a directory is relative, without empty segments or a ."));
+    }
+    let folder = VaultPath::folder(directory)?;
+    context.vault.list(&folder)?;
+    let pattern = arguments.text("pattern");
+    let compiled = Pattern::new(pattern).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument pattern: {}", error.msg)))?;
+    let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
+    let recursive = arguments.flag("recursive");
+    let after = match arguments.maybe("cursor") {
+        None => None,
+        Some(cursor) => Some(
+            cursor::last(cursor).ok_or_else(|| Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool."))?,
+        ),
+    };
+    let passes = |entry: &Entry| {
+        let Some(below) = (if folder.is_root() {
+            Some(&*entry.path)
+        } else {
+            entry.path.strip_prefix(folder.as_str()).and_then(|rest| rest.strip_prefix('/'))
+        }) else {
+            return false;
+        };
+        let wanted = if pattern.contains('/') { below } else { entry.name() };
+        entry.path.ends_with(".md")
+            && (recursive || !below.contains('/'))
+            && after.as_ref().is_none_or(|after| &*entry.path > after.as_str())
+            && compiled.matches_with(wanted, options)
+    };
+    let (found, total) = context.vault.matching(limits::LIST_PAGE, passes)?;
+    let files = fitting(found.iter().map(|entry| File { path: &entry.path, size_bytes: entry.stamp.size, modified_iso: modified(entry) }));
+    let truncated = files.len() < total;
+    let next_cursor = files.last().filter(|_| truncated).map(|last| cursor::after(last.path));
+    Reply::of(&Listing { directory: folder.as_str(), files, truncated, next_cursor })
+}

@@ -1,0 +1,89 @@
+//! `vault_read_file`: one note.
+
+use super::{COUNT, ETAG, PATH, note_path};
+use crate::limits;
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::{Error as VaultError, etag};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_read_file",
+    title: "Read a note of the repository",
+    description: "Reads one note, whole, by its path. A note that does not exist is exists: false, no error. A long one is cut: \
+        if truncated is true, call again with offset set to next_offset.",
+    effect: Effect::Reads,
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        defaulted(
+            "offset",
+            Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
+            Default::Integer(0),
+            "First character to show, counted from 0",
+        ),
+        defaulted(
+            "limit",
+            Shape::Integer { min: 1, max: READ_CHARS as i64, outside: Code::InvalidRange },
+            Default::Integer(READ_CHARS as i64),
+            "Characters to show at most",
+        ),
+    ],
+    output: &[
+        required("path", ANY_TEXT, "The note"),
+        required("exists", Shape::Flag, "Whether there is such a note"),
+        required("size_bytes", COUNT, "Bytes of the whole note"),
+        required("content", ANY_TEXT, "Its text from offset on"),
+        optional("truncated", Shape::Flag, "There is more; only present when true"),
+        optional("next_offset", COUNT, "Pass as offset to go on"),
+        optional("etag", ANY_TEXT, ETAG),
+    ],
+    run,
+};
+
+/// Room for the other members, and for characters that JSON writes with two.
+const READ_CHARS: usize = limits::RESULT_CHARS * 9 / 10;
+
+#[derive(Serialize)]
+struct Read<'a> {
+    path: &'a str,
+    exists: bool,
+    size_bytes: usize,
+    content: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = note_path(arguments.text("path"))?;
+    let bytes = match context.vault.bytes(&path) {
+        Ok((_, bytes, _)) => bytes,
+        Err(VaultError::NotFound { .. }) => {
+            let missing =
+                Read { path: path.as_str(), exists: false, size_bytes: 0, content: "", truncated: false, next_offset: None, etag: None };
+            return Reply::of(&missing);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let (offset, limit) = (arguments.number("offset"), arguments.number("limit"));
+    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let (from, to) = (at(offset), at(offset.saturating_add(limit)));
+    if offset > 0 && from == text.len() {
+        let total = text.chars().count();
+        return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
+    }
+    let truncated = to < text.len();
+    Reply::of(&Read {
+        path: path.as_str(),
+        exists: true,
+        size_bytes: bytes.len(),
+        content: text.get(from..to).unwrap_or_default(),
+        truncated,
+        next_offset: truncated.then(|| offset + limit),
+        etag: Some(etag(&bytes)),
+    })
+}

@@ -1,0 +1,65 @@
+//! `vault_restore`: an old version of a note, as a new commit.
+
+use super::{COUNT, IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, failed, note_path, repository};
+use crate::git::Change;
+use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_restore",
+    title: "Bring back a version of a note",
+    description: "Writes an old version of a note from vault_history as a new commit that is pushed; also of a note that was deleted. \
+        Nothing of the history is lost. To undo a commit that deleted a note, give the commit before it.",
+    effect: Effect::Replaces { idempotent: true },
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        required("commit_sha", Shape::Text { max: 64 }, "A commit from vault_history that has the version wanted; 7 digits or more"),
+        MESSAGE,
+        IF_MATCH,
+    ],
+    output: &OUTPUT,
+    run,
+};
+
+const OUTPUT: [crate::tools::Field; 12] = {
+    let [a, b, c, d, e, f, g, h] = OUTCOME;
+    [
+        required("path", ANY_TEXT, "The note"),
+        required("written", Shape::Flag, "Whether the note has this content now"),
+        required("restored_from", ANY_TEXT, "The commit that was given"),
+        required("bytes_written", COUNT, "Bytes of the content"),
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
+    ]
+};
+
+#[derive(Serialize)]
+struct Restored<'a> {
+    path: &'a str,
+    written: bool,
+    restored_from: &'a str,
+    bytes_written: usize,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = note_path(arguments.text("path"))?;
+    let commit = arguments.text("commit_sha");
+    if commit.len() < 7 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Error::new(Code::InvalidArgument, "Argument commit_sha must be 7 to 64 hexadecimal digits, from vault_history."));
+    }
+    let bytes = repository(context)?
+        .version(&path, commit, &|| context.caller.has_cancelled())
+        .map_err(|failure| failed(failure, &path, "written"))?;
+    let size = bytes.len();
+    let (outcome, _) = change(context, &path, &Change::Write(bytes), arguments, "vault_restore", "written")?;
+    Reply::of(&Restored { path: path.as_str(), written: true, restored_from: commit, bytes_written: size, outcome })
+}

@@ -1,0 +1,55 @@
+//! `vault_write_file`: a whole note, committed and pushed.
+
+use super::{COUNT, IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, check_frontmatter, note_path};
+use crate::git::Change;
+use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_write_file",
+    title: "Write a note and commit it",
+    description: "Creates a note or replaces a whole one, as one commit that is pushed. The content must begin with frontmatter that \
+        has date, tags and type. Nothing is changed when the commit cannot be pushed. Read a note before you replace it.",
+    effect: Effect::Replaces { idempotent: true },
+    input: &[required("path", ANY_TEXT, PATH), required("content", ANY_TEXT, "The full content, frontmatter first"), MESSAGE, IF_MATCH],
+    output: &OUTPUT,
+    run,
+};
+
+const OUTPUT: [crate::tools::Field; 12] = {
+    let [a, b, c, d, e, f, g, h] = OUTCOME;
+    [
+        required("path", ANY_TEXT, "The note"),
+        required("written", Shape::Flag, "Whether the note has this content now"),
+        required("created", Shape::Flag, "Whether it is new"),
+        required("bytes_written", COUNT, "Bytes of the content"),
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
+    ]
+};
+
+#[derive(Serialize)]
+struct Written<'a> {
+    path: &'a str,
+    written: bool,
+    created: bool,
+    bytes_written: usize,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = note_path(arguments.text("path"))?;
+    let content = arguments.text("content");
+    check_frontmatter(content)?;
+    let wanted = Change::Write(content.as_bytes().to_vec());
+    let (outcome, done) = change(context, &path, &wanted, arguments, "vault_write_file", "written")?;
+    Reply::of(&Written { path: path.as_str(), written: true, created: done.created, bytes_written: content.len(), outcome })
+}
