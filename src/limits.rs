@@ -184,6 +184,8 @@ pub const GIT_WORDS: usize = 600;
 pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
 /// Between two looks at a lock that somebody else has.
 pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// How often a commit is pushed, each time on top of what the remote has then; others push now and then, not always.
+pub const GIT_PUSHES: usize = 4;
 /// For asking the remote what became of a push that was cut off.
 pub const GIT_DOUBT: Duration = Duration::from_secs(5);
 /// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.

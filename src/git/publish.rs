@@ -1,9 +1,10 @@
-//! Pushing a commit, and putting it on top of what the remote has first, once.
+//! Pushing a commit, and putting it on top of what the remote has where that is new.
 
 use super::commit::{self, Target};
 use super::process::Runner;
 use super::repository::Repository;
 use super::{Failure, settle};
+use crate::limits;
 use crate::vault::Vault;
 
 /// A commit that is to become the branch.
@@ -11,6 +12,8 @@ use crate::vault::Vault;
 pub(super) struct Published {
     pub(super) commit: String,
     pub(super) pushed: bool,
+    /// Whether it stands on what the remote had, so that more than the one note is to be moved here.
+    pub(super) on_upstream: bool,
 }
 
 /// Where the remote's branch is put; a name of our own, so that nobody's is moved.
@@ -35,13 +38,27 @@ pub(super) fn publish(
     built: String,
     message: &str,
 ) -> Result<Published, Failure> {
-    let Some(remote) = &repository.remote else { return Ok(Published { commit: built, pushed: false }) };
-    let pushed = |commit| Ok(Published { commit, pushed: true });
-    match push(repository, runner, remote, &built)? {
-        Push::Accepted => return pushed(built),
-        Push::Refused(words) => return Err(Failure::Git(words)),
-        Push::Behind => {}
+    let Some(remote) = &repository.remote else { return Ok(Published { commit: built, pushed: false, on_upstream: false }) };
+    let mut commit = built;
+    for attempt in 0..limits::GIT_PUSHES {
+        match push(repository, runner, remote, &commit)? {
+            Push::Accepted => return Ok(Published { commit, pushed: true, on_upstream: attempt > 0 }),
+            Push::Refused(words) => return Err(Failure::Git(words)),
+            Push::Behind => commit = on_top(vault, repository, runner, remote, target, message)?,
+        }
     }
+    Err(Failure::Git("the remote changed again and again meanwhile; try again".into()))
+}
+
+/// The same change on top of what the remote has.
+fn on_top(
+    vault: &Vault,
+    repository: &Repository,
+    runner: &Runner<'_>,
+    remote: &str,
+    target: &Target,
+    message: &str,
+) -> Result<String, Failure> {
     let upstream = fetch(repository, runner, remote)?;
     let head = repository.head.as_deref();
     let is_behind = match head {
@@ -65,12 +82,7 @@ pub(super) fn publish(
     }
     // Before the remote gets anything: could the branch be moved there at all?
     settle::try_bringing_in(repository, runner, &upstream)?;
-    let rebuilt = commit::build(repository, runner, Some(&upstream), target, message, false)?;
-    match push(repository, runner, remote, &rebuilt)? {
-        Push::Accepted => pushed(rebuilt),
-        Push::Behind => Err(Failure::Git("the remote changed again and again meanwhile; try again".into())),
-        Push::Refused(words) => Err(Failure::Git(words)),
-    }
+    commit::build(repository, runner, Some(&upstream), target, message, false)
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
@@ -87,7 +99,7 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
             let report = String::from_utf8_lossy(&output.stdout).into_owned();
             let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
             // The second kind is two pushes at the same moment.
-            if rejected.contains("[rejected]") || rejected.contains("cannot lock ref") || rejected.contains("incorrect old value") {
+            if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
                 return Ok(Push::Behind);
             }
             let words = if rejected.is_empty() { output.stderr } else { format!("{} {}", rejected.replace('\t', " "), output.stderr) };
@@ -100,7 +112,7 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
 
 /// A push that did not end well may have reached the remote all the same.
 fn after_doubt(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
-    let asking = runner.to_the_end(crate::limits::GIT_DOUBT);
+    let asking = runner.to_the_end(limits::GIT_DOUBT);
     let has = asking.run(&["ls-remote", "--exit-code", remote, &repository.branch]).is_ok_and(|output| output.line().starts_with(commit));
     Ok(if has { Push::Accepted } else { Push::Refused(words) })
 }

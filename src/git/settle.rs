@@ -15,6 +15,8 @@ use crate::vault::{Error as VaultError, Vault};
 
 /// The commit that the branch is on its way to.
 const PENDING: &str = "refs/vault-sync-mcp/pending";
+/// The remote's commit that the branch is on its way to, where no change of ours is involved.
+const BRINGING: &str = "refs/vault-sync-mcp/bringing";
 /// The name of no commit.
 const NONE: &str = "0000000000000000000000000000000000000000";
 
@@ -32,7 +34,7 @@ pub(super) fn settle(
     let runner = from_the_top(repository, runner);
     let settled = runner
         .must(&["update-ref", PENDING, &published.commit])
-        .and_then(|_| advance(vault, repository, &runner, target, &published.commit));
+        .and_then(|_| advance(vault, repository, &runner, target, &published.commit, published.on_upstream));
     settled.map_err(|failure| match failure {
         Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
         Failure::Vault(error) => error.to_string(),
@@ -48,6 +50,15 @@ pub(super) fn settle(
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let runner = from_the_top(repository, runner);
+    let bringing = runner.run(&["rev-parse", "-q", "--verify", &format!("{BRINGING}^{{commit}}")])?;
+    if bringing.ok {
+        // What is there already stays there; where somebody has changed a file meanwhile, nothing moves.
+        if is_ahead(repository, &runner, &bringing.line())? {
+            bring(repository, &runner, &bringing.line())?;
+        }
+        runner.must(&["update-ref", "-d", BRINGING])?;
+        return Ok(true);
+    }
     let pending = runner.run(&["rev-parse", "-q", "--verify", &format!("{PENDING}^{{commit}}")])?;
     if !pending.ok {
         return Ok(false);
@@ -57,11 +68,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
         Some(head) => runner.run(&["merge-base", "--is-ancestor", &pending, head])?.ok,
         None => false,
     };
-    let on_the_way = match &repository.head {
-        Some(head) => runner.run(&["merge-base", "--is-ancestor", head, &pending])?.ok,
-        None => true,
-    };
-    if done || !on_the_way {
+    if done || !is_ahead(repository, &runner, &pending)? {
         // Somebody has moved the branch meanwhile. The remote has the commit; the next pull brings it.
         runner.must(&["update-ref", "-d", PENDING])?;
         return Ok(true);
@@ -71,7 +78,15 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
         return Ok(true);
     };
     log::info!("git: finishing the change of {:?} that was interrupted", target.path.as_str());
-    advance(vault, repository, &runner, &target, &pending).map(|()| true)
+    advance(vault, repository, &runner, &target, &pending, true).map(|()| true)
+}
+
+/// Whether the branch can be moved forward to a commit.
+fn is_ahead(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<bool, Failure> {
+    match &repository.head {
+        Some(head) => Ok(runner.run(&["merge-base", "--is-ancestor", head, commit])?.ok),
+        None => Ok(true),
+    }
 }
 
 /// The note that a commit of ours is about, as it is to become.
@@ -101,7 +116,8 @@ fn target_of(repository: &Repository, runner: &Runner<'_>, vault: &Vault, commit
     Ok(Some(Target { path, name, change: change_it, mode, blob: entry.map(|entry| entry.blob), committed, before: on_disk }))
 }
 
-fn advance(vault: &Vault, repository: &Repository, runner: &Runner<'_>, target: &Target, commit: &str) -> Result<(), Failure> {
+/// `more` says whether other files than the note may have to move.
+fn advance(vault: &Vault, repository: &Repository, runner: &Runner<'_>, target: &Target, commit: &str, more: bool) -> Result<(), Failure> {
     let mut trouble = None;
     let moved = match &target.change {
         Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
@@ -119,13 +135,13 @@ fn advance(vault: &Vault, repository: &Repository, runner: &Runner<'_>, target: 
         Err(error) => return Err(error.into()),
     }
     locked(runner, || commit::put(runner, target))?;
-    move_files(repository, runner, commit)?;
+    if more {
+        move_files(repository, runner, commit)?;
+    }
     let why = format!("vault-sync-mcp: {}", target.path.as_str());
     let before = repository.head.as_deref().unwrap_or(NONE);
     locked(runner, || runner.must(&["update-ref", "-m", &why, &repository.branch, commit, before]).map(drop))?;
     runner.must(&["update-ref", "-d", PENDING])?;
-    // So that `git diff-files` of somebody's sees at once what is unchanged. It is no harm if it cannot be done.
-    let _ = runner.run(&["update-index", "-q", "--refresh"]);
     let _ = repository.hook(runner, "post-commit", &[]);
     trouble.map_or(Ok(()), |words| Err(Failure::Git(words)))
 }
@@ -141,12 +157,17 @@ pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'
         other => format!("{other:?}"),
     };
     try_bringing_in(repository, &runner, commit).map_err(words)?;
-    move_files(repository, &runner, commit).map_err(words)?;
-    let why = "vault-sync-mcp: what the remote has";
-    let from = repository.head.as_deref().unwrap_or(NONE);
-    runner.must(&["update-ref", "-m", why, &repository.branch, commit, from]).map_err(words)?;
+    runner.must(&["update-ref", BRINGING, commit]).map_err(words)?;
+    let brought = bring(repository, &runner, commit).map_err(words);
+    runner.must(&["update-ref", "-d", BRINGING]).map_err(words)?;
     let _ = vault.refresh_and_wait();
-    Ok(())
+    brought
+}
+
+fn bring(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+    move_files(repository, runner, commit)?;
+    let from = repository.head.as_deref().unwrap_or(NONE);
+    runner.must(&["update-ref", "-m", "vault-sync-mcp: what the remote has", &repository.branch, commit, from]).map(drop)
 }
 
 /// Moves index and working tree from the branch's commit to another one.
