@@ -324,6 +324,7 @@ fn real_repositories_of_many_kinds_work() {
     }
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "4");
     assert!(write(&server, "OURS.md", "x")["error"]["message"].as_str().unwrap().contains("capital letters"));
+    assert_eq!(repository.git(&["status", "--porcelain"]), "", "not even the lock file is to be seen");
     // Before the first commit.
     let folder = crate::support::Folder::with(&[]);
     git(&folder.vault(), &["init", "-q", "-b", "main"]);

@@ -90,12 +90,17 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     };
     let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), git));
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
-    // The index is filled while the first client is still shaking hands.
+    // The index is filled while the first client is still shaking hands; where notes are chosen by their frontmatter, that
+    // is read too.
+    let reads_frontmatter = config.toolsets.contains(&Toolset::Context);
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
         match vault.refresh() {
             Ok(()) => log::info!("index complete: {} files in {} ms", vault.size(), started.elapsed().as_millis()),
             Err(error) => log::error!("{error}"),
+        }
+        if reads_frontmatter {
+            let _ = vault.values_of(crate::tools::context::CONTEXT);
         }
     });
     filling.inspect_err(|error| log::error!("no thread: {error}")).ok()?;

@@ -23,7 +23,7 @@ mod settle;
 pub use history::Version;
 
 use crate::clock::Deadline;
-use crate::disk;
+use crate::disk::{self, Mode};
 use crate::limits;
 use crate::vault::{self, Vault, VaultPath, etag};
 use process::Runner;
@@ -122,9 +122,12 @@ impl Git {
         Ok(())
     }
 
-    /// Finishes what a crash interrupted; for the start. A repository that cannot be touched now is left for later.
+    /// Finishes what a crash interrupted, and has the lock file overlooked; for the start. A repository that cannot be touched now is left for later.
     pub fn recover(&self) {
         let runner = self.runner(&|| false);
+        if let Err(failure) = keep_lock_out(&runner) {
+            log::warn!("git: {LOCK} will be shown as an untracked file: {failure:?}");
+        }
         let recovered = self.lock(&runner).and_then(|_lock| {
             let repository = Repository::open(&runner, &self.options)?;
             settle::recover(&self.vault, &repository, &runner).map(drop)
@@ -211,6 +214,31 @@ impl Git {
             }
         }
     }
+}
+
+/// Tells the repository to overlook the lock file, in the place that is for this working copy alone: nobody should see it
+/// in `git status`, or commit it with everything else.
+fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
+    let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
+    let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
+    let known = match std::fs::read(&exclude) {
+        Ok(known) => known,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(wrong(error)),
+    };
+    if known.split(|&byte| byte == b'\n').any(|line| line == LOCK.as_bytes()) {
+        return Ok(());
+    }
+    let mut lines = known;
+    if lines.last().is_some_and(|&last| last != b'\n') {
+        lines.push(b'\n');
+    }
+    lines.extend_from_slice(LOCK.as_bytes());
+    lines.push(b'\n');
+    exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
+    let before = std::fs::metadata(&exclude).ok();
+    let mode = before.as_ref().map_or(Mode::New, Mode::Like);
+    disk::replace(&exclude, &lines, mode, || Ok::<(), std::io::Error>(())).map_err(wrong)
 }
 
 /// Whether two entries of trees are the same.
