@@ -182,6 +182,8 @@ pub const GIT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 pub const GIT_WORDS: usize = 600;
 /// How long the rest of a finished run's output is waited for.
 pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
+/// How long git may take to end when it is asked to, before it is killed.
+pub const GIT_GRACE: Duration = Duration::from_secs(1);
 /// Between two looks at a lock that somebody else has.
 pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// How often a commit is pushed, each time on top of what the remote has then; others push now and then, not always.

@@ -27,8 +27,10 @@ impl Git {
     pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
         let runner = self.runner(cancelled);
         let count = format!("--max-count={}", limit + 1);
-        let format = "--format=%x01%H%x02%an%x02%aI%x02%s";
-        let output = runner.run(&["log", &count, format, "--name-status", "--no-renames", "--no-show-signature", "--", path.as_str()])?;
+        // Separators that no message can have: a message may have everything else.
+        let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
+        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s");
+        let output = runner.run(&["log", &count, &format, "--name-status", "--no-renames", "--no-show-signature", "--", path.as_str()])?;
         if !output.ok {
             // A branch without a commit has no history, which is no failure.
             return if output.stderr.contains("does not have any commits") {
@@ -38,7 +40,7 @@ impl Git {
             };
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut versions: Vec<Version> = text.split('\u{1}').filter_map(version).collect();
+        let mut versions: Vec<Version> = text.split(&format!("{id}:")).filter_map(|text| version(text, &format!("{id},"))).collect();
         let more = versions.len() > limit;
         versions.truncate(limit);
         Ok((versions, more))
@@ -66,9 +68,9 @@ impl Git {
     }
 }
 
-fn version(text: &str) -> Option<Version> {
+fn version(text: &str, comma: &str) -> Option<Version> {
     let (head, rest) = text.split_once('\n')?;
-    let mut fields = head.split('\u{2}').map(str::to_owned);
+    let mut fields = head.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
     let (commit, author, date, message) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let change = match rest.trim_start().chars().next() {
         Some('A') => "added",

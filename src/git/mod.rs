@@ -156,6 +156,7 @@ impl Git {
         if settle::recover(&self.vault, &repository, &runner)? {
             repository = Repository::open(&runner, &self.options)?;
         }
+        let path = &self.vault.spelled(path);
         let name = repository.name_of(path);
         let note = repository.look_at(&runner, &self.vault, path, &name)?;
         let now = note.bytes.as_deref().map(etag);
@@ -170,8 +171,16 @@ impl Git {
             Change::Delete => None,
         };
         let committed = note.committed.as_ref().map(|entry| entry.blob.clone());
-        if *change == Change::Delete && note.bytes.is_none() && committed.is_none() {
-            return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() }));
+        if *change == Change::Delete {
+            match (&committed, &note.bytes) {
+                (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
+                // The history keeps what is deleted here; it cannot keep what it never had.
+                (_, Some(_)) if note.in_tree != committed => {
+                    let why = "has a text on disk that nobody has committed, and deleting it would lose that; have it committed first";
+                    return Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
+                }
+                _ => {}
+            }
         }
         if wanted == committed && note.in_tree == committed {
             return Ok(Done { created: false, commit: None, pushed: false, trouble: None });
@@ -193,6 +202,10 @@ impl Git {
         };
         let built = commit::build(&repository, &runner, repository.head.as_deref(), &target, message, true)?;
         let published = publish::publish(&self.vault, &repository, &runner, &target, built, message)?;
+        // Without a remote the commit is nowhere but here: if the branch has moved on meanwhile, it is not made.
+        if !published.pushed && !repository.is_as_it_was(&runner, &target.name, target.committed.as_ref())? {
+            return Err(Failure::Git("somebody used the repository at the same moment; try again".into()));
+        }
         let trouble = settle::settle(&self.vault, &repository, &runner, &target, &published).err();
         Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble })
     }
@@ -204,6 +217,9 @@ impl Git {
     /// Takes turns with everybody who writes with these tools, also in other processes.
     fn lock(&self, runner: &Runner<'_>) -> Result<std::fs::File, Failure> {
         let path = self.vault.root().join(LOCK);
+        if path.is_symlink() {
+            return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
+        }
         loop {
             match disk::take_lock(&path) {
                 Ok(Some(lock)) => return Ok(lock),

@@ -97,9 +97,18 @@ impl Runner<'_> {
     }
 
     fn wait(&self, waiting: &std::sync::mpsc::Receiver<Event>, group: Option<Pid>) -> Result<ExitStatus, Failure> {
+        // Git takes its locks away when it is asked to end, and leaves them when it is killed.
         let end = |failure| {
-            if let Some(group) = group {
-                let _ = kill_process_group(group, Signal::KILL);
+            for (signal, patience) in [(Signal::TERM, limits::GIT_GRACE), (Signal::KILL, Duration::ZERO)] {
+                if let Some(group) = group {
+                    let _ = kill_process_group(group, signal);
+                }
+                let until = Deadline::after(patience);
+                while let Some(left) = until.left() {
+                    if matches!(waiting.recv_timeout(left), Ok(Event::Ended(_)) | Err(_)) {
+                        break;
+                    }
+                }
             }
             Err(failure)
         };

@@ -44,7 +44,14 @@ pub(super) fn publish(
         match push(repository, runner, remote, &commit)? {
             Push::Accepted => return Ok(Published { commit, pushed: true, on_upstream: attempt > 0 }),
             Push::Refused(words) => return Err(Failure::Git(words)),
-            Push::Behind => commit = on_top(vault, repository, runner, remote, target, message)?,
+            Push::Behind => {
+                let upstream = fetch(repository, runner, remote)?;
+                // A remote of several addresses may have taken it at one of them.
+                if runner.run(&["merge-base", "--is-ancestor", &commit, &upstream])?.ok {
+                    return Ok(Published { commit, pushed: true, on_upstream: attempt > 0 });
+                }
+                commit = on_top(vault, repository, runner, &upstream, target, message)?;
+            }
         }
     }
     Err(Failure::Git("the remote changed again and again meanwhile; try again".into()))
@@ -55,14 +62,13 @@ fn on_top(
     vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
-    remote: &str,
+    upstream: &str,
     target: &Target,
     message: &str,
 ) -> Result<String, Failure> {
-    let upstream = fetch(repository, runner, remote)?;
     let head = repository.head.as_deref();
     let is_behind = match head {
-        Some(head) => runner.run(&["merge-base", "--is-ancestor", head, &upstream])?.ok,
+        Some(head) => runner.run(&["merge-base", "--is-ancestor", head, upstream])?.ok,
         None => true,
     };
     if !is_behind {
@@ -70,19 +76,27 @@ fn on_top(
             "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Somebody has to join them by hand (git pull --rebase, git push)".into(),
         ));
     }
-    let theirs = repository.entry(runner, &upstream, &target.name)?;
+    let theirs = repository.entry(runner, upstream, &target.name)?;
     if !super::same(theirs.as_ref(), target.committed.as_ref()) {
         // The caller has to see what the remote has before anything else can be done about it.
-        let brought = settle::bring_in(vault, repository, runner, &upstream);
+        let brought = settle::bring_in(vault, repository, runner, upstream);
         let words = match brought {
             Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str())));
     }
+    // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
+    if let Some(head) = head {
+        let changed = runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", head, upstream])?;
+        if changed.parts().any(|name| name == ".gitattributes" || name.ends_with("/.gitattributes")) {
+            settle::bring_in(vault, repository, runner, upstream).map_err(Failure::Git)?;
+            return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
+        }
+    }
     // Before the remote gets anything: could the branch be moved there at all?
-    settle::try_bringing_in(repository, runner, &upstream)?;
-    commit::build(repository, runner, Some(&upstream), target, message, false)
+    settle::try_bringing_in(repository, runner, upstream)?;
+    commit::build(repository, runner, Some(upstream), target, message, false)
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
@@ -93,7 +107,7 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
         return Err(Failure::Cancelled);
     }
     let pushing = runner.to_the_end(left);
-    match pushing.run(&["push", "--porcelain", remote, &target]) {
+    match pushing.run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
         Ok(output) if output.ok => Ok(Push::Accepted),
         Ok(output) => {
             let report = String::from_utf8_lossy(&output.stdout).into_owned();

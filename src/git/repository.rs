@@ -42,6 +42,17 @@ pub(super) struct Note {
     pub(super) committed: Option<Entry>,
 }
 
+/// What the index says of a note.
+#[derive(Debug)]
+pub(super) enum Staged {
+    /// Its entry, if it has one.
+    Entry(Option<Entry>),
+    /// Several: a merge that nobody has resolved.
+    Conflict,
+    /// An entry that is not checked out here.
+    Elsewhere,
+}
+
 /// What is under way in a repository, by the file in its folder, and what ends it.
 const UNDER_WAY: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge is under way; finish it (git commit) or git merge --abort"),
@@ -142,21 +153,13 @@ impl Repository {
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
             return refused("is no plain file in git");
         }
-        let index = runner.must(&["ls-files", "-s", "-t", "-z", "--full-name", "--", self.below_vault(name)])?;
-        let mut staged = None;
-        for part in index.parts() {
-            // <tag> <mode> <object> <stage>\t<name>
-            let (about, found) = part.split_once('\t').unwrap_or_default();
-            let words: Vec<&str> = about.split(' ').collect();
-            if let (true, [tag, mode, blob, stage]) = (found == name, words.as_slice()) {
-                if *stage != "0" {
-                    return refused("has a conflict that nobody has resolved; git status says more");
-                }
-                if tag.eq_ignore_ascii_case("S") {
-                    return refused("is outside the sparse checkout of this working tree");
-                }
-                staged = Some(Entry { mode: (*mode).to_owned(), blob: (*blob).to_owned() });
-            }
+        let staged = match self.staged(runner, name)? {
+            Staged::Conflict => return refused("has a conflict that nobody has resolved; git status says more"),
+            Staged::Elsewhere => return refused("is outside the sparse checkout of this working tree"),
+            Staged::Entry(entry) => entry,
+        };
+        if self.head.is_none() && !runner.must(&["ls-files", "-z", "--full-name"])?.stdout.is_empty() {
+            return refused("cannot be the first commit while other files are staged; commit those first (git commit)");
         }
         if !super::same(staged.as_ref(), committed.as_ref()) {
             return refused("has staged changes; commit or unstage them (git restore --staged) first");
@@ -172,25 +175,72 @@ impl Repository {
             Err(crate::vault::Error::NotFound { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let in_tree = bytes.as_deref().map(|bytes| self.hash(runner, name, bytes, false)).transpose()?;
+        let mut in_tree = bytes.as_deref().map(|bytes| self.hash(runner, name, bytes, false)).transpose()?;
+        let blob = committed.as_ref().map(|entry| entry.blob.clone());
+        // Git knows a file that was committed with other line ends, or before its filters, for unchanged; the bytes do not
+        // show it.
+        if in_tree.is_some() && in_tree != blob && blob.is_some() {
+            let status = runner.run(&["status", "--porcelain", "-z", "--untracked-files=no", "--", self.below_vault(name)])?;
+            if status.ok && status.stdout.is_empty() {
+                in_tree = blob;
+            }
+        }
         Ok(Note { bytes, in_tree, committed })
+    }
+
+    /// A note in the index.
+    pub(super) fn staged(&self, runner: &Runner<'_>, name: &str) -> Result<Staged, Failure> {
+        let top = Runner { folder: self.top.clone(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
+        let index = top.must(&["ls-files", "-s", "-t", "-z", "--", name])?;
+        for part in index.parts() {
+            // <tag> <mode> <object> <stage>\t<name>
+            let (about, found) = part.split_once('\t').unwrap_or_default();
+            let words: Vec<&str> = about.split(' ').collect();
+            if let (true, [tag, mode, blob, stage]) = (found == name, words.as_slice()) {
+                if *stage != "0" {
+                    return Ok(Staged::Conflict);
+                }
+                if tag.eq_ignore_ascii_case("S") {
+                    return Ok(Staged::Elsewhere);
+                }
+                return Ok(Staged::Entry(Some(Entry { mode: (*mode).to_owned(), blob: (*blob).to_owned() })));
+            }
+        }
+        Ok(Staged::Entry(None))
+    }
+
+    /// Whether branch and note are still what they were when the operation began.
+    pub(super) fn is_as_it_was(&self, runner: &Runner<'_>, name: &str, committed: Option<&Entry>) -> Result<bool, Failure> {
+        let branch = runner.run(&["symbolic-ref", "-q", "HEAD"])?.line();
+        let head = Some(runner.run(&["rev-parse", "-q", "--verify", &format!("{}^{{commit}}", self.branch)])?).filter(|output| output.ok);
+        let staged = match self.staged(runner, name)? {
+            Staged::Entry(entry) => entry,
+            Staged::Conflict | Staged::Elsewhere => return Ok(false),
+        };
+        Ok(branch == self.branch && head.map(|head| head.line()) == self.head && super::same(staged.as_ref(), committed))
     }
 
     /// A second name that differs by case only would be one file on other people's computers.
     fn refuse_twin(&self, runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
         let Some(head) = &self.head else { return Ok(()) };
-        let folder = name.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
-        let mut question = vec!["ls-tree", "-z", "--name-only", "--full-tree", head, "--"];
-        if !folder.is_empty() {
-            question.push(&folder);
-        }
-        let names = runner.must(&question)?;
-        match names.parts().find(|known| known != name && known.to_lowercase() == name.to_lowercase()) {
-            Some(twin) => {
-                Err(Failure::Refused(format!("Nothing was done: {twin} exists, and differs from {name} only by capital letters")))
+        let mut folder = String::new();
+        for segment in name.split('/') {
+            let known = format!("{folder}{segment}");
+            let mut question = vec!["ls-tree", "-z", "--name-only", "--full-tree", head, "--"];
+            if !folder.is_empty() {
+                question.push(&folder);
             }
-            None => Ok(()),
+            let names: Vec<String> = runner.must(&question)?.parts().collect();
+            if let Some(twin) = names.iter().find(|twin| **twin != known && twin.to_lowercase() == known.to_lowercase()) {
+                let why = format!("Nothing was done: {twin} exists, and differs from {known} only by capital letters");
+                return Err(Failure::Refused(why));
+            }
+            if !names.contains(&known) {
+                return Ok(());
+            }
+            folder = format!("{known}/");
         }
+        Ok(())
     }
 
     /// A file in a commit.

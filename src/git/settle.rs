@@ -8,10 +8,12 @@
 use super::commit::{self, Target};
 use super::process::Runner;
 use super::publish::Published;
-use super::repository::Repository;
+use super::repository::{Repository, Staged};
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
+use std::collections::HashSet;
+use std::path::Path;
 
 /// The commit that the branch is on its way to.
 const PENDING: &str = "refs/vault-sync-mcp/pending";
@@ -32,6 +34,13 @@ pub(super) fn settle(
     published: &Published,
 ) -> Result<(), String> {
     let runner = from_the_top(repository, runner);
+    // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched: the remote has the
+    // commit, and the next operation, or a pull, brings it.
+    if !repository.is_as_it_was(&runner, &target.name, target.committed.as_ref()).unwrap_or(false) {
+        return Err(
+            "the commit is made; the repository was used by somebody meanwhile, so nothing was moved here: git pull brings it".into()
+        );
+    }
     let settled = runner
         .must(&["update-ref", PENDING, &published.commit])
         .and_then(|_| advance(vault, repository, &runner, target, &published.commit, published.on_upstream));
@@ -69,6 +78,9 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
         None => false,
     };
     if done || !is_ahead(repository, &runner, &pending)? {
+        if let Some(target) = target_of(repository, &runner, vault, &pending)? {
+            unstage(repository, &runner, &target)?;
+        }
         // Somebody has moved the branch meanwhile. The remote has the commit; the next pull brings it.
         runner.must(&["update-ref", "-d", PENDING])?;
         return Ok(true);
@@ -140,10 +152,26 @@ fn advance(vault: &Vault, repository: &Repository, runner: &Runner<'_>, target: 
     }
     let why = format!("vault-sync-mcp: {}", target.path.as_str());
     let before = repository.head.as_deref().unwrap_or(NONE);
-    locked(runner, || runner.must(&["update-ref", "-m", &why, &repository.branch, commit, before]).map(drop))?;
+    let moved = locked(runner, || runner.must(&["update-ref", "-m", &why, &repository.branch, commit, before]).map(drop));
+    if moved.is_err() {
+        // Somebody has committed in between: what is staged must not be of our doing.
+        unstage(repository, runner, target)?;
+    }
+    moved?;
     runner.must(&["update-ref", "-d", PENDING])?;
     let _ = repository.hook(runner, "post-commit", &[]);
     trouble.map_or(Ok(()), |words| Err(Failure::Git(words)))
+}
+
+/// Takes our version of a note out of the index again, if it is what stands there and the branch has another.
+fn unstage(repository: &Repository, runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
+    let Staged::Entry(staged) = repository.staged(runner, &target.name)? else { return Ok(()) };
+    let has = repository.entry(runner, &repository.branch, &target.name).unwrap_or_default();
+    if staged.map(|entry| entry.blob) != target.blob || has.as_ref().map(|entry| &entry.blob) == target.blob.as_ref() {
+        return Ok(());
+    }
+    let (blob, mode) = has.map_or((None, target.mode.clone()), |entry| (Some(entry.blob), entry.mode));
+    commit::put(runner, &Target { blob, mode, ..target.clone() })
 }
 
 /// Moves the branch, the index and the working tree forward to a commit of the remote's, over nobody's changes.
@@ -172,6 +200,7 @@ fn bring(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(
 
 /// Moves index and working tree from the branch's commit to another one.
 fn move_files(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+    refuse_to_overwrite(repository, runner, commit)?;
     locked(runner, || match &repository.head {
         Some(head) => runner.must(&["read-tree", "-m", "-u", head, commit]).map(drop),
         None => runner.must(&["read-tree", "-m", "-u", commit]).map(drop),
@@ -184,6 +213,7 @@ fn move_files(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Res
 /// [`Failure::Refused`], naming the files that are in the way.
 pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
     let runner = Runner { folder: repository.top.clone(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
+    refuse_to_overwrite(repository, &runner, commit)?;
     let tried = match &repository.head {
         Some(head) => runner.run(&["read-tree", "-n", "-m", "-u", head, commit])?,
         None => runner.run(&["read-tree", "-n", "-m", "-u", commit])?,
@@ -195,6 +225,45 @@ pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, comm
         "Nothing was done: the remote has changes to files that are changed here and not committed: {}",
         tried.stderr.trim_start_matches("error: ")
     )))
+}
+
+/// Git overwrites files that it ignores, and everything below a folder that becomes a file. Here nothing that is not in
+/// the index is overwritten.
+fn refuse_to_overwrite(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+    let added = match &repository.head {
+        Some(head) => runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AT", head, commit])?,
+        None => runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?,
+    };
+    let known: HashSet<String> = runner.must(&["ls-files", "-z"])?.parts().collect();
+    for name in added.parts() {
+        let mut above = repository.top.clone();
+        let mut so_far = String::new();
+        for segment in name.split('/') {
+            above.push(segment);
+            so_far = if so_far.is_empty() { segment.to_owned() } else { format!("{so_far}/{segment}") };
+            let Ok(found) = above.symlink_metadata() else { break };
+            let is_last = so_far == name;
+            let in_the_way = if found.is_dir() { is_last && has_unknown(&above, &so_far, &known, 0) } else { !known.contains(&so_far) };
+            if in_the_way {
+                return Err(Failure::Refused(format!(
+                    "Nothing was done: the remote has {name}, and {so_far} is here, not committed; move it away, or add it (git add)"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder has a file that the index does not know.
+fn has_unknown(folder: &Path, name: &str, known: &HashSet<String>, depth: usize) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return true };
+    entries.flatten().any(|entry| {
+        let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => depth >= limits::DEPTH || has_unknown(&entry.path(), &inner, known, depth + 1),
+            _ => !known.contains(&inner),
+        }
+    })
 }
 
 /// The rest is done to its end, in a time of its own: the remote has the commit.

@@ -129,6 +129,11 @@ impl Vault {
         self.index.look_at(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
+    /// A path with its names as they are on disk: a name in another Unicode form is that name.
+    pub fn spelled(&self, path: &VaultPath) -> VaultPath {
+        self.jail.as_on_disk(path.clone())
+    }
+
     /// The vault's folder, for the room that runs git in it.
     pub fn root(&self) -> &Path {
         self.jail.root()
