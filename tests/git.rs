@@ -305,6 +305,12 @@ fn real_repositories_of_many_kinds_work() {
     let done = write(&repository.serve(), "ours.md", "new");
     assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(false)), "{done}");
     assert_eq!(repository.git(&["rev-parse", "HEAD"]).trim(), done["commit_sha"]);
+    // A merge that is under way when the server starts keeps nobody from reading.
+    let repository = busy();
+    std::fs::write(repository.folder.vault().join(".git/MERGE_HEAD"), repository.git(&["rev-parse", "HEAD"])).unwrap();
+    let server = repository.serve();
+    assert_eq!(server.call("vault_read_file", json!({ "path": "ours.md" }))["exists"], true);
+    assert!(write(&server, "ours.md", "new")["error"]["message"].as_str().unwrap().contains("git merge --abort"));
     // Merely ahead is fine: the person's commits go along.
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     repository.git(&["commit", "-q", "--allow-empty", "-m", "a person's"]);
@@ -354,14 +360,16 @@ fn real_repositories_of_many_kinds_work() {
 fn a_remote_that_hangs_or_asks_for_a_password_is_given_up() {
     let repository = busy();
     repository.git(&["remote", "set-url", "origin", "ssh://nobody@localhost/x.git"]);
-    let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1500"), ("GIT_SSH_COMMAND", "sleep 60; true")]);
+    // A length that no other process sleeps for.
+    let sleep = format!("sleep 60.{}", std::process::id());
+    let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1500"), ("GIT_SSH_COMMAND", &format!("{sleep}; true"))]);
     let before = belongings(&repository, &[]);
     let started = std::time::Instant::now();
     let refused = write(&server, "ours.md", "new");
     assert!(refused["git_error"].as_str().unwrap().contains("GIT_TIMEOUT_MS"), "{refused}");
     assert!(started.elapsed() < std::time::Duration::from_secs(12), "{:?}", started.elapsed());
     assert_eq!(belongings(&repository, &[]), before);
-    let sleeping = std::process::Command::new("pgrep").args(["-f", "^sleep 60"]).output().unwrap();
+    let sleeping = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}")]).output().unwrap();
     assert!(sleeping.stdout.is_empty(), "nothing is left running");
 }
 

@@ -118,11 +118,13 @@ impl Git {
             let (major, minor) = limits::GIT_VERSION;
             return Err(format!("{version} is too old; toolset git needs {major}.{minor}"));
         }
-        Repository::open(&runner, &self.options).map_err(words)?;
+        // What it is in the middle of may be over by the first call; a vault that is in none will not be.
+        runner.must(&["rev-parse", "--is-inside-work-tree"]).map_err(words)?;
         Ok(())
     }
 
-    /// Finishes what a crash interrupted, and has the lock file overlooked; for the start. A repository that cannot be touched now is left for later.
+    /// Finishes what a crash interrupted, and has the lock file overlooked; for the start. A repository that cannot be
+    /// touched now is left for later.
     pub fn recover(&self) {
         let runner = self.runner(&|| false);
         if let Err(failure) = keep_lock_out(&runner) {
@@ -133,7 +135,7 @@ impl Git {
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
-            log::info!("git: not looked at yet: {failure:?}");
+            log::warn!("git: nothing can be written yet: {failure:?}");
         }
     }
 
