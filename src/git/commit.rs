@@ -1,7 +1,7 @@
 //! A commit of exactly one path, built beside the index. Nothing of the repository moves by it.
 
 use super::process::Runner;
-use super::repository::{Entry, Repository};
+use super::repository::{self, Entry, Repository};
 use super::{Change, Failure};
 use crate::disk::{self, Mode};
 use crate::vault::VaultPath;
@@ -46,8 +46,7 @@ pub(super) fn build(
     hooks: bool,
 ) -> Result<String, Failure> {
     let index = Scratch(repository.scratch("index")?);
-    let beside = runner.with_index(index.0.clone());
-    let beside = Runner { folder: repository.top.clone(), ..beside };
+    let beside = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
     match base {
         Some(base) => beside.must(&["read-tree", base])?,
         None => beside.must(&["read-tree", "--empty"])?,
@@ -57,11 +56,11 @@ pub(super) fn build(
         repository.hook(&beside, "pre-commit", &[])?;
     }
     let tree = beside.must(&["write-tree"])?.line();
-    check_tree(&beside, base, &tree, target)?;
+    check_tree(repository, &beside, base, &tree, target)?;
     let words = Scratch(repository.scratch("message")?);
     disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, || Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
-    let file = Repository::as_argument(&words.0);
+    let file = words.0.to_string_lossy();
     if hooks {
         repository.hook(&beside, "prepare-commit-msg", &[&file, "message"])?;
         repository.hook(&beside, "commit-msg", &[&file])?;
@@ -99,15 +98,10 @@ pub(super) fn put(runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
 }
 
 /// A pre-commit hook may change what is committed; a commit of ours has one path, with the bytes that the caller gave.
-fn check_tree(runner: &Runner<'_>, base: Option<&str>, tree: &str, target: &Target) -> Result<(), Failure> {
-    let changed = match base {
-        Some(base) => runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, tree])?,
-        None => runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree])?,
-    };
-    if changed.parts().any(|name| name != target.name) {
+fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, tree: &str, target: &Target) -> Result<(), Failure> {
+    if repository::differences(runner, base, tree, "ADMT")?.iter().any(|name| *name != target.name) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
-    let entry = runner.must(&["ls-tree", "-z", "--full-tree", tree, "--", &target.name])?;
-    let blob = entry.parts().find_map(|part| Some(part.split_once('\t')?.0.split(' ').nth(2)?.to_owned()));
+    let blob = repository.entry(runner, tree, &target.name)?.map(|entry| entry.blob);
     if blob == target.blob { Ok(()) } else { Err(Failure::Git("the pre-commit hook changed the note; that is not done here".into())) }
 }

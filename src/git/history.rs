@@ -1,5 +1,6 @@
 //! Who changed a note, when and why; and what it said.
 
+use super::repository::is_ancestor;
 use super::{Failure, Git};
 use crate::limits;
 use crate::vault::VaultPath;
@@ -53,8 +54,7 @@ impl Git {
     pub fn version(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let runner = self.runner(cancelled);
         // Only a commit of this branch: an object somebody once had is not everybody's to read.
-        let known = runner.run(&["merge-base", "--is-ancestor", commit, "HEAD"])?.ok;
-        if !known {
+        if !is_ancestor(&runner, commit, "HEAD")? {
             return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));
         }
         let output = runner.run(&["cat-file", "--filters", &format!("{commit}:./{}", path.as_str())])?;

@@ -27,7 +27,8 @@ use crate::disk::{self, Mode};
 use crate::limits;
 use crate::vault::{self, Vault, VaultPath, etag};
 use process::Runner;
-use repository::{Entry, Repository};
+use repository::Repository;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,6 +87,17 @@ pub enum Failure {
     Cancelled,
 }
 
+/// The words alone; `tools::git` says with which code, and what became of the note.
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(words) | Failure::Conflict(words) | Failure::Git(words) => out.write_str(words),
+            Failure::Vault(error) => error.fmt(out),
+            Failure::Cancelled => out.write_str("cancelled"),
+        }
+    }
+}
+
 impl From<vault::Error> for Failure {
     fn from(error: vault::Error) -> Failure {
         Failure::Vault(error)
@@ -107,10 +119,7 @@ impl Git {
     /// What is missing, in words for the owner.
     pub fn check(&self) -> Result<(), String> {
         let runner = self.runner(&|| false);
-        let words = |failure: Failure| match failure {
-            Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
-            other => format!("{other:?}"),
-        };
+        let words = |failure: Failure| failure.to_string();
         let version = runner.must(&["--version"]).map_err(words)?.line();
         let mut numbers = version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
         let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -128,14 +137,14 @@ impl Git {
     pub fn recover(&self) {
         let runner = self.runner(&|| false);
         if let Err(failure) = keep_lock_out(&runner) {
-            log::warn!("git: {LOCK} will be shown as an untracked file: {failure:?}");
+            log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
         }
         let recovered = self.lock(&runner).and_then(|_lock| {
             let repository = Repository::open(&runner, &self.options)?;
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
-            log::warn!("git: nothing can be written yet: {failure:?}");
+            log::warn!("git: nothing can be written yet: {failure}");
         }
     }
 
@@ -257,9 +266,4 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     let before = std::fs::metadata(&exclude).ok();
     let mode = before.as_ref().map_or(Mode::New, Mode::Like);
     disk::replace(&exclude, &lines, mode, || Ok::<(), std::io::Error>(())).map_err(wrong)
-}
-
-/// Whether two entries of trees are the same.
-fn same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
-    one.map(|entry| (&entry.mode, &entry.blob)) == other.map(|entry| (&entry.mode, &entry.blob))
 }

@@ -35,6 +35,7 @@ impl Output {
 }
 
 /// How long the runs of one operation may take together, and whether they are still wanted.
+#[derive(Clone)]
 pub(super) struct Runner<'a> {
     pub(super) folder: PathBuf,
     pub(super) deadline: Deadline,
@@ -43,10 +44,10 @@ pub(super) struct Runner<'a> {
     pub(super) index: Option<PathBuf>,
 }
 
-impl Runner<'_> {
-    /// The same with a private index.
-    pub(super) fn with_index(&self, index: PathBuf) -> Runner<'_> {
-        Runner { folder: self.folder.clone(), deadline: self.deadline, cancelled: self.cancelled, index: Some(index) }
+impl<'a> Runner<'a> {
+    /// The same in another folder.
+    pub(super) fn at(&self, folder: &Path) -> Runner<'a> {
+        Runner { folder: folder.to_path_buf(), ..self.clone() }
     }
 
     /// The same with this much time from now on, and not to be cancelled: for what has to be finished once it is begun.
@@ -222,11 +223,6 @@ fn feed(child: &mut Child, input: Vec<u8>) {
         // A program that does not read its input is answered by its exit code.
         std::thread::spawn(move || drop(pipe.write_all(&input)));
     }
-}
-
-/// A path as an argument; git takes bytes, and every path here is UTF-8.
-pub(super) fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::commit::{self, Target};
 use super::process::Runner;
-use super::repository::Repository;
+use super::repository::{self, Repository};
 use super::{Failure, settle};
 use crate::limits;
 use crate::vault::Vault;
@@ -47,7 +47,7 @@ pub(super) fn publish(
             Push::Behind => {
                 let upstream = fetch(repository, runner, remote)?;
                 // A remote of several addresses may have taken it at one of them.
-                if runner.run(&["merge-base", "--is-ancestor", &commit, &upstream])?.ok {
+                if repository::is_ancestor(runner, &commit, &upstream)? {
                     return Ok(Published { commit, pushed: true, on_upstream: attempt > 0 });
                 }
                 commit = on_top(vault, repository, runner, &upstream, target, message)?;
@@ -66,18 +66,13 @@ fn on_top(
     target: &Target,
     message: &str,
 ) -> Result<String, Failure> {
-    let head = repository.head.as_deref();
-    let is_behind = match head {
-        Some(head) => runner.run(&["merge-base", "--is-ancestor", head, upstream])?.ok,
-        None => true,
-    };
-    if !is_behind {
+    if !repository.leads_to(runner, upstream)? {
         return Err(Failure::Refused(
             "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Somebody has to join them by hand (git pull --rebase, git push)".into(),
         ));
     }
     let theirs = repository.entry(runner, upstream, &target.name)?;
-    if !super::same(theirs.as_ref(), target.committed.as_ref()) {
+    if theirs != target.committed {
         // The caller has to see what the remote has before anything else can be done about it.
         let brought = settle::bring_in(vault, repository, runner, upstream);
         let words = match brought {
@@ -87,9 +82,9 @@ fn on_top(
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str())));
     }
     // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
-    if let Some(head) = head {
-        let changed = runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", head, upstream])?;
-        if changed.parts().any(|name| name == ".gitattributes" || name.ends_with("/.gitattributes")) {
+    if let Some(head) = &repository.head {
+        let changed = repository::differences(runner, Some(head), upstream, "ADMT")?;
+        if changed.iter().any(|name| name == ".gitattributes" || name.ends_with("/.gitattributes")) {
             settle::bring_in(vault, repository, runner, upstream).map_err(Failure::Git)?;
             return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
         }

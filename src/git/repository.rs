@@ -1,6 +1,6 @@
 //! What state the repository is in, and the reasons not to touch it.
 
-use super::process::{Output, Runner, text};
+use super::process::{Output, Runner};
 use super::{Failure, Options};
 use crate::vault::{Vault, VaultPath};
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ impl Repository {
             }
         }
         let branch = format!("refs/heads/{}", options.branch);
-        let current = runner.run(&["symbolic-ref", "-q", "HEAD"])?.line();
+        let current = current_branch(runner)?;
         if current != branch {
             let is = current.strip_prefix("refs/heads/").map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
             return Err(Failure::Refused(format!(
@@ -96,7 +96,7 @@ impl Repository {
                 options.branch, options.branch
             )));
         }
-        let head = Some(runner.run(&["rev-parse", "-q", "--verify", &format!("{branch}^{{commit}}")])?).filter(|output| output.ok);
+        let head = commit_of(runner, &branch)?;
         let remotes = runner.must(&["remote"])?;
         let remotes: Vec<String> = String::from_utf8_lossy(&remotes.stdout).lines().map(str::to_owned).collect();
         if !remotes.is_empty() && !remotes.contains(&options.remote) {
@@ -107,15 +107,7 @@ impl Repository {
             )));
         }
         let hooks = runner.folder.join(hooks);
-        Ok(Repository {
-            top,
-            git_dir,
-            prefix,
-            branch,
-            head: head.map(|head| head.line()),
-            remote: remotes.into_iter().find(|name| *name == options.remote),
-            hooks,
-        })
+        Ok(Repository { top, git_dir, prefix, branch, head, remote: remotes.into_iter().find(|name| *name == options.remote), hooks })
     }
 
     /// The name of a note in the repository: its path from the top.
@@ -161,7 +153,7 @@ impl Repository {
         if self.head.is_none() && !runner.must(&["ls-files", "-z", "--full-name"])?.stdout.is_empty() {
             return refused("cannot be the first commit while other files are staged; commit those first (git commit)");
         }
-        if !super::same(staged.as_ref(), committed.as_ref()) {
+        if staged != committed {
             return refused("has staged changes; commit or unstage them (git restore --staged) first");
         }
         if committed.is_none() {
@@ -170,11 +162,7 @@ impl Repository {
             }
             self.refuse_twin(runner, name)?;
         }
-        let bytes = match vault.bytes(path) {
-            Ok((_, bytes, _)) => Some(bytes),
-            Err(crate::vault::Error::NotFound { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let bytes = vault.bytes_if_any(path)?;
         let mut in_tree = bytes.as_deref().map(|bytes| self.hash(runner, name, bytes, false)).transpose()?;
         let blob = committed.as_ref().map(|entry| entry.blob.clone());
         // Git knows a file that was committed with other line ends, or before its filters, for unchanged; the bytes do not
@@ -190,8 +178,7 @@ impl Repository {
 
     /// A note in the index.
     pub(super) fn staged(&self, runner: &Runner<'_>, name: &str) -> Result<Staged, Failure> {
-        let top = Runner { folder: self.top.clone(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
-        let index = top.must(&["ls-files", "-s", "-t", "-z", "--", name])?;
+        let index = runner.at(&self.top).must(&["ls-files", "-s", "-t", "-z", "--", name])?;
         for part in index.parts() {
             // <tag> <mode> <object> <stage>\t<name>
             let (about, found) = part.split_once('\t').unwrap_or_default();
@@ -211,13 +198,12 @@ impl Repository {
 
     /// Whether branch and note are still what they were when the operation began.
     pub(super) fn is_as_it_was(&self, runner: &Runner<'_>, name: &str, committed: Option<&Entry>) -> Result<bool, Failure> {
-        let branch = runner.run(&["symbolic-ref", "-q", "HEAD"])?.line();
-        let head = Some(runner.run(&["rev-parse", "-q", "--verify", &format!("{}^{{commit}}", self.branch)])?).filter(|output| output.ok);
+        let (branch, head) = (current_branch(runner)?, commit_of(runner, &self.branch)?);
         let staged = match self.staged(runner, name)? {
             Staged::Entry(entry) => entry,
             Staged::Conflict | Staged::Elsewhere => return Ok(false),
         };
-        Ok(branch == self.branch && head.map(|head| head.line()) == self.head && super::same(staged.as_ref(), committed))
+        Ok(branch == self.branch && head == self.head && staged.as_ref() == committed)
     }
 
     /// A second name that differs by case only would be one file on other people's computers.
@@ -271,8 +257,13 @@ impl Repository {
         name.strip_prefix(&self.prefix).unwrap_or(name)
     }
 
+    /// Whether the branch can be moved forward to a commit.
+    pub(super) fn leads_to(&self, runner: &Runner<'_>, commit: &str) -> Result<bool, Failure> {
+        self.head.as_deref().map_or(Ok(true), |head| is_ancestor(runner, head, commit))
+    }
+
     /// A hook that is there and may run.
-    pub(super) fn has_hook(&self, name: &str) -> bool {
+    fn has_hook(&self, name: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(self.hooks.join(name)).is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
     }
@@ -296,9 +287,31 @@ impl Repository {
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
         Ok(self.git_dir.join(format!("vault-sync-mcp-{what}-{id}")))
     }
+}
 
-    /// The same as an argument.
-    pub(super) fn as_argument(path: &std::path::Path) -> String {
-        text(path)
-    }
+/// The full name of the branch that is checked out; empty for none.
+fn current_branch(runner: &Runner<'_>) -> Result<String, Failure> {
+    Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line())
+}
+
+/// The commit that a ref stands at, if it exists.
+pub(super) fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
+    let output = runner.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
+    Ok(output.ok.then(|| output.line()))
+}
+
+/// Whether a commit is another one or leads to it.
+pub(super) fn is_ancestor(runner: &Runner<'_>, commit: &str, of: &str) -> Result<bool, Failure> {
+    Ok(runner.run(&["merge-base", "--is-ancestor", commit, of])?.ok)
+}
+
+/// The files that differ between two trees or commits, in the ways that `kinds` has letters for (git-diff-tree(1),
+/// `--diff-filter`); with no `from`, all files of `to`.
+pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str, kinds: &str) -> Result<Vec<String>, Failure> {
+    let filter = format!("--diff-filter={kinds}");
+    let output = match from {
+        Some(from) => runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", &filter, from, to])?,
+        None => runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", to])?,
+    };
+    Ok(output.parts().collect())
 }

@@ -8,7 +8,7 @@
 use super::commit::{self, Target};
 use super::process::Runner;
 use super::publish::Published;
-use super::repository::{Repository, Staged};
+use super::repository::{Repository, Staged, commit_of, differences, is_ancestor};
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
@@ -44,61 +44,38 @@ pub(super) fn settle(
     let settled = runner
         .must(&["update-ref", PENDING, &published.commit])
         .and_then(|_| advance(vault, repository, &runner, target, &published.commit, published.on_upstream));
-    settled.map_err(|failure| match failure {
-        Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
-        Failure::Vault(error) => error.to_string(),
-        Failure::Cancelled => "cancelled".into(),
-    })
+    settled.map_err(|failure| failure.to_string())
 }
 
-/// Finishes what a crash, or a lock of somebody else's, interrupted.
-///
-/// Whether there was something to finish.
+/// Finishes what a crash, or a lock of somebody else's, interrupted; whether there was something.
 ///
 /// # Errors
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let runner = from_the_top(repository, runner);
-    let bringing = runner.run(&["rev-parse", "-q", "--verify", &format!("{BRINGING}^{{commit}}")])?;
-    if bringing.ok {
+    if let Some(bringing) = commit_of(&runner, BRINGING)? {
         // What is there already stays there; where somebody has changed a file meanwhile, nothing moves.
-        if is_ahead(repository, &runner, &bringing.line())? {
-            bring(repository, &runner, &bringing.line())?;
+        if repository.leads_to(&runner, &bringing)? {
+            bring(repository, &runner, &bringing)?;
         }
         runner.must(&["update-ref", "-d", BRINGING])?;
         return Ok(true);
     }
-    let pending = runner.run(&["rev-parse", "-q", "--verify", &format!("{PENDING}^{{commit}}")])?;
-    if !pending.ok {
-        return Ok(false);
-    }
-    let pending = pending.line();
-    let done = match &repository.head {
-        Some(head) => runner.run(&["merge-base", "--is-ancestor", &pending, head])?.ok,
-        None => false,
-    };
-    if done || !is_ahead(repository, &runner, &pending)? {
-        if let Some(target) = target_of(repository, &runner, vault, &pending)? {
-            unstage(repository, &runner, &target)?;
+    let Some(pending) = commit_of(&runner, PENDING)? else { return Ok(false) };
+    let is_there = repository.head.as_deref().map_or(Ok(false), |head| is_ancestor(&runner, &pending, head))?;
+    let is_open = !is_there && repository.leads_to(&runner, &pending)?;
+    match target_of(repository, &runner, vault, &pending)? {
+        Some(target) if is_open => {
+            log::info!("git: finishing the change of {:?} that was interrupted", target.path.as_str());
+            advance(vault, repository, &runner, &target, &pending, true)?;
         }
-        // Somebody has moved the branch meanwhile. The remote has the commit; the next pull brings it.
-        runner.must(&["update-ref", "-d", PENDING])?;
-        return Ok(true);
+        // The branch is there, or somebody has moved it elsewhere: then the remote has the commit, and the next pull brings it.
+        over => {
+            over.iter().try_for_each(|target| unstage(repository, &runner, target))?;
+            runner.must(&["update-ref", "-d", PENDING])?;
+        }
     }
-    let Some(target) = target_of(repository, &runner, vault, &pending)? else {
-        runner.must(&["update-ref", "-d", PENDING])?;
-        return Ok(true);
-    };
-    log::info!("git: finishing the change of {:?} that was interrupted", target.path.as_str());
-    advance(vault, repository, &runner, &target, &pending, true).map(|()| true)
-}
-
-/// Whether the branch can be moved forward to a commit.
-fn is_ahead(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<bool, Failure> {
-    match &repository.head {
-        Some(head) => Ok(runner.run(&["merge-base", "--is-ancestor", head, commit])?.ok),
-        None => Ok(true),
-    }
+    Ok(true)
 }
 
 /// The note that a commit of ours is about, as it is to become.
@@ -115,13 +92,8 @@ fn target_of(repository: &Repository, runner: &Runner<'_>, vault: &Vault, commit
         None => None,
     };
     // Only what the branch had may be replaced: anything else on disk is somebody's.
-    let on_disk = match vault.bytes(&path) {
-        Ok((_, bytes, _)) => Some(bytes),
-        Err(VaultError::NotFound { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let vault_runner = Runner { folder: vault.root().to_path_buf(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
-    let blob = on_disk.as_deref().map(|bytes| repository.store(&vault_runner, &name, bytes)).transpose()?;
+    let on_disk = vault.bytes_if_any(&path)?;
+    let blob = on_disk.as_deref().map(|bytes| repository.store(&runner.at(vault.root()), &name, bytes)).transpose()?;
     let untouched = blob.as_deref() == committed.as_ref().map(|entry| entry.blob.as_str());
     let mode = entry.as_ref().map_or("100644".into(), |entry| entry.mode.clone());
     let change_it = if untouched { change } else { on_disk.clone().map_or(Change::Delete, Change::Write) };
@@ -180,10 +152,7 @@ fn unstage(repository: &Repository, runner: &Runner<'_>, target: &Target) -> Res
 /// In words: which files are in the way.
 pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), String> {
     let runner = from_the_top(repository, runner);
-    let words = |failure: Failure| match failure {
-        Failure::Git(words) | Failure::Refused(words) | Failure::Conflict(words) => words,
-        other => format!("{other:?}"),
-    };
+    let words = |failure: Failure| failure.to_string();
     try_bringing_in(repository, &runner, commit).map_err(words)?;
     runner.must(&["update-ref", BRINGING, commit]).map_err(words)?;
     let brought = bring(repository, &runner, commit).map_err(words);
@@ -201,10 +170,16 @@ fn bring(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(
 /// Moves index and working tree from the branch's commit to another one.
 fn move_files(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
     refuse_to_overwrite(repository, runner, commit)?;
-    locked(runner, || match &repository.head {
-        Some(head) => runner.must(&["read-tree", "-m", "-u", head, commit]).map(drop),
-        None => runner.must(&["read-tree", "-m", "-u", commit]).map(drop),
-    })
+    locked(runner, || runner.must(&read_tree(repository, commit, &["-m", "-u"])).map(drop))
+}
+
+/// From the branch's commit, where there is one, to another.
+fn read_tree<'a>(repository: &'a Repository, commit: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+    let mut command = vec!["read-tree"];
+    command.extend(options);
+    command.extend(repository.head.as_deref());
+    command.push(commit);
+    command
 }
 
 /// Whether [`bring_in`] would be possible; nothing is touched.
@@ -212,12 +187,9 @@ fn move_files(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Res
 /// # Errors
 /// [`Failure::Refused`], naming the files that are in the way.
 pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    let runner = Runner { folder: repository.top.clone(), deadline: runner.deadline, cancelled: runner.cancelled, index: None };
+    let runner = runner.at(&repository.top);
     refuse_to_overwrite(repository, &runner, commit)?;
-    let tried = match &repository.head {
-        Some(head) => runner.run(&["read-tree", "-n", "-m", "-u", head, commit])?,
-        None => runner.run(&["read-tree", "-n", "-m", "-u", commit])?,
-    };
+    let tried = runner.run(&read_tree(repository, commit, &["-n", "-m", "-u"]))?;
     if tried.ok {
         return Ok(());
     }
@@ -230,12 +202,9 @@ pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, comm
 /// Git overwrites files that it ignores, and everything below a folder that becomes a file. Here nothing that is not in
 /// the index is overwritten.
 fn refuse_to_overwrite(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    let added = match &repository.head {
-        Some(head) => runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AT", head, commit])?,
-        None => runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?,
-    };
+    let added = differences(runner, repository.head.as_deref(), commit, "AT")?;
     let known: HashSet<String> = runner.must(&["ls-files", "-z"])?.parts().collect();
-    for name in added.parts() {
+    for name in added {
         let mut above = repository.top.clone();
         let mut so_far = String::new();
         for segment in name.split('/') {
@@ -268,7 +237,7 @@ fn has_unknown(folder: &Path, name: &str, known: &HashSet<String>, depth: usize)
 
 /// The rest is done to its end, in a time of its own: the remote has the commit.
 fn from_the_top(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
-    Runner { folder: repository.top.clone(), ..runner.to_the_end(limits::GIT_SETTLE) }
+    runner.to_the_end(limits::GIT_SETTLE).at(&repository.top)
 }
 
 /// Tries again while somebody else's git has the index or a ref locked for a moment.

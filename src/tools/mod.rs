@@ -9,6 +9,7 @@ pub mod arguments;
 pub mod context;
 pub mod error;
 pub mod git;
+pub mod paging;
 pub mod reply;
 pub mod schema;
 pub mod vault;

@@ -4,7 +4,7 @@ use super::error::{Code, Error};
 use serde_json::{Map, Value, json};
 
 /// A member of an object.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Field {
     /// Its name.
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub enum Default {
 }
 
 /// The type of a value. Only what every client understands: no combinators, no references.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Shape {
     /// A string of at most this many characters.
     Text {
@@ -60,6 +60,9 @@ pub enum Shape {
 
 /// Strings without a bound of their own; the message's size bounds them.
 pub const ANY_TEXT: Shape = Shape::Text { max: usize::MAX };
+
+/// How many of something there are.
+pub const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
 
 /// A parameter that has to be there.
 pub const fn required(name: &'static str, shape: Shape, about: &'static str) -> Field {

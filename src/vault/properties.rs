@@ -100,7 +100,7 @@ impl Vault {
         if let Text::Kept(text, _) = &entry.text {
             return Ok(Cow::Borrowed(text));
         }
-        let (_, bytes, _) = self.bytes(&super::VaultPath::known(&entry.path))?;
+        let bytes = self.bytes(&super::VaultPath::known(&entry.path))?;
         Ok(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())))
     }
 

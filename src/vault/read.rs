@@ -102,12 +102,24 @@ impl Vault {
         self.bytes_up_to(path, limits::BLOB_BYTES).map(|(_, bytes, _)| bytes)
     }
 
-    /// All bytes of a file, its path as it is on disk, and its stamp.
+    /// All bytes of a note.
     ///
     /// # Errors
     /// As [`Vault::read`].
-    pub fn bytes(&self, path: &VaultPath) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
-        self.bytes_up_to(path, limits::NOTE_BYTES)
+    pub fn bytes(&self, path: &VaultPath) -> Result<Vec<u8>, Error> {
+        self.bytes_up_to(path, limits::NOTE_BYTES).map(|(_, bytes, _)| bytes)
+    }
+
+    /// All bytes of a note; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Vault::read`], but for [`Error::NotFound`].
+    pub fn bytes_if_any(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
+        match self.bytes(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {

@@ -103,7 +103,7 @@ impl Vault {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
         for _ in 0..limits::EDIT_RETRIES {
-            let (_, bytes, _) = self.bytes(path)?;
+            let bytes = self.bytes(path)?;
             if let Some(wanted) = if_match
                 && etag(&bytes) != wanted
             {
@@ -128,7 +128,7 @@ impl Vault {
                 etag: etag(&edited),
             });
         }
-        let (_, bytes, _) = self.bytes(path)?;
+        let bytes = self.bytes(path)?;
         Err(Error::Conflict(Some(etag(&bytes))))
     }
 }

@@ -10,7 +10,7 @@ mod vault_info;
 
 pub use document::Chunk;
 
-use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
+use super::schema::{ANY_TEXT, COUNT, Default, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Context, Error, Resource, Tool};
 use crate::limits;
 use crate::vault::Entry;
@@ -52,8 +52,6 @@ const MAX_CHARS: Field = defaulted(
     Default::Integer(limits::RESULT_CHARS as i64),
     "Characters of a chunk at most",
 );
-
-const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
 
 /// What there is to know about a chunk; the text itself is the content.
 const ABOUT: [Field; 5] = [

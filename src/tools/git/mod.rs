@@ -12,7 +12,7 @@ use super::schema::{ANY_TEXT, Field, Shape, optional, required};
 use super::{Arguments, Context, Tool};
 use crate::git::{Change, Done, Failure, Git};
 use crate::limits;
-use crate::vault::{Entry, VaultPath, etag};
+use crate::vault::{VaultPath, etag};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -26,7 +26,6 @@ pub static TOOLS: [&Tool; 6] = [
     &vault_restore::TOOL,
 ];
 
-const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
 const PATH: &str = "Path of the note relative to the vault root, for example projects/idea.md; it ends in .md";
 const MESSAGE: Field =
     optional("commit_message", Shape::Text { max: limits::COMMIT_MESSAGE_CHARS }, "What the commit says; without it the tool and the path");
@@ -48,6 +47,16 @@ const OUTCOME: [Field; 8] = [
     required("index_hint", ANY_TEXT, "What to change in it"),
     optional("etag", ANY_TEXT, ETAG),
 ];
+
+/// What a tool tells of its own, and then [`OUTCOME`].
+const fn with_outcome<const N: usize>(own: &[Field]) -> [Field; N] {
+    let [first, ..] = OUTCOME;
+    let mut all = [first; N];
+    let (before, after) = all.split_at_mut(own.len());
+    before.copy_from_slice(own);
+    after.copy_from_slice(&OUTCOME);
+    all
+}
 
 /// See [`OUTCOME`].
 #[derive(Debug, Default, Serialize)]
@@ -184,8 +193,4 @@ fn check_frontmatter(content: &str) -> Result<(), Error> {
     } else {
         wrong(format!("lacks in its frontmatter: {} (empty values are fine, missing ones are not)", missing.join(", ")))
     }
-}
-
-fn modified(entry: &Entry) -> String {
-    entry.stamp.modified().rfc3339()
 }

@@ -1,9 +1,9 @@
 //! `vault_delete_file`: a note removed, committed and pushed; the history keeps it.
 
-use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, note_path};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, note_path, with_outcome};
 use crate::git::Change;
 use crate::tools::schema::{ANY_TEXT, Shape, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
 use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
@@ -17,10 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const OUTPUT: [crate::tools::Field; 10] = {
-    let [a, b, c, d, e, f, g, h] = OUTCOME;
-    [required("path", ANY_TEXT, "The note"), required("deleted", Shape::Flag, "Whether it is gone"), a, b, c, d, e, f, g, h]
-};
+const OUTPUT: [Field; 10] = with_outcome(&[required("path", ANY_TEXT, "The note"), required("deleted", Shape::Flag, "Whether it is gone")]);
 
 #[derive(Serialize)]
 struct Deleted<'a> {

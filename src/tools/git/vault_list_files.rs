@@ -1,10 +1,9 @@
 //! `vault_list_files`: the notes of a folder.
 
-use super::{COUNT, modified};
-use crate::cursor;
 use crate::limits;
+use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Entry, VaultPath};
 use glob::{MatchOptions, Pattern};
@@ -25,7 +24,7 @@ pub(super) static TOOL: Tool = Tool {
             "Pattern of file names, with * ? and [...]; with a / in it, of paths below the folder",
         ),
         defaulted("recursive", Shape::Flag, Default::Flag(true), "Also what is below the folder's folders"),
-        optional("cursor", ANY_TEXT, "The next_cursor of the previous page."),
+        CURSOR,
     ],
     output: &[
         required("directory", ANY_TEXT, "The folder"),
@@ -38,8 +37,8 @@ pub(super) static TOOL: Tool = Tool {
             ])),
             "Sorted by path",
         ),
-        optional("truncated", Shape::Flag, "There is more; only present when true"),
-        optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page"),
+        TRUNCATED,
+        NEXT_CURSOR,
     ],
     run,
 };
@@ -48,10 +47,8 @@ pub(super) static TOOL: Tool = Tool {
 struct Listing<'a> {
     directory: &'a str,
     files: Vec<File<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    next: Next,
 }
 
 #[derive(Serialize)]
@@ -74,12 +71,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let compiled = Pattern::new(pattern).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument pattern: {}", error.msg)))?;
     let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
     let recursive = arguments.flag("recursive");
-    let after = match arguments.maybe("cursor") {
-        None => None,
-        Some(cursor) => Some(
-            cursor::last(cursor).ok_or_else(|| Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool."))?,
-        ),
-    };
+    let after = paging::after(arguments)?;
     let passes = |entry: &Entry| {
         let Some(below) = (if folder.is_root() {
             Some(&*entry.path)
@@ -95,8 +87,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             && compiled.matches_with(wanted, options)
     };
     let (found, total) = context.vault.matching(limits::LIST_PAGE, passes)?;
-    let files = fitting(found.iter().map(|entry| File { path: &entry.path, size_bytes: entry.stamp.size, modified_iso: modified(entry) }));
+    let files = fitting(found.iter().map(|entry| File {
+        path: &entry.path,
+        size_bytes: entry.stamp.size,
+        modified_iso: entry.stamp.modified().rfc3339(),
+    }));
     let truncated = files.len() < total;
-    let next_cursor = files.last().filter(|_| truncated).map(|last| cursor::after(last.path));
-    Reply::of(&Listing { directory: folder.as_str(), files, truncated, next_cursor })
+    let next = Next::after(files.last().filter(|_| truncated).map(|last| last.path));
+    Reply::of(&Listing { directory: folder.as_str(), files, next })
 }

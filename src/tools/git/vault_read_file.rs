@@ -1,10 +1,11 @@
 //! `vault_read_file`: one note.
 
-use super::{COUNT, ETAG, PATH, note_path};
+use super::{ETAG, PATH, note_path};
 use crate::limits;
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::paging::TRUNCATED;
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::{Error as VaultError, etag};
+use crate::vault::etag;
 use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
@@ -33,7 +34,7 @@ pub(super) static TOOL: Tool = Tool {
         required("exists", Shape::Flag, "Whether there is such a note"),
         required("size_bytes", COUNT, "Bytes of the whole note"),
         required("content", ANY_TEXT, "Its text from offset on"),
-        optional("truncated", Shape::Flag, "There is more; only present when true"),
+        TRUNCATED,
         optional("next_offset", COUNT, "Pass as offset to go on"),
         optional("etag", ANY_TEXT, ETAG),
     ],
@@ -59,14 +60,10 @@ struct Read<'a> {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(arguments.text("path"))?;
-    let bytes = match context.vault.bytes(&path) {
-        Ok((_, bytes, _)) => bytes,
-        Err(VaultError::NotFound { .. }) => {
-            let missing =
-                Read { path: path.as_str(), exists: false, size_bytes: 0, content: "", truncated: false, next_offset: None, etag: None };
-            return Reply::of(&missing);
-        }
-        Err(error) => return Err(error.into()),
+    let Some(bytes) = context.vault.bytes_if_any(&path)? else {
+        let missing =
+            Read { path: path.as_str(), exists: false, size_bytes: 0, content: "", truncated: false, next_offset: None, etag: None };
+        return Reply::of(&missing);
     };
     let text = String::from_utf8_lossy(&bytes);
     let (offset, limit) = (arguments.number("offset"), arguments.number("limit"));

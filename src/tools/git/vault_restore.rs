@@ -1,9 +1,9 @@
 //! `vault_restore`: an old version of a note, as a new commit.
 
-use super::{COUNT, IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, failed, note_path, repository};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, note_path, repository, with_outcome};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, Shape, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
 use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
@@ -22,23 +22,12 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const OUTPUT: [crate::tools::Field; 12] = {
-    let [a, b, c, d, e, f, g, h] = OUTCOME;
-    [
-        required("path", ANY_TEXT, "The note"),
-        required("written", Shape::Flag, "Whether the note has this content now"),
-        required("restored_from", ANY_TEXT, "The commit that was given"),
-        required("bytes_written", COUNT, "Bytes of the content"),
-        a,
-        b,
-        c,
-        d,
-        e,
-        f,
-        g,
-        h,
-    ]
-};
+const OUTPUT: [Field; 12] = with_outcome(&[
+    required("path", ANY_TEXT, "The note"),
+    required("written", Shape::Flag, "Whether the note has this content now"),
+    required("restored_from", ANY_TEXT, "The commit that was given"),
+    required("bytes_written", COUNT, "Bytes of the content"),
+]);
 
 #[derive(Serialize)]
 struct Restored<'a> {

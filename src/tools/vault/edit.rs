@@ -1,7 +1,7 @@
 //! `vault_edit`: one place in a file.
 
-use super::{COUNT, ETAG, IF_MATCH, PATH};
-use crate::tools::schema::{ANY_TEXT, Shape, required};
+use super::{ETAG, IF_MATCH, PATH};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use serde::Serialize;

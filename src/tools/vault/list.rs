@@ -1,9 +1,8 @@
 //! `vault_list`: one folder.
 
-use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, from_cursor};
-use crate::cursor;
+use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::list::Child;
@@ -41,10 +40,8 @@ struct Listing<'a> {
     path: String,
     entries: Vec<Listed<'a>>,
     total_entries: usize,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    next: Next,
 }
 
 #[derive(Serialize)]
@@ -74,11 +71,11 @@ fn order(child: &Child) -> String {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let folder = VaultPath::folder(arguments.text("path"))?;
     let children = context.vault.list(&folder)?;
-    let after = from_cursor(arguments.maybe("cursor"))?;
+    let after = paging::after(arguments)?;
     let rest: Vec<&Child> = children.iter().filter(|child| after.as_ref().is_none_or(|after| order(child) > *after)).collect();
     let entries = fitting(rest.iter().map(|child| Listed::of(child)));
     let truncated = entries.len() < rest.len();
     let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
-    let next_cursor = last.filter(|_| truncated).map(|child| cursor::after(&order(child)));
-    Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), truncated, next_cursor })
+    let next = Next::after(last.filter(|_| truncated).map(|child| order(child)).as_deref());
+    Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), next })
 }

@@ -1,10 +1,9 @@
 //! `vault_list_all`: the map of the vault.
 
-use super::{COUNT, CURSOR, NEXT_CURSOR, TRUNCATED, from_cursor};
-use crate::cursor;
 use crate::limits;
+use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::list::Filter;
 use crate::vault::{Entry, VaultPath};
@@ -50,10 +49,8 @@ pub(super) static TOOL: Tool = Tool {
 struct Listing<'a> {
     total_files: usize,
     files: Vec<File<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    next: Next,
 }
 
 #[derive(Serialize)]
@@ -74,11 +71,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let page = context.vault.list_all(&Filter {
         below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
         tag: arguments.maybe("tag").map(str::to_owned),
-        after: from_cursor(arguments.maybe("cursor"))?,
+        after: paging::after(arguments)?,
         limit: arguments.number("limit"),
     })?;
     let files = fitting(page.files.iter().map(|entry| File::of(entry)));
     let truncated = page.more || files.len() < page.files.len();
-    let next_cursor = files.last().filter(|_| truncated).map(|last| cursor::after(last.path));
-    Reply::of(&Listing { total_files: page.total, files, truncated, next_cursor })
+    let next = Next::after(files.last().filter(|_| truncated).map(|last| last.path));
+    Reply::of(&Listing { total_files: page.total, files, next })
 }

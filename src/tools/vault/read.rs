@@ -1,9 +1,10 @@
 //! `vault_read`: a range of lines, or a picture, sound or PDF.
 
-use super::{COUNT, ETAG, PATH, TRUNCATED};
+use super::{ETAG, PATH};
 use crate::limits;
+use crate::tools::paging::TRUNCATED;
 use crate::tools::reply::Embedded;
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Block, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
 use crate::vault::VaultPath;

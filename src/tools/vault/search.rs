@@ -1,9 +1,8 @@
 //! `vault_search`: names, tags and text.
 
-use super::COUNT;
 use crate::limits;
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::search::{Hit, MatchType, Query};

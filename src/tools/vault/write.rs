@@ -1,7 +1,7 @@
 //! `vault_write`: a whole file.
 
-use super::{COUNT, ETAG, IF_MATCH, PATH};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
+use super::{ETAG, IF_MATCH, PATH};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use serde::Serialize;

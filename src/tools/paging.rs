@@ -1,0 +1,40 @@
+//! Lists that come in pages: the parameter and the result members that all of them have.
+
+use super::arguments::Arguments;
+use super::error::{Code, Error};
+use super::schema::{ANY_TEXT, Field, Shape, optional};
+use crate::cursor;
+use serde::Serialize;
+
+/// The parameter; [`after`] reads it.
+pub const CURSOR: Field = optional("cursor", ANY_TEXT, "The next_cursor of the previous page.");
+/// Result member; also of tools that cut something else than a list.
+pub const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; only present when true");
+/// Result member, see [`Next`].
+pub const NEXT_CURSOR: Field = optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page");
+
+/// What a page says of the one after it; to be flattened into a result that has [`TRUNCATED`] and [`NEXT_CURSOR`].
+#[derive(Debug, Serialize)]
+pub struct Next {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl Next {
+    /// The next page begins after the name `last`; `None` when there is none.
+    pub fn after(last: Option<&str>) -> Next {
+        Next { truncated: last.is_some(), next_cursor: last.map(cursor::after) }
+    }
+}
+
+/// The name that the page before ended with; `None` for the first page.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for what was never a cursor.
+pub fn after(arguments: &Arguments) -> Result<Option<String>, Error> {
+    let Some(cursor) = arguments.maybe(CURSOR.name) else { return Ok(None) };
+    let wrong = || Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool; start without one.");
+    cursor::last(cursor).map(Some).ok_or_else(wrong)
+}
