@@ -417,6 +417,32 @@ fn versions_are_listed_and_brought_back() {
     assert_eq!(server.call("vault_history", json!({ "path": "none.md" }))["commits"], json!([]));
 }
 
+#[test]
+fn the_history_of_a_renamed_note_goes_on_and_that_of_a_copy_begins() {
+    let repository = Repository::with(&[("notes/template.md", &note("the same words in both"))]);
+    let vault = repository.folder.vault().join("notes");
+    let commit = |message: &str| drop((repository.git(&["add", "-A"]), repository.git(&["commit", "-q", "-m", message])));
+    std::fs::copy(vault.join("template.md"), vault.join("copy.md")).unwrap();
+    commit("copied");
+    repository.git(&["mv", "notes/copy.md", "notes/a \"new\" näme.md"]);
+    commit("renamed");
+    repository.git(&["push", "-q"]);
+    let server = Server::with(&vault, &[("TOOLSETS", "git")]);
+    let path = "a \"new\" näme.md";
+    write(&server, path, "edited");
+    let history = server.call("vault_history", json!({ "path": path }));
+    let commits: Vec<_> = history["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (c["message"].as_str().unwrap(), c["change"].as_str().unwrap(), c["path"].as_str()))
+        .collect();
+    assert_eq!(commits[1..], [("renamed", "renamed", None), ("copied", "added", Some("copy.md"))]);
+    let restored = outcome(&server, "vault_restore", json!({ "path": path, "commit_sha": history["commits"][2]["commit_sha"] }));
+    assert_eq!(restored["written"], true, "{restored}");
+    assert_eq!(std::fs::read_to_string(vault.join(path)).unwrap(), note("the same words in both"));
+}
+
 /// A git that kills the server at its n-th run, before or after it has done its work.
 fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
     let bin = folder.join("bin");

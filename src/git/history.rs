@@ -16,22 +16,27 @@ pub struct Version {
     pub date: String,
     /// The first line of the message.
     pub message: String,
-    /// `added`, `modified` or `deleted`.
+    /// `added`, `modified`, `renamed` or `deleted`.
     pub change: &'static str,
+    /// The note's path in the vault as of this commit; `None` where that was outside.
+    pub path: Option<String>,
 }
 
 impl Git {
-    /// The versions of a note, the newest first, `limit` at most; and whether there are more.
+    /// The versions of a note, the newest first, `limit` at most; and whether there are more. A note that was renamed is
+    /// followed to its earlier names.
     ///
     /// # Errors
     /// [`Failure`].
     pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
         let runner = self.runner(cancelled);
+        let prefix = runner.must(&["rev-parse", "--show-prefix"])?.line();
         let count = format!("--max-count={}", limit + 1);
         // Separators that no message can have: a message may have everything else.
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
-        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s");
-        let output = runner.run(&["log", &count, &format, "--name-status", "--no-renames", "--no-show-signature", "--", path.as_str()])?;
+        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},");
+        let question = ["log", &count, &format, "-z", "--follow", "-M", "--name-status", "--no-show-signature", "--", path.as_str()];
+        let output = runner.run(&question)?;
         if !output.ok {
             // A branch without a commit has no history, which is no failure.
             return if output.stderr.contains("does not have any commits") {
@@ -41,7 +46,14 @@ impl Git {
             };
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut versions: Vec<Version> = text.split(&format!("{id}:")).filter_map(|text| version(text, &format!("{id},"))).collect();
+        let mut versions = Vec::new();
+        for text in text.split(&format!("{id}:")).skip(1) {
+            let Some((version, goes_on)) = version(text, &format!("{id},"), &prefix) else { continue };
+            versions.push(version);
+            if !goes_on {
+                break;
+            }
+        }
         let more = versions.len() > limit;
         versions.truncate(limit);
         Ok((versions, more))
@@ -57,7 +69,15 @@ impl Git {
         if !is_ancestor(&runner, commit, "HEAD")? {
             return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));
         }
-        let output = runner.run(&["cat-file", "--filters", &format!("{commit}:./{}", path.as_str())])?;
+        let in_commit = |name: &str| runner.run(&["cat-file", "--filters", &format!("{commit}:./{name}")]);
+        let mut output = in_commit(path.as_str())?;
+        if !output.ok {
+            let (versions, _) = self.history(path, limits::GIT_VERSIONS, cancelled)?;
+            let then = versions.into_iter().find(|version| version.commit.starts_with(commit)).and_then(|version| version.path);
+            if let Some(then) = then {
+                output = in_commit(&then)?;
+            }
+        }
         if !output.ok {
             return Err(Failure::Refused(format!("{} does not exist in commit {commit}", path.as_str())));
         }
@@ -68,14 +88,21 @@ impl Git {
     }
 }
 
-fn version(text: &str, comma: &str) -> Option<Version> {
-    let (head, rest) = text.split_once('\n')?;
-    let mut fields = head.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
+/// One commit of `git log -z --name-status`, and whether those before it are of the same note.
+fn version(text: &str, comma: &str, prefix: &str) -> Option<(Version, bool)> {
+    let mut fields = text.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
     let (commit, author, date, message) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-    let change = match rest.trim_start().chars().next() {
-        Some('A') => "added",
-        Some('D') => "deleted",
-        _ => "modified",
+    let (_, files) = text.rsplit_once(comma)?;
+    // A letter and, for the last two, a percentage and the name before; then the name.
+    let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
+    let (kind, name) = (names.first()?.chars().next()?, names.last()?);
+    let (change, goes_on) = match kind {
+        'A' => ("added", true),
+        'D' => ("deleted", true),
+        'R' => ("renamed", true),
+        // Git goes on with what this one was copied from: a template, or any note that is much like it.
+        'C' => ("added", false),
+        _ => ("modified", true),
     };
-    Some(Version { commit, author, date, message, change })
+    Some((Version { commit, author, date, message, change, path: name.strip_prefix(prefix).map(str::to_owned) }, goes_on))
 }

@@ -11,8 +11,8 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
     title: "History of a note",
-    description: "Lists the commits that changed a note, the newest first: who, when, and the first line of the message. Also of a \
-        note that was deleted. vault_restore brings a version back.",
+    description: "Lists the commits that changed a note, the newest first: who, when, and the first line of the message. A \
+        note that was renamed is followed to its earlier names; one that was deleted has its history too. vault_restore brings a version back.",
     effect: Effect::Reads,
     input: &[
         required("path", ANY_TEXT, PATH),
@@ -32,7 +32,8 @@ pub(super) static TOOL: Tool = Tool {
                 required("author", ANY_TEXT, "Who"),
                 required("date", ANY_TEXT, "When, RFC 3339"),
                 required("message", ANY_TEXT, "First line of the message"),
-                required("change", Shape::OneOf(&["added", "modified", "deleted"]), "What it did to the note"),
+                required("change", Shape::OneOf(&["added", "modified", "renamed", "deleted"]), "What it did to the note"),
+                optional("path", ANY_TEXT, "The note's path then; only present when it was another"),
             ])),
             "Newest first",
         ),
@@ -56,12 +57,14 @@ struct Commit<'a> {
     date: &'a str,
     message: &'a str,
     change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
 }
 
 impl<'a> Commit<'a> {
-    fn of(version: &'a Version) -> Commit<'a> {
-        let Version { commit, author, date, message, change } = version;
-        Commit { commit_sha: commit, author, date, message, change }
+    fn of(version: &'a Version, now: &str) -> Commit<'a> {
+        let Version { commit, author, date, message, change, path } = version;
+        Commit { commit_sha: commit, author, date, message, change, path: path.as_deref().filter(|path| *path != now) }
     }
 }
 
@@ -70,7 +73,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (versions, more) = repository(context)?
         .history(&path, arguments.number("limit"), &|| context.caller.has_cancelled())
         .map_err(|failure| failed(failure, &path, "found"))?;
-    let commits = fitting(versions.iter().map(Commit::of));
+    let commits = fitting(versions.iter().map(|version| Commit::of(version, path.as_str())));
     let truncated = more || commits.len() < versions.len();
     Reply::of(&History { path: path.as_str(), commits, truncated })
 }
