@@ -142,9 +142,82 @@ pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
 pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
+        // Somebody may have removed it meanwhile: then another process could make and lock it anew.
+        Ok(()) if is_still_there(&file, path) => Ok(Some(file)),
+        Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn is_still_there(file: &File, path: &Path) -> bool {
+    let same = |open: Metadata, named: Metadata| (open.dev(), open.ino()) == (named.dev(), named.ino());
+    file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
+}
+
+/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. One with the same
+/// words whose maker has died is taken over. `None`: it is taken.
+///
+/// # Errors
+/// What the disk says.
+pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
+    match OpenOptions::new().create_new(true).write(true).open(path) {
+        Ok(mut file) => {
+            let _ = file.try_lock();
+            file.write_all(words).inspect_err(|_| discard(path))?;
+            Ok(Some(file))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let left = std::fs::read(path).is_ok_and(|found| found == words);
+            let dead = left && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path));
+            if dead {
+                std::fs::remove_file(path)?;
+                return claim(path, words);
+            }
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether this process may make files in a folder, as far as permissions say.
+pub fn may_write_in(folder: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+/// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`replace`].
+///
+/// # Errors
+/// What `last_look` or the disk said; then the target is as it was.
+pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    std::os::unix::fs::symlink(to, &temporary)?;
+    let outcome = last_look().and_then(|()| std::fs::rename(&temporary, target));
+    if outcome.is_err() {
+        discard(&temporary);
+    }
+    outcome
+}
+
+/// Makes a file one that may be run, by everybody who may read it, or not.
+///
+/// # Errors
+/// What the disk says.
+pub fn set_executable(file: &Path, executable: bool) -> io::Result<()> {
+    let mode = std::fs::metadata(file)?.permissions().mode();
+    let bits = (mode & 0o444) >> 2;
+    std::fs::set_permissions(file, Permissions::from_mode(if executable { mode | bits } else { mode & !0o111 }))
+}
+
+/// Removes the folders above a path that are empty, up to but without `top`.
+pub fn remove_empty_folders(path: &Path, top: &Path) {
+    for folder in path.ancestors().skip(1).take_while(|folder| *folder != top && folder.starts_with(top)) {
+        if std::fs::remove_dir(folder).is_err() {
+            return;
+        }
     }
 }
 

@@ -190,6 +190,14 @@ pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
 pub const GIT_PUSHES: usize = 4;
 /// For asking the remote what became of a push that was cut off.
 pub const GIT_DOUBT: Duration = Duration::from_secs(5);
+/// How long another program may have the repository's index before a write gives up.
+pub const GIT_INDEX_WAIT: Duration = Duration::from_secs(3);
+/// For the hook that is told of a commit when all is done.
+pub const GIT_AFTER: Duration = Duration::from_secs(3);
+/// Bytes of one file that is compared and moved with what the remote has; it is in memory for a moment.
+pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
+/// Files that are named when they stay because somebody has changed them.
+pub const GIT_NAMED: usize = 10;
 /// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.
 pub const GIT_SETTLE: Duration = Duration::from_secs(20);
 /// Characters of a commit message.

@@ -10,30 +10,30 @@ use std::path::Path;
 
 const NOTE: &str = "---\ndate: 2026-02-08\ntags: []\ntype: note\n---\n";
 
-fn note(text: &str) -> String {
+pub(crate) fn note(text: &str) -> String {
     format!("{NOTE}{text}\n")
 }
 
-fn write(server: &Server, path: &str, text: &str) -> Value {
+pub(crate) fn write(server: &Server, path: &str, text: &str) -> Value {
     outcome(server, "vault_write_file", json!({ "path": path, "content": note(text) }))
 }
 
 /// The members of a result, or of a failure with the error beside them.
-fn outcome(server: &Server, tool: &str, arguments: Value) -> Value {
+pub(crate) fn outcome(server: &Server, tool: &str, arguments: Value) -> Value {
     let result = server.result(tool, arguments);
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
 /// All that a person has in a repository, but for one note of ours.
 #[derive(Debug, PartialEq, Eq)]
-struct Belongings {
+pub(crate) struct Belongings {
     files: BTreeMap<String, Vec<u8>>,
     index: Vec<String>,
     stash: String,
     status: Vec<String>,
 }
 
-fn belongings(repository: &Repository, but: &[&str]) -> Belongings {
+pub(crate) fn belongings(repository: &Repository, but: &[&str]) -> Belongings {
     let mut files = BTreeMap::new();
     let mut open = vec![repository.folder.vault()];
     while let Some(folder) = open.pop() {
@@ -61,7 +61,7 @@ fn belongings(repository: &Repository, but: &[&str]) -> Belongings {
 }
 
 /// A repository in which a person is in the middle of everything.
-fn busy() -> Repository {
+pub(crate) fn busy() -> Repository {
     let repository = Repository::with(&[
         ("ours.md", &note("as it was")),
         ("staged.md", "a\n"),
@@ -88,7 +88,7 @@ fn busy() -> Repository {
     repository
 }
 
-fn hook(place: &Path, name: &str, script: &str) {
+pub(crate) fn hook(place: &Path, name: &str, script: &str) {
     let file = place.join("hooks").join(name);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -292,7 +292,7 @@ fn a_refused_write_leaves_everything_as_it_was() {
         assert_eq!((state(), belongings(&repository, &[])), before, "{name}");
         let litter = std::fs::read_dir(repository.folder.vault().join(".git"))
             .unwrap()
-            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("vault-sync-mcp"));
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("vault-sync-mcp-"));
         assert_eq!(litter.count(), 0, "{name}: nothing is left behind");
     }
 }
@@ -621,133 +621,6 @@ fn a_shallow_clone_is_a_repository_too() {
     assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
     assert_eq!(git(&shallow, &["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
     assert!(shallow.join("theirs.md").exists());
-}
-
-/// An attack found these: what git overwrites without a word.
-#[test]
-fn ignored_and_staged_files_were_overwritten_by_what_the_remote_added() {
-    let repository = busy();
-    repository.write("ignored/x.md", "a person's\n");
-    repository.write("build/keep.txt", "a person's\n");
-    std::fs::write(repository.folder.vault().join(".git/info/exclude"), "build/\n").unwrap();
-    let clone = repository.clone("another");
-    for (path, words) in [("ignored/x.md", "ignored/x.md"), ("build", "build is here")] {
-        std::fs::write(clone.join(".git/info/exclude"), "").unwrap();
-        let place = clone.join(path);
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        std::fs::write(place, "theirs\n").unwrap();
-        git(&clone, &["add", "-f", path]);
-        git(&clone, &["commit", "-q", "-m", path]);
-        git(&clone, &["push", "-q"]);
-        let (before, server) = (belongings(&repository, &[]), repository.serve());
-        let refused = write(&server, "ours.md", "new");
-        assert!(refused["error"]["message"].as_str().unwrap().contains(words) && refused["written"] == false, "{refused}");
-        assert_eq!(belongings(&repository, &[]), before, "{path}");
-        git(&clone, &["rm", "-q", path]);
-        git(&clone, &["commit", "-q", "-m", "away"]);
-        git(&clone, &["push", "-q"]);
-    }
-    // Before the first commit, with files staged.
-    let empty = crate::support::Folder::with(&[("mine.md", b"a person's\n")]);
-    for arguments in
-        [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"], &["add", "mine.md"]]
-    {
-        git(&empty.vault(), arguments);
-    }
-    git(&empty.vault(), &["remote", "add", "origin", repository.remote().to_str().unwrap()]);
-    let refused = write(&Server::with(&empty.vault(), &[("TOOLSETS", "git")]), "new.md", "x");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("staged"), "{refused}");
-    assert_eq!((empty.read("mine.md"), git(&empty.vault(), &["ls-files"])), (b"a person's\n".to_vec(), "mine.md\n".to_owned()));
-}
-
-#[test]
-fn a_note_that_git_does_not_have_was_deleted_for_good() {
-    let repository = Repository::with(&[("a.md", &note("a"))]);
-    repository.write("untracked.md", "only here\n");
-    repository.write("a.md", "changed\n");
-    let server = repository.serve();
-    for path in ["untracked.md", "a.md"] {
-        let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
-        let refused = outcome(&server, "vault_delete_file", json!({ "path": path, "if_match": etag }));
-        assert!(refused["error"]["message"].as_str().unwrap().contains("nobody has committed"), "{refused}");
-    }
-    assert_eq!(repository.folder.read("untracked.md"), b"only here\n");
-    assert_eq!(repository.folder.read("a.md"), b"changed\n");
-}
-
-#[test]
-fn a_name_in_another_unicode_form_was_another_file_to_git() {
-    let decomposed = "nai\u{308}ve.md";
-    let repository = Repository::with(&[(decomposed, &note("a"))]);
-    let server = repository.serve();
-    let done = write(&server, "na\u{ef}ve.md", "new");
-    assert_eq!((&done["written"], &done["created"]), (&json!(true), &json!(false)), "{done}");
-    assert_eq!(repository.folder.read(decomposed), note("new").as_bytes());
-    assert_eq!(repository.git(&["ls-tree", "-r", "--name-only", "HEAD"]).lines().count(), 1);
-    assert_eq!(repository.git(&["status", "--porcelain"]), "");
-}
-
-/// What somebody does in the repository while a push is under way is theirs; nothing is moved over it.
-#[test]
-fn a_repository_used_during_the_push_was_moved_all_the_same() {
-    for (name, script) in [
-        ("staged", "echo v1 > ours.md; git add ours.md; echo v2 > ours.md"),
-        ("committed the note", "echo theirs > ours.md; git commit -q -m theirs ours.md"),
-        ("committed another", "git commit -q -m theirs changed.md"),
-        ("switched", "git switch -q -c other"),
-    ] {
-        let repository = busy();
-        // Once, and without the variables that git gives a hook.
-        let script = format!(
-            "mv .git/hooks/pre-push .git/done; unset $(env | sed -n 's/^\\(GIT_[A-Z_]*\\)=.*/\\1/p'); {script}; git status --porcelain > .git/seen; git rev-parse HEAD main >> .git/seen; git ls-files -s >> .git/seen"
-        );
-        hook(&repository.folder.vault().join(".git"), "pre-push", &script);
-        let server = repository.serve();
-        let done = write(&server, "ours.md", "new");
-        assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{name}: {done}");
-        assert!(done["git_error"].as_str().unwrap().contains("git pull brings it"), "{name}: {done}");
-        let seen = repository.git(&["status", "--porcelain"])
-            + &repository.git(&["rev-parse", "HEAD", "main"])
-            + &repository.git(&["ls-files", "-s"]);
-        assert_eq!(seen, String::from_utf8(std::fs::read(repository.folder.vault().join(".git/seen")).unwrap()).unwrap(), "{name}");
-        assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("new"), "{name}");
-    }
-}
-
-#[test]
-fn smaller_tricks_do_not_work_either() {
-    // A forged history.
-    let repository = Repository::with(&[("a.md", &note("a"))]);
-    let server = repository.serve();
-    let forged = format!("x\u{1}{}\u{2}Boss\u{2}2026-01-01T00:00:00Z\u{2}approved", "a".repeat(40));
-    outcome(&server, "vault_write_file", json!({ "path": "a.md", "content": note("b"), "commit_message": forged }));
-    let history = server.call("vault_history", json!({ "path": "a.md" }));
-    let authors: Vec<&str> = history["commits"].as_array().unwrap().iter().map(|commit| commit["author"].as_str().unwrap()).collect();
-    assert_eq!(authors, ["Server", "Person"]);
-    // A lock file that leads elsewhere.
-    let lock = repository.folder.vault().join(".neurostack-write.lock");
-    std::fs::remove_file(&lock).unwrap();
-    std::os::unix::fs::symlink(repository.folder.path().join("elsewhere"), &lock).unwrap();
-    assert!(write(&server, "a.md", "c")["error"]["message"].as_str().unwrap().contains("is a link"));
-    assert!(!repository.folder.path().join("elsewhere").exists());
-    // A note whose line ends git does not count is clean.
-    let repository = Repository::with(&[("crlf.md", &note("a").replace('\n', "\r\n"))]);
-    repository.git(&["config", "core.autocrlf", "true"]);
-    assert_eq!(write(&repository.serve(), "crlf.md", "new")["written"], true);
-    // Attributes that come from the remote hold for what is written next.
-    let attributes = Repository::with(&[("ours.md", &note("a")), ("Folder/x.md", "x")]);
-    attributes.pushed_by_another(&attributes.clone("another"), ".gitattributes", "*.md eol=crlf\n");
-    let server = attributes.serve();
-    let crlf = json!({ "path": "new.md", "content": note("b").replace('\n', "\r\n") });
-    assert!(outcome(&server, "vault_write_file", crlf.clone())["git_error"].as_str().unwrap().contains(".gitattributes"));
-    assert_eq!(outcome(&server, "vault_write_file", crlf)["pushed"], true);
-    assert_eq!(attributes.git(&["status", "--porcelain", "new.md"]), "");
-    assert!(write(&server, "folder/y.md", "x")["error"]["message"].as_str().unwrap().contains("capital letters"));
-    // A person's tag that was never pushed stays here.
-    repository.git(&["tag", "-a", "-m", "mine", "mine"]);
-    repository.git(&["config", "push.followTags", "true"]);
-    assert_eq!(write(&repository.serve(), "crlf.md", "newer")["pushed"], true);
-    assert_eq!(repository.at_remote(&["tag"]), "");
 }
 
 /// Two servers on one vault, and a second clone that pushes meanwhile: every write arrives, in one line of history.

@@ -11,6 +11,7 @@
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
 //! | `context` | the tools of toolset `context` |
 //! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
+//! | `git_attacks` | what attacks on it found; repositories of rare kinds |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `commands` | the command line and the configuration |
@@ -30,6 +31,7 @@
 mod commands;
 mod context;
 mod git;
+mod git_attacks;
 mod http;
 mod load;
 mod mcp;

@@ -1,11 +1,11 @@
 //! A commit of exactly one path, built beside the index. Nothing of the repository moves by it.
 
 use super::process::Runner;
-use super::repository::{self, Entry, Repository};
-use super::{Change, Failure};
+use super::repository::{Entry, Repository};
+use super::{Change, Failure, tree};
 use crate::disk::{self, Mode};
 use crate::vault::VaultPath;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The one note that a commit is about.
 #[derive(Debug, Clone)]
@@ -23,15 +23,6 @@ pub(super) struct Target {
     pub(super) before: Option<Vec<u8>>,
 }
 
-/// A file that goes away with the operation.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        disk::discard(&self.0);
-    }
-}
-
 /// Builds a commit on top of `base`. With `hooks`, those of a commit run as git would run them; not when the same change
 /// is put on top of what the remote has.
 ///
@@ -45,7 +36,7 @@ pub(super) fn build(
     message: &str,
     hooks: bool,
 ) -> Result<String, Failure> {
-    let index = Scratch(repository.scratch("index")?);
+    let index = repository.scratch("index")?;
     let beside = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
     match base {
         Some(base) => beside.must(&["read-tree", base])?,
@@ -57,7 +48,7 @@ pub(super) fn build(
     }
     let tree = beside.must(&["write-tree"])?.line();
     check_tree(repository, &beside, base, &tree, target)?;
-    let words = Scratch(repository.scratch("message")?);
+    let words = repository.scratch("message")?;
     disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, || Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
     let file = words.0.to_string_lossy();
@@ -98,10 +89,10 @@ pub(super) fn put(runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
 }
 
 /// A pre-commit hook may change what is committed; a commit of ours has one path, with the bytes that the caller gave.
-fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, tree: &str, target: &Target) -> Result<(), Failure> {
-    if repository::differences(runner, base, tree, "ADMT")?.iter().any(|name| *name != target.name) {
+fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, made: &str, target: &Target) -> Result<(), Failure> {
+    if tree::differences(runner, base, made)?.iter().any(|file| file.name != Path::new(&target.name)) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
-    let blob = repository.entry(runner, tree, &target.name)?.map(|entry| entry.blob);
+    let blob = repository.entry(runner, made, &target.name)?.map(|entry| entry.blob);
     if blob == target.blob { Ok(()) } else { Err(Failure::Git("the pre-commit hook changed the note; that is not done here".into())) }
 }

@@ -35,7 +35,21 @@ impl Git {
         // Separators that no message can have: a message may have everything else.
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
         let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},");
-        let question = ["log", &count, &format, "-z", "--follow", "-M", "--name-status", "--no-show-signature", "--", path.as_str()];
+        let question = [
+            "-c",
+            "log.showRoot=true",
+            "log",
+            &count,
+            &format,
+            "-z",
+            "--follow",
+            "-M",
+            "--name-status",
+            "--no-show-signature",
+            "--encoding=UTF-8",
+            "--",
+            path.as_str(),
+        ];
         let output = runner.run(&question)?;
         if !output.ok {
             // A branch without a commit has no history, which is no failure.

@@ -11,14 +11,17 @@
 //! | `commit` | a commit of exactly one path, with hooks and signature |
 //! | `publish` | pushing it, and bringing in what the remote has first |
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
+//! | `index`, `tree` | the index while it is replaced; the files that differ, moved one by one |
 //! | `history` | who changed a note, and what it said |
 
 mod commit;
 mod history;
+mod index;
 mod process;
 mod publish;
 mod repository;
 mod settle;
+mod tree;
 
 pub use history::Version;
 
@@ -26,10 +29,12 @@ use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::vault::{self, Vault, VaultPath, etag};
+use index::Index;
 use process::Runner;
 use repository::Repository;
 use std::fmt;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Where commits go.
@@ -48,6 +53,8 @@ pub struct Options {
 pub struct Git {
     vault: Arc<Vault>,
     options: Options,
+    /// The folder that all working trees of the repository share.
+    shared: OnceLock<PathBuf>,
 }
 
 /// What is to become of a note.
@@ -70,6 +77,8 @@ pub struct Done {
     pub pushed: bool,
     /// What did not go as it should although the change was made.
     pub trouble: Option<String>,
+    /// The etag of the note on disk; `None` when there is none.
+    pub etag: Option<String>,
 }
 
 /// Why a change was not made. Nothing of it is left: not in the working tree, not in the index, not on the branch.
@@ -110,7 +119,7 @@ const LOCK: &str = ".neurostack-write.lock";
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        Git { vault, options }
+        Git { vault, options, shared: OnceLock::new() }
     }
 
     /// Whether git is there, new enough, and knows the vault; for the start.
@@ -141,6 +150,7 @@ impl Git {
         }
         let recovered = self.lock(&runner).and_then(|_lock| {
             let repository = Repository::open(&runner, &self.options)?;
+            repository.tidy_up();
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
@@ -177,6 +187,14 @@ impl Git {
             let words = now.map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
             return Err(Failure::Conflict(format!("The note is not what was read: {words}")));
         }
+        // Whatever could not be moved here afterwards is found out before anything is pushed.
+        Index::refuse_locked(&repository)?;
+        if let Change::Write(bytes) = change {
+            self.vault.may_write(path, bytes.len())?;
+        }
+        if note.committed.is_none() {
+            repository.refuse_no_room(&runner, &name)?;
+        }
         let wanted = match change {
             Change::Write(bytes) => Some(repository.store(&runner, &name, bytes)?),
             Change::Delete => None,
@@ -186,17 +204,19 @@ impl Git {
             match (&committed, &note.bytes) {
                 (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
                 // The history keeps what is deleted here; it cannot keep what it never had.
-                (_, Some(_)) if note.in_tree != committed => {
+                (_, Some(_)) if !note.is_committed => {
                     let why = "has a text on disk that nobody has committed, and deleting it would lose that; have it committed first";
                     return Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
                 }
                 _ => {}
             }
         }
-        if wanted == committed && note.in_tree == committed {
-            return Ok(Done { created: false, commit: None, pushed: false, trouble: None });
+        if wanted == committed && note.is_committed {
+            return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: now });
         }
-        if note.in_tree != committed && note.in_tree != wanted && if_match.is_none() {
+        let is_wanted = matches!(change, Change::Write(bytes) if note.bytes.as_ref() == Some(bytes));
+        let is_gone = *change == Change::Delete && note.bytes.is_none();
+        if !note.is_committed && !is_wanted && !is_gone && if_match.is_none() {
             return Err(Failure::Conflict(format!(
                 "{} has changes on disk that nobody has committed. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
@@ -212,33 +232,70 @@ impl Git {
             before: note.bytes.clone(),
         };
         let built = commit::build(&repository, &runner, repository.head.as_deref(), &target, message, true)?;
-        let published = publish::publish(&self.vault, &repository, &runner, &target, built, message)?;
-        // Without a remote the commit is nowhere but here: if the branch has moved on meanwhile, it is not made.
-        if !published.pushed && !repository.is_as_it_was(&runner, &target.name, target.committed.as_ref())? {
-            return Err(Failure::Git("somebody used the repository at the same moment; try again".into()));
+        if target.committed.is_none() && target.blob.is_some() {
+            settle::refuse_left_out(&repository, &runner, &built, &target.name)?;
         }
-        let trouble = settle::settle(&self.vault, &repository, &runner, &target, &published).err();
-        Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble })
+        let published = publish::publish(&self.vault, &repository, &runner, &target, built)?;
+        let trouble = match settle::settle(&self.vault, &repository, &runner, &target, &published) {
+            // Without a remote the commit is nowhere but here: what could not be moved was not made.
+            Err(failure) if !published.pushed && !self.is_made(&repository, &runner, &published.commit) => return Err(failure),
+            outcome => outcome.err().map(|failure| failure.to_string()),
+        };
+        let etag = match change {
+            Change::Write(bytes) => Some(etag(bytes)),
+            Change::Delete => None,
+        };
+        Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
+    }
+
+    /// Whether the branch has a commit.
+    fn is_made(&self, repository: &Repository, runner: &Runner<'_>, commit: &str) -> bool {
+        let runner = runner.to_the_end(limits::GIT_DOUBT);
+        repository::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
     }
 
     fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Runner<'a> {
-        Runner { folder: self.vault.root().to_path_buf(), deadline: Deadline::after(self.options.timeout), cancelled, index: None }
+        Runner {
+            folder: self.vault.root().to_path_buf(),
+            deadline: Deadline::after(self.options.timeout),
+            cancelled,
+            index: None,
+            elsewhere: None,
+        }
     }
 
-    /// Takes turns with everybody who writes with these tools, also in other processes.
-    fn lock(&self, runner: &Runner<'_>) -> Result<std::fs::File, Failure> {
+    /// Takes turns with everybody who writes with these tools, also in other processes, other vaults and other working trees
+    /// of the repository.
+    fn lock(&self, runner: &Runner<'_>) -> Result<[std::fs::File; 2], Failure> {
         let path = self.vault.root().join(LOCK);
         if path.is_symlink() {
             return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
         }
-        loop {
-            match disk::take_lock(&path) {
-                Ok(Some(lock)) => return Ok(lock),
-                Ok(None) if (runner.cancelled)() => return Err(Failure::Cancelled),
-                Ok(None) if runner.deadline.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
-                Ok(None) => return Err(Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())),
-                Err(error) => return Err(Failure::Git(format!("the lock file {LOCK} cannot be made: {}", error.kind()))),
+        let shared = match self.shared.get() {
+            Some(shared) => shared.clone(),
+            None => {
+                let found = runner.run(&["rev-parse", "--git-common-dir"])?;
+                if !found.ok {
+                    return Err(Failure::Refused(format!(
+                        "The vault is not in a git repository that the server may use: {}",
+                        found.words()
+                    )));
+                }
+                self.shared.get_or_init(|| runner.folder.join(found.line())).clone()
             }
+        };
+        Ok([wait_for(runner, &path, LOCK)?, wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?])
+    }
+}
+
+fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::File, Failure> {
+    loop {
+        match disk::take_lock(path) {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) if (runner.cancelled)() => return Err(Failure::Cancelled),
+            Ok(None) if runner.deadline.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
+            Ok(None) => return Err(Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())),
+            Err(error) => return Err(Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))),
         }
     }
 }
@@ -248,6 +305,10 @@ impl Git {
 fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
     let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
+    // A link stays one, and what it leads to is somebody else's.
+    if exclude.is_symlink() {
+        return Ok(());
+    }
     let known = match std::fs::read(&exclude) {
         Ok(known) => known,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),

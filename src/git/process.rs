@@ -4,13 +4,14 @@ use super::Failure;
 use crate::clock::Deadline;
 use crate::limits;
 use crate::settings::SETTINGS;
+use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What a run of git gave.
@@ -30,7 +31,17 @@ impl Output {
 
     /// The parts of an output with `-z`.
     pub(super) fn parts(&self) -> impl Iterator<Item = String> {
-        self.stdout.split(|&byte| byte == 0).filter(|part| !part.is_empty()).map(|part| String::from_utf8_lossy(part).into_owned())
+        self.raw_parts().map(|part| String::from_utf8_lossy(part).into_owned())
+    }
+
+    /// The same as they are: a name in a repository may be of any bytes.
+    pub(super) fn raw_parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.stdout.split(|&byte| byte == 0).filter(|part| !part.is_empty())
+    }
+
+    /// What git said when it failed; it may have been ended before it could say anything.
+    pub(super) fn words(self) -> String {
+        if self.stderr.is_empty() { "git ended without a word".into() } else { self.stderr }
     }
 }
 
@@ -42,6 +53,8 @@ pub(super) struct Runner<'a> {
     pub(super) cancelled: &'a dyn Fn() -> bool,
     /// A private index file, where the run is not to use the repository's.
     pub(super) index: Option<PathBuf>,
+    /// The repository's folder, and another one that is to count as its working tree.
+    pub(super) elsewhere: Option<(PathBuf, PathBuf)>,
 }
 
 impl<'a> Runner<'a> {
@@ -52,7 +65,7 @@ impl<'a> Runner<'a> {
 
     /// The same with this much time from now on, and not to be cancelled: for what has to be finished once it is begun.
     pub(super) fn to_the_end(&self, time: Duration) -> Runner<'static> {
-        Runner { folder: self.folder.clone(), deadline: Deadline::after(time), cancelled: &|| false, index: None }
+        Runner { folder: self.folder.clone(), deadline: Deadline::after(time), cancelled: &|| false, index: None, elsewhere: None }
     }
 
     /// Runs git and waits for its end.
@@ -71,10 +84,11 @@ impl<'a> Runner<'a> {
     /// The same with bytes on standard input.
     pub(super) fn must_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Failure> {
         let output = self.run_with(arguments, input)?;
-        if output.ok { Ok(output) } else { Err(Failure::Git(output.stderr)) }
+        if output.ok { Ok(output) } else { Err(Failure::Git(output.words())) }
     }
 
-    fn run_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Failure> {
+    /// Runs git with bytes on standard input.
+    pub(super) fn run_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Failure> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
@@ -87,17 +101,29 @@ impl<'a> Runner<'a> {
         feed(&mut child, input.to_vec());
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         std::thread::spawn(move || drop(done.send(Event::Ended(child.wait()))));
-        let status = self.wait(&waiting, group)?;
-        // A helper that git left behind (a shared ssh connection) may keep the pipes open; what it says is not waited for.
-        for _ in 0..2 {
-            if waiting.recv_timeout(limits::GIT_PIPE_PATIENCE).is_err() {
+        let (status, read) = self.wait(&waiting, group)?;
+        // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; what it says is
+        // not waited for. What git answers to a question has to be all of it.
+        let may_linger = matches!(arguments.first(), Some(&("push" | "fetch" | "ls-remote" | "hook")));
+        let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
+        for _ in read..2 {
+            if waiting.recv_timeout(patience).is_err() {
+                if !may_linger {
+                    return Err(Failure::Git("git's answer was lost half way".into()));
+                }
                 break;
             }
         }
-        Ok(Output { ok: status.success(), stdout: stdout.take(), stderr: self.plain(&stderr.take()) })
+        let stdout = stdout.take();
+        if stdout.len() >= limits::GIT_OUTPUT_BYTES {
+            return Err(Failure::Git(format!("git's answer is longer than {} bytes", limits::GIT_OUTPUT_BYTES)));
+        }
+        Ok(Output { ok: status.success(), stdout, stderr: plain(&stderr.take()) })
     }
 
-    fn wait(&self, waiting: &std::sync::mpsc::Receiver<Event>, group: Option<Pid>) -> Result<ExitStatus, Failure> {
+    /// The end of the run, and how many pipes were read to theirs before.
+    fn wait(&self, waiting: &std::sync::mpsc::Receiver<Event>, group: Option<Pid>) -> Result<(ExitStatus, usize), Failure> {
+        let mut read = 0;
         // Git takes its locks away when it is asked to end, and leaves them when it is killed.
         let end = |failure| {
             for (signal, patience) in [(Signal::TERM, limits::GIT_GRACE), (Signal::KILL, Duration::ZERO)] {
@@ -118,8 +144,10 @@ impl<'a> Runner<'a> {
                 return end(Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into()));
             };
             match waiting.recv_timeout(left.min(limits::HANG_UP_EVERY)) {
-                Ok(Event::Ended(status)) => return status.map_err(|error| Failure::Git(format!("git was lost: {}", error.kind()))),
-                Ok(Event::Read) => {}
+                Ok(Event::Ended(status)) => {
+                    return status.map(|status| (status, read)).map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())));
+                }
+                Ok(Event::Read) => read += 1,
                 Err(RecvTimeoutError::Timeout) if (self.cancelled)() => return end(Failure::Cancelled),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return end(Failure::Git("git was lost".into())),
@@ -134,7 +162,8 @@ impl<'a> Runner<'a> {
         if arguments.first() != Some(&"check-ignore") {
             command.arg("--literal-pathspecs");
         }
-        command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
+        command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
+        command.args(["-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "diff.orderFile=/dev/null"]);
         command.args(["-c", "user.useConfigOnly=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]);
         command.args(arguments).current_dir(&self.folder);
         for (name, _) in std::env::vars_os() {
@@ -153,37 +182,36 @@ impl<'a> Runner<'a> {
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }
+        if let Some((git_dir, work_tree)) = &self.elsewhere {
+            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
+        }
         // A group of its own, so that all of it can be ended; no terminal to ask on.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         command
     }
-
-    /// What git says on its way to a client: one line, bounded, without absolute paths of this machine or a password in
-    /// a remote's URL.
-    fn plain(&self, text: &[u8]) -> String {
-        let text = String::from_utf8_lossy(text).into_owned();
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
-        let words: Vec<String> = lines.flat_map(|line| line.split(' ')).map(without_secret).map(|word| without_folders(&word)).collect();
-        words.join(" ").chars().filter(|c| !c.is_control()).take(limits::GIT_WORDS).collect()
-    }
 }
 
-/// A word of git's without the user and password of a URL.
-fn without_secret(word: &str) -> String {
-    match word.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?))) {
-        Some((scheme, (secret, rest))) if !secret.contains('/') => format!("{scheme}://{rest}"),
-        _ => word.to_owned(),
-    }
+/// What git says on its way to a client: one line, bounded, without absolute paths of this machine or a password in a
+/// remote's URL.
+fn plain(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text).into_owned();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:")).collect();
+    without_places(&lines.join(" ")).chars().filter(|c| !c.is_control()).take(limits::GIT_WORDS).collect()
 }
 
-/// A word of git's with no more of an absolute path than its last name.
-fn without_folders(word: &str) -> String {
-    let quote = word.len() - word.trim_start_matches(['\'', '"', '(']).len();
-    let (before, path) = word.split_at_checked(quote).unwrap_or(("", word));
-    match path.strip_prefix('/').and_then(|path| path.rsplit_once('/')) {
-        Some((_, name)) => format!("{before}.../{name}"),
-        None => word.to_owned(),
-    }
+/// Words without the user and password of a URL, and with no more of an absolute path than its last name.
+fn without_places(words: &str) -> String {
+    static PLACES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
+        let rule = |pattern: &str, shown| Regex::new(pattern).ok().map(|pattern| (pattern, shown));
+        [
+            rule(r"([a-z][a-z0-9+.-]*://)[^/\s@']*@", "$1"),
+            // In quotes a path may have spaces.
+            rule(r"'(?:file://)?/[^']*/([^'/]+)/?'", "'.../$1'"),
+            rule(r#"(^|[\s"(\[=:,<])(?:file://)?/(?:[^\s/'"\]):,>]+/)+"#, "$1.../"),
+        ]
+    });
+    let rules = PLACES.iter().flatten();
+    rules.fold(words.to_owned(), |words, (pattern, shown)| pattern.replace_all(&words, *shown).into_owned())
 }
 
 enum Event {
@@ -238,8 +266,11 @@ mod tests {
             ("https://me:secret@example.com/x.git", "https://example.com/x.git"),
             ("'https://token@example.com/x.git/'", "'https://example.com/x.git/'"),
             ("git@example.com:x.git", "git@example.com:x.git"),
+            ("'file:///tmp/a/remote.git' key=/home/x/k [/home/x/l] a:/home/x/m", "'.../remote.git' key=.../k [.../l] a:.../m"),
+            ("unable to read '/home/my secret/dir/x.git/'", "unable to read '.../x.git'"),
+            ("https://example.com/a/b.git refs/heads/a/b", "https://example.com/a/b.git refs/heads/a/b"),
         ] {
-            assert_eq!(without_folders(&without_secret(word)), expected);
+            assert_eq!(without_places(word), expected);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::commit::{self, Target};
 use super::process::Runner;
 use super::repository::{self, Repository};
-use super::{Failure, settle};
+use super::{Failure, settle, tree};
 use crate::limits;
 use crate::vault::Vault;
 
@@ -16,13 +16,10 @@ pub(super) struct Published {
     pub(super) on_upstream: bool,
 }
 
-/// Where the remote's branch is put; a name of our own, so that nobody's is moved.
-const UPSTREAM: &str = "refs/vault-sync-mcp/upstream";
-
 enum Push {
     Accepted,
-    /// The remote has something that we have not.
-    Behind,
+    /// The remote has something that we have not, or says so.
+    Behind(String),
     Refused(String),
 }
 
@@ -36,7 +33,6 @@ pub(super) fn publish(
     runner: &Runner<'_>,
     target: &Target,
     built: String,
-    message: &str,
 ) -> Result<Published, Failure> {
     let Some(remote) = &repository.remote else { return Ok(Published { commit: built, pushed: false, on_upstream: false }) };
     let mut commit = built;
@@ -44,13 +40,17 @@ pub(super) fn publish(
         match push(repository, runner, remote, &commit)? {
             Push::Accepted => return Ok(Published { commit, pushed: true, on_upstream: attempt > 0 }),
             Push::Refused(words) => return Err(Failure::Git(words)),
-            Push::Behind => {
+            Push::Behind(words) => {
                 let upstream = fetch(repository, runner, remote)?;
                 // A remote of several addresses may have taken it at one of them.
                 if repository::is_ancestor(runner, &commit, &upstream)? {
                     return Ok(Published { commit, pushed: true, on_upstream: attempt > 0 });
                 }
-                commit = on_top(vault, repository, runner, &upstream, target, message)?;
+                // It has nothing new: it is the remote that cannot.
+                if attempt > 0 && repository::is_ancestor(runner, &upstream, &commit)? {
+                    return Err(Failure::Git(words));
+                }
+                commit = on_top(vault, repository, runner, &upstream, target, &commit)?;
             }
         }
     }
@@ -64,13 +64,16 @@ fn on_top(
     runner: &Runner<'_>,
     upstream: &str,
     target: &Target,
-    message: &str,
+    built: &str,
 ) -> Result<String, Failure> {
     if !repository.leads_to(runner, upstream)? {
         return Err(Failure::Refused(
             "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Somebody has to join them by hand (git pull --rebase, git push)".into(),
         ));
     }
+    // What hooks made of the message stays.
+    let message = runner.must(&["log", "-1", "--format=%B", "--encoding=UTF-8", built])?;
+    let message = String::from_utf8_lossy(&message.stdout).into_owned();
     let theirs = repository.entry(runner, upstream, &target.name)?;
     if theirs != target.committed {
         // The caller has to see what the remote has before anything else can be done about it.
@@ -82,16 +85,15 @@ fn on_top(
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str())));
     }
     // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
-    if let Some(head) = &repository.head {
-        let changed = repository::differences(runner, Some(head), upstream, "ADMT")?;
-        if changed.iter().any(|name| name == ".gitattributes" || name.ends_with("/.gitattributes")) {
-            settle::bring_in(vault, repository, runner, upstream).map_err(Failure::Git)?;
-            return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
-        }
+    if let Some(head) = &repository.head
+        && tree::has_attributes(&tree::differences(runner, Some(head), upstream)?)
+    {
+        settle::bring_in(vault, repository, runner, upstream)?;
+        return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
     // Before the remote gets anything: could the branch be moved there at all?
     settle::try_bringing_in(repository, runner, upstream)?;
-    commit::build(repository, runner, Some(upstream), target, message, false)
+    commit::build(repository, runner, Some(upstream), target, &message, false)
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
@@ -109,9 +111,9 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
             let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
             // The second kind is two pushes at the same moment.
             if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
-                return Ok(Push::Behind);
+                return Ok(Push::Behind(rejected.replace('\t', " ")));
             }
-            let words = if rejected.is_empty() { output.stderr } else { format!("{} {}", rejected.replace('\t', " "), output.stderr) };
+            let words = if rejected.is_empty() { output.words() } else { format!("{} {}", rejected.replace('\t', " "), output.stderr) };
             after_doubt(repository, runner, remote, commit, words)
         }
         Err(Failure::Git(words)) => after_doubt(repository, runner, remote, commit, words),
@@ -119,15 +121,28 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
     }
 }
 
-/// A push that did not end well may have reached the remote all the same.
+/// A push that did not end well may have reached the remote all the same, and somebody may have pushed on top of it.
 fn after_doubt(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
     let asking = runner.to_the_end(limits::GIT_DOUBT);
-    let has = asking.run(&["ls-remote", "--exit-code", remote, &repository.branch]).is_ok_and(|output| output.line().starts_with(commit));
-    Ok(if has { Push::Accepted } else { Push::Refused(words) })
+    Ok(match fetch(repository, &asking, remote).and_then(|upstream| repository::is_ancestor(&asking, commit, &upstream)) {
+        Ok(true) => Push::Accepted,
+        Ok(false) => Push::Refused(words),
+        Err(_) => Push::Refused(format!("{words} (the remote could not be asked whether it has the commit all the same)")),
+    })
 }
 
+/// The commit that the remote's branch is at. No ref of anybody's moves by it, and none of ours stays: it would be another
+/// operation's as well.
 fn fetch(repository: &Repository, runner: &Runner<'_>, remote: &str) -> Result<String, Failure> {
-    let wanted = format!("+{}:{UPSTREAM}", repository.branch);
-    runner.must(&["fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--quiet", remote, &wanted])?;
-    Ok(runner.must(&["rev-parse", "--verify", &format!("{UPSTREAM}^{{commit}}")])?.line())
+    let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
+    let place = format!("refs/worktree/vault-sync-mcp/fetched/{id}");
+    let wanted = format!("+{}:{place}", repository.branch);
+    let options = ["--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-prune", "--refmap=", "--quiet"];
+    let mut command = vec!["fetch"];
+    command.extend(options);
+    command.extend([remote, &wanted]);
+    runner.must(&command)?;
+    let commit = runner.must(&["rev-parse", "--verify", &format!("{place}^{{commit}}")]);
+    runner.must(&["update-ref", "-d", &place])?;
+    Ok(commit?.line())
 }

@@ -2,7 +2,9 @@
 
 use super::process::{Output, Runner};
 use super::{Failure, Options};
+use crate::disk;
 use crate::vault::{Vault, VaultPath};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The repository at the beginning of an operation.
@@ -31,13 +33,13 @@ pub(super) struct Entry {
     pub(super) blob: String,
 }
 
-/// A note in the three places where git knows it.
+/// A note on disk and on the branch.
 #[derive(Debug)]
 pub(super) struct Note {
     /// Its bytes on disk.
     pub(super) bytes: Option<Vec<u8>>,
-    /// What git would make of them.
-    pub(super) in_tree: Option<String>,
+    /// Whether they are those that the branch has.
+    pub(super) is_committed: bool,
     /// What the branch has.
     pub(super) committed: Option<Entry>,
 }
@@ -51,7 +53,27 @@ pub(super) enum Staged {
     Conflict,
     /// An entry that is not checked out here.
     Elsewhere,
+    /// An entry that git was told to take for unchanged (`git update-index --assume-unchanged`).
+    Unwatched,
 }
+
+/// A place of our own that goes away with the operation.
+#[derive(Debug)]
+pub(super) struct Scratch(pub(super) PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Git may have left a lock beside it.
+        disk::discard(&self.0.with_extension("lock"));
+        if self.0.is_dir() {
+            let _ = disk::remove_copy(&self.0);
+        } else {
+            disk::discard(&self.0);
+        }
+    }
+}
+
+const SCRATCH: &str = "vault-sync-mcp-";
 
 /// What is under way in a repository, by the file in its folder, and what ends it.
 const UNDER_WAY: [(&str, &str); 7] = [
@@ -82,10 +104,10 @@ impl Repository {
             return Err(Failure::Refused("The vault lies in the folder of a repository, not in its working tree".into()));
         }
         let (top, git_dir, hooks, prefix) = (PathBuf::from(next()), PathBuf::from(next()), next(), next());
-        for (file, words) in UNDER_WAY {
-            if git_dir.join(file).exists() {
-                return Err(Failure::Refused(format!("Nothing was done: {words}")));
-            }
+        let repository =
+            Repository { top, git_dir, prefix, branch: String::new(), head: None, remote: None, hooks: runner.folder.join(hooks) };
+        if let Some(words) = repository.under_way(runner)? {
+            return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }
         let branch = format!("refs/heads/{}", options.branch);
         let current = current_branch(runner)?;
@@ -106,18 +128,25 @@ impl Repository {
                 options.remote
             )));
         }
-        let hooks = runner.folder.join(hooks);
-        Ok(Repository { top, git_dir, prefix, branch, head, remote: remotes.into_iter().find(|name| *name == options.remote), hooks })
+        Ok(Repository { branch, head, remote: remotes.into_iter().find(|name| *name == options.remote), ..repository })
+    }
+
+    /// What a person, or another program, is in the middle of, and what ends it.
+    fn under_way(&self, runner: &Runner<'_>) -> Result<Option<&'static str>, Failure> {
+        // Where refs are kept in tables, those in capitals are too.
+        let in_tables = self.git_dir.join("reftable").exists();
+        for (name, words) in UNDER_WAY {
+            let is_ref = in_tables && name.ends_with("_HEAD");
+            if self.git_dir.join(name).exists() || is_ref && commit_of(runner, name)?.is_some() {
+                return Ok(Some(words));
+            }
+        }
+        Ok(None)
     }
 
     /// The name of a note in the repository: its path from the top.
     pub(super) fn name_of(&self, path: &VaultPath) -> String {
         format!("{}{}", self.prefix, path.as_str())
-    }
-
-    /// The path of a name, if it lies in the vault.
-    pub(super) fn path_of(&self, name: &str) -> Option<VaultPath> {
-        VaultPath::file(name.strip_prefix(&self.prefix)?).ok()
     }
 
     /// Looks at a note on disk, in the index and on the branch.
@@ -148,6 +177,9 @@ impl Repository {
         let staged = match self.staged(runner, name)? {
             Staged::Conflict => return refused("has a conflict that nobody has resolved; git status says more"),
             Staged::Elsewhere => return refused("is outside the sparse checkout of this working tree"),
+            Staged::Unwatched => {
+                return refused("is marked so that git does not look at it; git update-index --no-assume-unchanged it first");
+            }
             Staged::Entry(entry) => entry,
         };
         if self.head.is_none() && !runner.must(&["ls-files", "-z", "--full-name"])?.stdout.is_empty() {
@@ -163,22 +195,42 @@ impl Repository {
             self.refuse_twin(runner, name)?;
         }
         let bytes = vault.bytes_if_any(path)?;
-        let mut in_tree = bytes.as_deref().map(|bytes| self.hash(runner, name, bytes, false)).transpose()?;
-        let blob = committed.as_ref().map(|entry| entry.blob.clone());
-        // Git knows a file that was committed with other line ends, or before its filters, for unchanged; the bytes do not
-        // show it.
-        if in_tree.is_some() && in_tree != blob && blob.is_some() {
-            let status = runner.run(&["status", "--porcelain", "-z", "--untracked-files=no", "--", self.below_vault(name)])?;
-            if status.ok && status.stdout.is_empty() {
-                in_tree = blob;
+        // By the bytes and nothing else: a time stamp, a flag in the index and a filter that drops things all can make git
+        // take for unchanged what is not.
+        let is_committed = match (&bytes, &self.head, &committed) {
+            (None, _, None) => true,
+            (Some(bytes), Some(head), Some(_)) => {
+                let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
+                text == *bytes || without_returns(&text) == without_returns(bytes)
             }
+            _ => false,
+        };
+        Ok(Note { bytes, is_committed, committed })
+    }
+
+    /// Refuses a path that the index has no room for.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`].
+    pub(super) fn refuse_no_room(&self, runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
+        let mut question = vec!["ls-files".to_owned(), "-z".into(), "--".into(), format!("{name}/")];
+        let folders = name.match_indices('/').filter_map(|(at, _)| name.get(..at).map(str::to_owned));
+        // As a file, or as a folder all of whose files are listed; the first name decides.
+        question.extend(folders.clone());
+        let question: Vec<&str> = question.iter().map(String::as_str).collect();
+        let known: HashSet<String> = runner.at(&self.top).must(&question)?.parts().collect();
+        let below = format!("{name}/");
+        if folders.clone().any(|folder| known.contains(&folder)) || known.iter().any(|known| known.starts_with(&below)) {
+            return Err(Failure::Refused(format!(
+                "Nothing was done: git has a file where {name} needs a folder, or a folder of that name"
+            )));
         }
-        Ok(Note { bytes, in_tree, committed })
+        Ok(())
     }
 
     /// A note in the index.
     pub(super) fn staged(&self, runner: &Runner<'_>, name: &str) -> Result<Staged, Failure> {
-        let index = runner.at(&self.top).must(&["ls-files", "-s", "-t", "-z", "--", name])?;
+        let index = runner.at(&self.top).must(&["ls-files", "-s", "-v", "-z", "--", name])?;
         for part in index.parts() {
             // <tag> <mode> <object> <stage>\t<name>
             let (about, found) = part.split_once('\t').unwrap_or_default();
@@ -190,20 +242,19 @@ impl Repository {
                 if tag.eq_ignore_ascii_case("S") {
                     return Ok(Staged::Elsewhere);
                 }
+                if tag.starts_with(|c: char| c.is_ascii_lowercase()) {
+                    return Ok(Staged::Unwatched);
+                }
                 return Ok(Staged::Entry(Some(Entry { mode: (*mode).to_owned(), blob: (*blob).to_owned() })));
             }
         }
         Ok(Staged::Entry(None))
     }
 
-    /// Whether branch and note are still what they were when the operation began.
-    pub(super) fn is_as_it_was(&self, runner: &Runner<'_>, name: &str, committed: Option<&Entry>) -> Result<bool, Failure> {
+    /// Whether the branch is still checked out and where it was when the operation began, with nothing under way.
+    pub(super) fn is_as_it_was(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         let (branch, head) = (current_branch(runner)?, commit_of(runner, &self.branch)?);
-        let staged = match self.staged(runner, name)? {
-            Staged::Entry(entry) => entry,
-            Staged::Conflict | Staged::Elsewhere => return Ok(false),
-        };
-        Ok(branch == self.branch && head == self.head && staged.as_ref() == committed)
+        Ok(branch == self.branch && head == self.head && self.under_way(runner)?.is_none())
     }
 
     /// A second name that differs by case only would be one file on other people's computers.
@@ -243,13 +294,8 @@ impl Repository {
 
     /// The object that git makes of a file's bytes, with the filters that apply to its name, kept in the repository.
     pub(super) fn store(&self, runner: &Runner<'_>, name: &str, bytes: &[u8]) -> Result<String, Failure> {
-        self.hash(runner, name, bytes, true)
-    }
-
-    fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8], keep: bool) -> Result<String, Failure> {
         let path = format!("--path={}", self.below_vault(name));
-        let question: &[&str] = if keep { &["hash-object", "-w", "--stdin", &path] } else { &["hash-object", "--stdin", &path] };
-        Ok(runner.must_with(question, bytes)?.line())
+        Ok(runner.must_with(&["hash-object", "-w", "--stdin", &path], bytes)?.line())
     }
 
     /// A name as git takes it in the vault's folder.
@@ -282,11 +328,22 @@ impl Repository {
         if ok { Ok(()) } else { Err(Failure::Git(format!("the {name} hook refused: {stderr}"))) }
     }
 
-    /// A file of our own in the repository's folder.
-    pub(super) fn scratch(&self, what: &str) -> Result<PathBuf, Failure> {
+    /// A place of our own in the repository's folder, for a file or a folder.
+    pub(super) fn scratch(&self, what: &str) -> Result<Scratch, Failure> {
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
-        Ok(self.git_dir.join(format!("vault-sync-mcp-{what}-{id}")))
+        Ok(Scratch(self.git_dir.join(format!("{SCRATCH}{what}-{id}"))))
     }
+
+    /// Removes what a crash left of such places. Whoever calls has the turn, so nobody is using one.
+    pub(super) fn tidy_up(&self) {
+        let names = std::fs::read_dir(&self.git_dir).into_iter().flatten().flatten();
+        names.filter(|entry| entry.file_name().to_string_lossy().starts_with(SCRATCH)).for_each(|entry| drop(Scratch(entry.path())));
+    }
+}
+
+/// A text without its carriage returns: line ends are what git may change in it without anybody noticing.
+fn without_returns(text: &[u8]) -> Vec<u8> {
+    text.iter().copied().filter(|&byte| byte != b'\r').collect()
 }
 
 /// The full name of the branch that is checked out; empty for none.
@@ -303,15 +360,4 @@ pub(super) fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String
 /// Whether a commit is another one or leads to it.
 pub(super) fn is_ancestor(runner: &Runner<'_>, commit: &str, of: &str) -> Result<bool, Failure> {
     Ok(runner.run(&["merge-base", "--is-ancestor", commit, of])?.ok)
-}
-
-/// The files that differ between two trees or commits, in the ways that `kinds` has letters for (git-diff-tree(1),
-/// `--diff-filter`); with no `from`, all files of `to`.
-pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str, kinds: &str) -> Result<Vec<String>, Failure> {
-    let filter = format!("--diff-filter={kinds}");
-    let output = match from {
-        Some(from) => runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", &filter, from, to])?,
-        None => runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", to])?,
-    };
-    Ok(output.parts().collect())
 }

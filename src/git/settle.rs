@@ -1,253 +1,224 @@
 //! Moving the branch, the index and the working tree to a commit that the remote has, in an order in which a crash loses
-//! nothing and can be finished later: the note on disk, the index, the rest of the working tree, the branch. What is
-//! pending is written down first, as a ref of our own.
-//!
-//! `git read-tree -m -u OLD NEW` moves index and working tree and refuses, before it touches anything, where a file that
-//! differs between the two has changes of somebody's (git-read-tree(1), "Two Tree Merge").
+//! nothing and can be finished later: the files, each by itself; the index; the branch. All of it while git's own lock on
+//! the index is held, so that nobody stages, commits or switches in between. What is pending is written down first, as
+//! refs of this working tree: the commit, and where the branch was.
 
-use super::commit::{self, Target};
+use super::commit::Target;
+use super::index::Index;
 use super::process::Runner;
 use super::publish::Published;
-use super::repository::{Repository, Staged, commit_of, differences, is_ancestor};
+use super::repository::{Repository, Staged, is_ancestor};
+use super::tree::Move;
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
-use std::collections::HashSet;
-use std::path::Path;
 
-/// The commit that the branch is on its way to.
-const PENDING: &str = "refs/vault-sync-mcp/pending";
-/// The remote's commit that the branch is on its way to, where no change of ours is involved.
-const BRINGING: &str = "refs/vault-sync-mcp/bringing";
-/// The name of no commit.
-const NONE: &str = "0000000000000000000000000000000000000000";
+/// The refs of what is pending on a branch: where it is to be, and where it was. Refs below `refs/worktree` belong to one
+/// working tree (git-worktree(1)); the branch is in the name, so that no other one is ever moved.
+fn pending_refs(repository: &Repository) -> [String; 2] {
+    let branch = repository.branch.strip_prefix("refs/heads/").unwrap_or(&repository.branch).replace('%', "%25").replace('/', "%2F");
+    ["to", "from"].map(|which| format!("refs/worktree/vault-sync-mcp/{which}/{branch}"))
+}
 
 /// Moves everything to a published commit.
 ///
 /// # Errors
-/// In words, when it could not be finished; the next operation goes on with it. The change itself is made.
+/// [`Failure`]. Where a remote has the commit, the next operation goes on with it; without one everything is as it was.
 pub(super) fn settle(
     vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
     target: &Target,
     published: &Published,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let runner = from_the_top(repository, runner);
-    // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched: the remote has the
-    // commit, and the next operation, or a pull, brings it.
-    if !repository.is_as_it_was(&runner, &target.name, target.committed.as_ref()).unwrap_or(false) {
-        return Err(
-            "the commit is made; the repository was used by somebody meanwhile, so nothing was moved here: git pull brings it".into()
-        );
+    let brings =
+        "the commit is made, but nothing was moved here, because the repository was used by somebody meanwhile: git pull brings it";
+    let index = Index::lock(repository)?;
+    // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
+    let staged = repository.staged(&index.on(&runner), &target.name)?;
+    if !repository.is_as_it_was(&runner)? || !matches!(staged, Staged::Entry(entry) if entry == target.committed) {
+        return Err(Failure::Git(brings.into()));
     }
-    let settled = runner
-        .must(&["update-ref", PENDING, &published.commit])
-        .and_then(|_| advance(vault, repository, &runner, target, &published.commit, published.on_upstream));
-    settled.map_err(|failure| failure.to_string())
-}
-
-/// Finishes what a crash, or a lock of somebody else's, interrupted; whether there was something.
-///
-/// # Errors
-/// [`Failure`] when it cannot be finished now either.
-pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
-    let runner = from_the_top(repository, runner);
-    if let Some(bringing) = commit_of(&runner, BRINGING)? {
-        // What is there already stays there; where somebody has changed a file meanwhile, nothing moves.
-        if repository.leads_to(&runner, &bringing)? {
-            bring(repository, &runner, &bringing)?;
+    if published.on_upstream {
+        let way = Move::prepare(repository, &index.on(&runner), &published.commit, false)?;
+        if let Change::Write(bytes) = &target.change {
+            way.set(&target.name, bytes)?;
         }
-        runner.must(&["update-ref", "-d", BRINGING])?;
-        return Ok(true);
+        way.check()?;
+        note_pending(repository, &runner, &published.commit)?;
+        let kept = way.go()?;
+        finish(repository, &runner, index, &published.commit, &target.name)?;
+        let _ = vault.refresh_and_wait();
+        return said(&kept);
     }
-    let Some(pending) = commit_of(&runner, PENDING)? else { return Ok(false) };
-    let is_there = repository.head.as_deref().map_or(Ok(false), |head| is_ancestor(&runner, &pending, head))?;
-    let is_open = !is_there && repository.leads_to(&runner, &pending)?;
-    match target_of(repository, &runner, vault, &pending)? {
-        Some(target) if is_open => {
-            log::info!("git: finishing the change of {:?} that was interrupted", target.path.as_str());
-            advance(vault, repository, &runner, &target, &pending, true)?;
-        }
-        // The branch is there, or somebody has moved it elsewhere: then the remote has the commit, and the next pull brings it.
-        over => {
-            over.iter().try_for_each(|target| unstage(repository, &runner, target))?;
-            runner.must(&["update-ref", "-d", PENDING])?;
-        }
-    }
-    Ok(true)
-}
-
-/// The note that a commit of ours is about, as it is to become.
-fn target_of(repository: &Repository, runner: &Runner<'_>, vault: &Vault, commit: &str) -> Result<Option<Target>, Failure> {
-    let changed = runner.must(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-commit-id", "--root", commit])?;
-    let Some((name, path)) = changed.parts().find_map(|name| repository.path_of(&name).map(|path| (name, path))) else { return Ok(None) };
-    let entry = repository.entry(runner, commit, &name)?;
-    let change = match &entry {
-        Some(_) => Change::Write(runner.must(&["cat-file", "--filters", &format!("{commit}:{name}")])?.stdout),
-        None => Change::Delete,
-    };
-    let committed = match &repository.head {
-        Some(head) => repository.entry(runner, head, &name)?,
-        None => None,
-    };
-    // Only what the branch had may be replaced: anything else on disk is somebody's.
-    let on_disk = vault.bytes_if_any(&path)?;
-    let blob = on_disk.as_deref().map(|bytes| repository.store(&runner.at(vault.root()), &name, bytes)).transpose()?;
-    let untouched = blob.as_deref() == committed.as_ref().map(|entry| entry.blob.as_str());
-    let mode = entry.as_ref().map_or("100644".into(), |entry| entry.mode.clone());
-    let change_it = if untouched { change } else { on_disk.clone().map_or(Change::Delete, Change::Write) };
-    Ok(Some(Target { path, name, change: change_it, mode, blob: entry.map(|entry| entry.blob), committed, before: on_disk }))
-}
-
-/// `more` says whether other files than the note may have to move.
-fn advance(vault: &Vault, repository: &Repository, runner: &Runner<'_>, target: &Target, commit: &str, more: bool) -> Result<(), Failure> {
-    let mut trouble = None;
+    index.put(&runner, target)?;
+    note_pending(repository, &runner, &published.commit)?;
     let moved = match &target.change {
         Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
         Change::Write(bytes) => vault.exchange(&target.path, target.before.as_deref(), bytes),
         Change::Delete if target.before.is_none() => Ok(()),
         Change::Delete => vault.remove(&target.path, target.before.as_deref().unwrap_or_default()),
     };
-    match moved {
-        Ok(()) => {}
+    let kept = match moved {
+        Ok(()) => Vec::new(),
         // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
-        Err(VaultError::Conflict(_)) => {
-            trouble =
-                Some("the note was changed on disk meanwhile: that stays as it is, and this change is in the commit before it".to_owned());
+        Err(VaultError::Conflict(_)) => vec![target.path.as_str().to_owned()],
+        Err(error) => {
+            if !published.pushed {
+                forget(repository, &runner)?;
+            }
+            return Err(error.into());
         }
-        Err(error) => return Err(error.into()),
+    };
+    if let Err(failure) = finish(repository, &runner, index, &published.commit, &target.name) {
+        if !published.pushed && kept.is_empty() {
+            put_back(vault, target);
+            forget(repository, &runner)?;
+        }
+        return Err(failure);
     }
-    locked(runner, || commit::put(runner, target))?;
-    if more {
-        move_files(repository, runner, commit)?;
-    }
-    let why = format!("vault-sync-mcp: {}", target.path.as_str());
-    let before = repository.head.as_deref().unwrap_or(NONE);
-    let moved = locked(runner, || runner.must(&["update-ref", "-m", &why, &repository.branch, commit, before]).map(drop));
-    if moved.is_err() {
-        // Somebody has committed in between: what is staged must not be of our doing.
-        unstage(repository, runner, target)?;
-    }
-    moved?;
-    runner.must(&["update-ref", "-d", PENDING])?;
-    let _ = repository.hook(runner, "post-commit", &[]);
-    trouble.map_or(Ok(()), |words| Err(Failure::Git(words)))
+    said(&kept)
 }
 
-/// Takes our version of a note out of the index again, if it is what stands there and the branch has another.
-fn unstage(repository: &Repository, runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
-    let Staged::Entry(staged) = repository.staged(runner, &target.name)? else { return Ok(()) };
-    let has = repository.entry(runner, &repository.branch, &target.name).unwrap_or_default();
-    if staged.map(|entry| entry.blob) != target.blob || has.as_ref().map(|entry| &entry.blob) == target.blob.as_ref() {
-        return Ok(());
+/// The note as it was before; for a commit that nobody has.
+fn put_back(vault: &Vault, target: &Target) {
+    let outcome = match (&target.change, &target.before) {
+        (Change::Write(bytes), Some(before)) => vault.exchange(&target.path, Some(bytes), before),
+        (Change::Write(bytes), None) => vault.remove(&target.path, bytes),
+        (Change::Delete, Some(before)) => vault.exchange(&target.path, None, before),
+        (Change::Delete, None) => Ok(()),
+    };
+    if let Err(error) = outcome {
+        log::error!("git: {} could not be put back: {error}", target.path.as_str());
     }
-    let (blob, mode) = has.map_or((None, target.mode.clone()), |entry| (Some(entry.blob), entry.mode));
-    commit::put(runner, &Target { blob, mode, ..target.clone() })
+}
+
+/// The index and the branch; then what was pending is over, and a commit of ours is told to the hook for it.
+fn finish(repository: &Repository, runner: &Runner<'_>, index: Index, commit: &str, why: &str) -> Result<(), Failure> {
+    index.refresh(runner)?;
+    index.install()?;
+    let from = repository.head.as_deref().unwrap_or_default();
+    let moved = runner.must(&["update-ref", "-m", &format!("vault-sync-mcp: {why}"), &repository.branch, commit, from]);
+    if let Err(failure) = moved {
+        // Somebody has moved the branch all the same: what is staged must not be of our doing.
+        index.restore()?;
+        return Err(failure);
+    }
+    forget(repository, runner)?;
+    drop(index);
+    let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
+    let _ = repository.hook(&hook, "post-commit", &[]);
+    Ok(())
+}
+
+fn note_pending(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+    let [to, from] = pending_refs(repository);
+    let was = repository.head.as_ref().map_or(format!("delete {from}\n"), |head| format!("update {from} {head}\n"));
+    runner.must_with(&["update-ref", "--stdin"], format!("update {to} {commit}\n{was}").as_bytes()).map(drop)
+}
+
+fn forget(repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
+    let [to, from] = pending_refs(repository);
+    runner.must_with(&["update-ref", "--stdin"], format!("delete {to}\ndelete {from}\n").as_bytes()).map(drop)
+}
+
+/// Files that stayed because somebody had saved them meanwhile are a change on top of the commit.
+fn said(kept: &[String]) -> Result<(), Failure> {
+    match kept {
+        [] => Ok(()),
+        kept => Err(Failure::Git(format!(
+            "changed on disk meanwhile, and left as it is, on top of the commit: {}",
+            kept.iter().take(limits::GIT_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
+        ))),
+    }
+}
+
+/// Finishes what a crash, or a full disk, interrupted; whether there was something.
+///
+/// # Errors
+/// [`Failure`] when it cannot be finished now either.
+pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
+    let runner = from_the_top(repository, runner);
+    let [to, from] = pending_refs(repository);
+    let listed = runner.must(&["for-each-ref", "--format=%(refname) %(objectname)", &to, &from])?;
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let at = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(str::to_owned);
+    let Some(commit) = at(&to) else { return Ok(false) };
+    let is_there = match &repository.head {
+        Some(head) => is_ancestor(&runner, &commit, head)?,
+        None => false,
+    };
+    if is_there || at(&from) != repository.head {
+        if !is_there && repository.remote.is_none() {
+            // Nobody else has it: it gets a name under which it can be found.
+            let name = format!("refs/vault-sync-mcp/left/{commit}");
+            runner.must(&["update-ref", &name, &commit])?;
+            log::warn!("git: the branch was moved after a crash; the change that was interrupted is {name}");
+        }
+        forget(repository, &runner)?;
+        return Ok(true);
+    }
+    log::info!("git: finishing what was interrupted: {commit}");
+    let index = Index::lock(repository)?;
+    if !repository.is_as_it_was(&runner)? {
+        return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
+    }
+    let way = Move::prepare(repository, &index.on(&runner), &commit, true)?;
+    let kept = way.go()?;
+    finish(repository, &runner, index, &commit, "finished after an interruption")?;
+    let _ = vault.refresh_and_wait();
+    if let Err(failure) = said(&kept) {
+        log::warn!("git: {failure}");
+    }
+    Ok(true)
 }
 
 /// Moves the branch, the index and the working tree forward to a commit of the remote's, over nobody's changes.
 ///
 /// # Errors
-/// In words: which files are in the way.
-pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), String> {
+/// [`Failure::Refused`] naming what is in the way, [`Failure::Git`] when it could not be finished; the next operation goes on.
+pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
     let runner = from_the_top(repository, runner);
-    let words = |failure: Failure| failure.to_string();
-    try_bringing_in(repository, &runner, commit).map_err(words)?;
-    runner.must(&["update-ref", BRINGING, commit]).map_err(words)?;
-    let brought = bring(repository, &runner, commit).map_err(words);
-    runner.must(&["update-ref", "-d", BRINGING]).map_err(words)?;
+    let index = Index::lock(repository)?;
+    if !repository.is_as_it_was(&runner)? {
+        return Err(Failure::Refused("the repository was used by somebody at the same moment".into()));
+    }
+    let way = Move::prepare(repository, &index.on(&runner), commit, false)?;
+    way.check()?;
+    note_pending(repository, &runner, commit)?;
+    let kept = way.go()?;
+    finish(repository, &runner, index, commit, "what the remote has")?;
     let _ = vault.refresh_and_wait();
-    brought
-}
-
-fn bring(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    move_files(repository, runner, commit)?;
-    let from = repository.head.as_deref().unwrap_or(NONE);
-    runner.must(&["update-ref", "-m", "vault-sync-mcp: what the remote has", &repository.branch, commit, from]).map(drop)
-}
-
-/// Moves index and working tree from the branch's commit to another one.
-fn move_files(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    refuse_to_overwrite(repository, runner, commit)?;
-    locked(runner, || runner.must(&read_tree(repository, commit, &["-m", "-u"])).map(drop))
-}
-
-/// From the branch's commit, where there is one, to another.
-fn read_tree<'a>(repository: &'a Repository, commit: &'a str, options: &[&'a str]) -> Vec<&'a str> {
-    let mut command = vec!["read-tree"];
-    command.extend(options);
-    command.extend(repository.head.as_deref());
-    command.push(commit);
-    command
+    said(&kept)
 }
 
 /// Whether [`bring_in`] would be possible; nothing is touched.
 ///
 /// # Errors
-/// [`Failure::Refused`], naming the files that are in the way.
+/// [`Failure::Refused`], naming what is in the way.
 pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    let runner = runner.at(&repository.top);
-    refuse_to_overwrite(repository, &runner, commit)?;
-    let tried = runner.run(&read_tree(repository, commit, &["-n", "-m", "-u"]))?;
-    if tried.ok {
+    let index = Index::lock(repository)?;
+    Move::prepare(repository, &index.on(&from_the_top(repository, runner)), commit, false)?.check()
+}
+
+/// Refuses a commit with a new note that sparse patterns would not have here: it would be gone with the next news.
+///
+/// # Errors
+/// [`Failure::Refused`].
+pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, commit: &str, name: &str) -> Result<(), Failure> {
+    let runner = from_the_top(repository, runner);
+    if runner.run(&["config", "--type=bool", "--get", "core.sparseCheckout"])?.line() != "true" {
         return Ok(());
     }
-    Err(Failure::Refused(format!(
-        "Nothing was done: the remote has changes to files that are changed here and not committed: {}",
-        tried.stderr.trim_start_matches("error: ")
-    )))
-}
-
-/// Git overwrites files that it ignores, and everything below a folder that becomes a file. Here nothing that is not in
-/// the index is overwritten.
-fn refuse_to_overwrite(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    let added = differences(runner, repository.head.as_deref(), commit, "AT")?;
-    let known: HashSet<String> = runner.must(&["ls-files", "-z"])?.parts().collect();
-    for name in added {
-        let mut above = repository.top.clone();
-        let mut so_far = String::new();
-        for segment in name.split('/') {
-            above.push(segment);
-            so_far = if so_far.is_empty() { segment.to_owned() } else { format!("{so_far}/{segment}") };
-            let Ok(found) = above.symlink_metadata() else { break };
-            let is_last = so_far == name;
-            let in_the_way = if found.is_dir() { is_last && has_unknown(&above, &so_far, &known, 0) } else { !known.contains(&so_far) };
-            if in_the_way {
-                return Err(Failure::Refused(format!(
-                    "Nothing was done: the remote has {name}, and {so_far} is here, not committed; move it away, or add it (git add)"
-                )));
-            }
-        }
+    let index = Index::lock(repository)?;
+    if Move::prepare(repository, &index.on(&runner), commit, false)?.leaves_out(name) {
+        return Err(Failure::Refused(format!("Nothing was done: {name} is outside the sparse checkout of this working tree")));
     }
     Ok(())
-}
-
-/// Whether a folder has a file that the index does not know.
-fn has_unknown(folder: &Path, name: &str, known: &HashSet<String>, depth: usize) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return true };
-    entries.flatten().any(|entry| {
-        let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => depth >= limits::DEPTH || has_unknown(&entry.path(), &inner, known, depth + 1),
-            _ => !known.contains(&inner),
-        }
-    })
 }
 
 /// The rest is done to its end, in a time of its own: the remote has the commit.
 fn from_the_top(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
     runner.to_the_end(limits::GIT_SETTLE).at(&repository.top)
-}
-
-/// Tries again while somebody else's git has the index or a ref locked for a moment.
-fn locked(runner: &Runner<'_>, work: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
-    loop {
-        match work() {
-            Err(Failure::Git(words)) if words.contains(".lock") && runner.deadline.left().is_some() => {
-                std::thread::sleep(limits::GIT_LOCK_PAUSE);
-            }
-            other => return other,
-        }
-    }
 }

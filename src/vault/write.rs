@@ -63,6 +63,28 @@ impl Vault {
         })
     }
 
+    /// Whether a file of this size could be written there now; nothing is made.
+    ///
+    /// # Errors
+    /// Those of [`Vault::write`].
+    pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
+        check_size(path, size)?;
+        let mut folder = path.parent();
+        let place = loop {
+            match self.jail.existing(&folder) {
+                Err(Error::NotFound { .. }) if !folder.is_root() => folder = folder.parent(),
+                other => break other?,
+            }
+        };
+        if !place.is_dir() {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" });
+        }
+        if !disk::may_write_in(&place) {
+            return Err(Error::ReadOnly(path.as_str().into()));
+        }
+        existing(&self.jail.root().join(path.as_str()), path).map(drop)
+    }
+
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use super::schema::{ANY_TEXT, Field, Shape, optional, required};
 use super::{Arguments, Context, Tool};
 use crate::git::{Change, Done, Failure, Git};
 use crate::limits;
-use crate::vault::{VaultPath, etag};
+use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -109,6 +109,9 @@ fn change(
         Some(message) => message.to_owned(),
         None => format!("{tool}: {} (via MCP)", path.as_str()),
     };
+    if message.contains('\0') {
+        return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
+    }
     context.caller.progress(1, Some(3), "committing and pushing");
     let done = repository(context)?
         .change(path, change, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
@@ -124,10 +127,7 @@ fn change(
         git_error: done.trouble.clone(),
         index_update_needed,
         index_hint,
-        etag: match change {
-            Change::Write(bytes) => Some(etag(bytes)),
-            Change::Delete => None,
-        },
+        etag: done.etag.clone(),
     };
     Ok((outcome, done))
 }
@@ -138,7 +138,10 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         Failure::Refused(words) => (Code::WriteError, words, false),
         Failure::Conflict(words) => (Code::Conflict, words, true),
         Failure::Git(words) => (Code::WriteError, format!("Nothing was changed; git: {words}"), true),
-        Failure::Vault(error) => return Error::from(error),
+        Failure::Vault(error) => {
+            let Error { code, message, .. } = Error::from(error);
+            (code, message, false)
+        }
         Failure::Cancelled => (Code::Cancelled, "Cancelled before anything was pushed; nothing was changed".into(), false),
     };
     let outcome = Outcome { rolled_back, git_error: Some(words.clone()), ..Outcome::default() };

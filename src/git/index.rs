@@ -1,0 +1,137 @@
+//! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git add`, `commit`, `switch`,
+//! `stash` and `merge` needs), the new index is made in a file of our own, and takes the old one's place at once.
+
+use super::process::Runner;
+use super::repository::{Repository, Scratch};
+use super::{Failure, commit};
+use crate::clock::Deadline;
+use crate::disk::{self, Mode};
+use crate::limits;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+/// What our lock says; git's own is empty or an index. One that a crash left is known by it.
+const MARK: &[u8] = b"vault-sync-mcp\n";
+
+/// The index, locked, and a copy of it to work on.
+#[derive(Debug)]
+pub(super) struct Index {
+    place: PathBuf,
+    lock: PathBuf,
+    before: Option<Vec<u8>>,
+    /// The copy, for runs of git.
+    pub(super) copy: Scratch,
+    _held: File,
+}
+
+impl Index {
+    /// Locks the index and copies it.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] when another program does not give it free, [`Failure::Git`] for the disk's refusal.
+    pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
+        let (place, lock) = (repository.git_dir.join("index"), repository.git_dir.join("index.lock"));
+        let until = Deadline::after(limits::GIT_INDEX_WAIT);
+        let held = loop {
+            match disk::claim(&lock, MARK).map_err(wrong)? {
+                Some(held) => break held,
+                None if until.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
+                None => return Err(taken()),
+            }
+        };
+        // From here on the lock goes away with this value.
+        let copy = repository.scratch("index")?;
+        let index = Index { before: read(&place)?, place, lock, copy, _held: held };
+        if let Some(bytes) = &index.before {
+            disk::replace(&index.copy.0, bytes, Mode::New, || Ok(())).map_err(wrong)?;
+        }
+        Ok(index)
+    }
+
+    /// Waits a moment for another program that has the index; so that nothing is pushed that could not be moved to.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] when it does not end.
+    pub(super) fn refuse_locked(repository: &Repository) -> Result<(), Failure> {
+        let lock = repository.git_dir.join("index.lock");
+        let until = Deadline::after(limits::GIT_INDEX_WAIT);
+        while lock.exists() && read(&lock)?.as_deref() != Some(MARK) {
+            if until.left().is_none() {
+                return Err(taken());
+            }
+            std::thread::sleep(limits::GIT_LOCK_PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Puts the copy in the place of the index. The lock stays.
+    ///
+    /// # Errors
+    /// [`Failure::Git`] for the disk's refusal; then the index is as it was.
+    pub(super) fn install(&self) -> Result<(), Failure> {
+        let made = read(&self.copy.0)?.unwrap_or_default();
+        let old = std::fs::metadata(&self.place).ok();
+        disk::replace(&self.place, &made, old.as_ref().map_or(Mode::New, Mode::Like), || Ok(())).map_err(wrong)
+    }
+
+    /// Puts back what the index was.
+    ///
+    /// # Errors
+    /// [`Failure::Git`] for the disk's refusal.
+    pub(super) fn restore(&self) -> Result<(), Failure> {
+        match &self.before {
+            Some(bytes) => disk::replace(&self.place, bytes, Mode::New, || Ok(())).map_err(wrong),
+            None => {
+                disk::discard(&self.place);
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts a note into the copy.
+    ///
+    /// # Errors
+    /// [`Failure::Git`].
+    pub(super) fn put(&self, runner: &Runner<'_>, target: &commit::Target) -> Result<(), Failure> {
+        commit::put(&self.on(runner), target)
+    }
+
+    /// Has the copy know the files as they are on disk now, so that git need not look into them.
+    ///
+    /// # Errors
+    /// [`Failure::Git`].
+    pub(super) fn refresh(&self, runner: &Runner<'_>) -> Result<(), Failure> {
+        // Its exit code says whether everything is clean, which nobody asked.
+        self.on(runner).run(&["update-index", "-q", "--refresh"]).map(drop)
+    }
+
+    /// A runner whose index is the copy.
+    pub(super) fn on<'a>(&self, runner: &Runner<'a>) -> Runner<'a> {
+        Runner { index: Some(self.copy.0.clone()), ..runner.clone() }
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        disk::discard(&self.lock);
+    }
+}
+
+fn read(place: &std::path::Path) -> Result<Option<Vec<u8>>, Failure> {
+    match std::fs::read(place) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(wrong(error)),
+    }
+}
+
+fn taken() -> Failure {
+    Failure::Refused(
+        "Nothing was done: another program has the repository's index (.git/index.lock). If no git is running, remove that file".into(),
+    )
+}
+
+fn wrong(error: io::Error) -> Failure {
+    Failure::Git(format!("the index cannot be replaced: {}", error.kind()))
+}

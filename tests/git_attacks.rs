@@ -1,0 +1,516 @@
+//! What attacks on toolset `git` found, each test named after it; and repositories of kinds that few people have.
+
+use crate::git::{belongings, busy, hook, note, outcome, write};
+use crate::support::repository::{Repository, git};
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// An attack found these: what git overwrites without a word.
+#[test]
+fn ignored_and_staged_files_were_overwritten_by_what_the_remote_added() {
+    let repository = busy();
+    repository.write("ignored/x.md", "a person's\n");
+    repository.write("build/keep.txt", "a person's\n");
+    std::fs::write(repository.folder.vault().join(".git/info/exclude"), "build/\n").unwrap();
+    let clone = repository.clone("another");
+    for (path, words) in [("ignored/x.md", "ignored/x.md"), ("build", "has changed build")] {
+        std::fs::write(clone.join(".git/info/exclude"), "").unwrap();
+        let place = clone.join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, "theirs\n").unwrap();
+        git(&clone, &["add", "-f", path]);
+        git(&clone, &["commit", "-q", "-m", path]);
+        git(&clone, &["push", "-q"]);
+        let (before, server) = (belongings(&repository, &[]), repository.serve());
+        let refused = write(&server, "ours.md", "new");
+        assert!(refused["error"]["message"].as_str().unwrap().contains(words) && refused["written"] == false, "{refused}");
+        assert_eq!(belongings(&repository, &[]), before, "{path}");
+        git(&clone, &["rm", "-q", path]);
+        git(&clone, &["commit", "-q", "-m", "away"]);
+        git(&clone, &["push", "-q"]);
+    }
+    // Before the first commit, with files staged.
+    let empty = Folder::with(&[("mine.md", b"a person's\n")]);
+    for arguments in
+        [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"], &["add", "mine.md"]]
+    {
+        git(&empty.vault(), arguments);
+    }
+    git(&empty.vault(), &["remote", "add", "origin", repository.remote().to_str().unwrap()]);
+    let refused = write(&Server::with(&empty.vault(), &[("TOOLSETS", "git")]), "new.md", "x");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("staged"), "{refused}");
+    assert_eq!((empty.read("mine.md"), git(&empty.vault(), &["ls-files"])), (b"a person's\n".to_vec(), "mine.md\n".to_owned()));
+}
+
+#[test]
+fn a_note_that_git_does_not_have_was_deleted_for_good() {
+    let repository = Repository::with(&[("a.md", &note("a"))]);
+    repository.write("untracked.md", "only here\n");
+    repository.write("a.md", "changed\n");
+    let server = repository.serve();
+    for path in ["untracked.md", "a.md"] {
+        let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
+        let refused = outcome(&server, "vault_delete_file", json!({ "path": path, "if_match": etag }));
+        assert!(refused["error"]["message"].as_str().unwrap().contains("nobody has committed"), "{refused}");
+    }
+    assert_eq!(repository.folder.read("untracked.md"), b"only here\n");
+    assert_eq!(repository.folder.read("a.md"), b"changed\n");
+}
+
+#[test]
+fn a_name_in_another_unicode_form_was_another_file_to_git() {
+    let decomposed = "nai\u{308}ve.md";
+    let repository = Repository::with(&[(decomposed, &note("a"))]);
+    let server = repository.serve();
+    let done = write(&server, "na\u{ef}ve.md", "new");
+    assert_eq!((&done["written"], &done["created"]), (&json!(true), &json!(false)), "{done}");
+    assert_eq!(repository.folder.read(decomposed), note("new").as_bytes());
+    assert_eq!(repository.git(&["ls-tree", "-r", "--name-only", "HEAD"]).lines().count(), 1);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
+/// What somebody does in the repository while a push is under way is theirs; nothing is moved over it.
+#[test]
+fn a_repository_used_during_the_push_was_moved_all_the_same() {
+    for (name, script) in [
+        ("staged", "echo v1 > ours.md; git add ours.md; echo v2 > ours.md"),
+        ("committed the note", "echo theirs > ours.md; git commit -q -m theirs ours.md"),
+        ("committed another", "git commit -q -m theirs changed.md"),
+        ("switched", "git switch -q -c other"),
+    ] {
+        let repository = busy();
+        // Once, and without the variables that git gives a hook.
+        let script = format!(
+            "mv .git/hooks/pre-push .git/done; unset $(env | sed -n 's/^\\(GIT_[A-Z_]*\\)=.*/\\1/p'); {script}; git status --porcelain > .git/seen; git rev-parse HEAD main >> .git/seen; git ls-files -s >> .git/seen"
+        );
+        hook(&repository.folder.vault().join(".git"), "pre-push", &script);
+        let server = repository.serve();
+        let done = write(&server, "ours.md", "new");
+        assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{name}: {done}");
+        assert!(done["git_error"].as_str().unwrap().contains("git pull brings it"), "{name}: {done}");
+        let seen = repository.git(&["status", "--porcelain"])
+            + &repository.git(&["rev-parse", "HEAD", "main"])
+            + &repository.git(&["ls-files", "-s"]);
+        assert_eq!(seen, String::from_utf8(std::fs::read(repository.folder.vault().join(".git/seen")).unwrap()).unwrap(), "{name}");
+        assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("new"), "{name}");
+    }
+}
+
+#[test]
+fn smaller_tricks_do_not_work_either() {
+    // A forged history.
+    let repository = Repository::with(&[("a.md", &note("a"))]);
+    let server = repository.serve();
+    let forged = format!("x\u{1}{}\u{2}Boss\u{2}2026-01-01T00:00:00Z\u{2}approved", "a".repeat(40));
+    outcome(&server, "vault_write_file", json!({ "path": "a.md", "content": note("b"), "commit_message": forged }));
+    let history = server.call("vault_history", json!({ "path": "a.md" }));
+    let authors: Vec<&str> = history["commits"].as_array().unwrap().iter().map(|commit| commit["author"].as_str().unwrap()).collect();
+    assert_eq!(authors, ["Server", "Person"]);
+    // A lock file that leads elsewhere.
+    let lock = repository.folder.vault().join(".neurostack-write.lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(repository.folder.path().join("elsewhere"), &lock).unwrap();
+    assert!(write(&server, "a.md", "c")["error"]["message"].as_str().unwrap().contains("is a link"));
+    assert!(!repository.folder.path().join("elsewhere").exists());
+    // A note whose line ends git does not count is clean.
+    let repository = Repository::with(&[("crlf.md", &note("a").replace('\n', "\r\n"))]);
+    repository.git(&["config", "core.autocrlf", "true"]);
+    assert_eq!(write(&repository.serve(), "crlf.md", "new")["written"], true);
+    // Attributes that come from the remote hold for what is written next.
+    let attributes = Repository::with(&[("ours.md", &note("a")), ("Folder/x.md", "x")]);
+    attributes.pushed_by_another(&attributes.clone("another"), ".gitattributes", "*.md eol=crlf\n");
+    let server = attributes.serve();
+    let crlf = json!({ "path": "new.md", "content": note("b").replace('\n', "\r\n") });
+    assert!(outcome(&server, "vault_write_file", crlf.clone())["git_error"].as_str().unwrap().contains(".gitattributes"));
+    assert_eq!(outcome(&server, "vault_write_file", crlf)["pushed"], true);
+    assert_eq!(attributes.git(&["status", "--porcelain", "new.md"]), "");
+    assert!(write(&server, "folder/y.md", "x")["error"]["message"].as_str().unwrap().contains("capital letters"));
+    // A person's tag that was never pushed stays here.
+    repository.git(&["tag", "-a", "-m", "mine", "mine"]);
+    repository.git(&["config", "push.followTags", "true"]);
+    assert_eq!(write(&repository.serve(), "crlf.md", "newer")["pushed"], true);
+    assert_eq!(repository.at_remote(&["tag"]), "");
+}
+
+fn two() -> Repository {
+    Repository::with(&[("a.md", &note("a")), ("b.md", &note("b"))])
+}
+
+fn words(refused: &Value) -> String {
+    assert_eq!(refused["written"], false, "{refused}");
+    refused["error"]["message"].as_str().unwrap().to_owned()
+}
+
+fn is_clean(repository: &Repository) {
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    assert!(!repository.folder.vault().join(".git/index.lock").exists());
+}
+
+/// Git takes for unchanged what it was told not to look at, and what a filter drops; the bytes are a person's all the same.
+#[test]
+fn what_git_takes_for_unchanged_was_overwritten() {
+    let repository = two();
+    repository.git(&["update-index", "--assume-unchanged", "a.md"]);
+    repository.write("a.md", "a person's\n");
+    let server = repository.serve();
+    assert!(words(&write(&server, "a.md", "new")).contains("--no-assume-unchanged"));
+    assert_eq!(repository.folder.read("a.md"), b"a person's\n");
+    let repository = two();
+    repository.git(&["config", "filter.drop.clean", "sed /PRIVATE/d"]);
+    std::fs::write(repository.folder.vault().join(".git/info/attributes"), "a.md filter=drop\n").unwrap();
+    repository.write("a.md", &(note("a") + "PRIVATE\n"));
+    let server = repository.serve();
+    assert!(words(&write(&server, "a.md", "new")).contains("if_match"));
+    assert_eq!(outcome(&server, "vault_delete_file", json!({ "path": "a.md" }))["deleted"], false);
+    assert_eq!(repository.folder.read("a.md"), (note("a") + "PRIVATE\n").as_bytes());
+}
+
+/// Another working tree of the same repository is on another branch; nothing of one operation reaches the other.
+#[test]
+fn a_write_that_was_interrupted_moved_another_branch() {
+    let repository = two();
+    let other = repository.folder.path().join("draft");
+    repository.git(&["worktree", "add", "-q", "-b", "draft", other.to_str().unwrap()]);
+    git(&other, &["push", "-q", "-u", "origin", "draft"]);
+    // As a crash leaves it: the remote has a commit on main, and here it is still to be moved to.
+    let tree = repository.git(&["rev-parse", "HEAD^{tree}"]);
+    let pending = repository.git(&["commit-tree", tree.trim(), "-p", "HEAD", "-m", "pending on main"]);
+    repository.git(&["push", "-q", "origin", &format!("{}:refs/heads/main", pending.trim())]);
+    for (which, commit) in [("to", pending.trim()), ("from", "HEAD")] {
+        repository.git(&["update-ref", &format!("refs/worktree/vault-sync-mcp/{which}/main"), commit]);
+    }
+    let server = Server::with(&other, &[("TOOLSETS", "git"), ("GIT_BRANCH", "draft")]);
+    assert_eq!(write(&server, "a.md", "draft")["pushed"], true);
+    assert!(!repository.at_remote(&["log", "--format=%s", "draft"]).contains("pending on main"));
+    assert_eq!(write(&repository.serve(), "b.md", "main")["pushed"], true);
+    assert!(repository.git(&["log", "--format=%s"]).contains("pending on main"), "the branch it belongs to has it");
+    is_clean(&repository);
+    assert_eq!(repository.git(&["for-each-ref", "refs/worktree", "refs/vault-sync-mcp"]), "");
+}
+
+#[test]
+fn without_a_remote_a_write_was_reported_that_did_not_exist() {
+    let repository = two();
+    repository.git(&["remote", "remove", "origin"]);
+    // The branch may not move: a hook of the repository's for all its refs.
+    hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
+    let before = belongings(&repository, &[]);
+    let server = repository.serve();
+    assert!(words(&write(&server, "a.md", "new")).contains("git:"));
+    assert_eq!(belongings(&repository, &[]), before);
+    assert_eq!(outcome(&server, "vault_delete_file", json!({ "path": "b.md" }))["deleted"], false);
+    assert_eq!(belongings(&repository, &[]), before);
+    std::fs::remove_file(repository.folder.vault().join(".git/hooks/reference-transaction")).unwrap();
+    assert_eq!(write(&server, "a.md", "new")["written"], true);
+    assert_eq!(repository.git(&["log", "--format=%s"]).lines().count(), 2);
+}
+
+#[test]
+fn files_whose_names_are_no_text_were_overwritten() {
+    let repository = two();
+    let place = |name: &[u8]| repository.folder.vault().join(Path::new(std::ffi::OsStr::from_bytes(name)));
+    std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.txt\n").unwrap();
+    std::fs::write(place(b"caf\xe9.txt"), "a person's").unwrap();
+    let clone = repository.clone("another");
+    std::fs::write(clone.join(Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"))), "theirs").unwrap();
+    repository.pushed_by_another(&clone, "x.md", "x");
+    assert!(words(&write(&repository.serve(), "a.md", "new")).contains("it is here too, not committed"));
+    assert_eq!(std::fs::read(place(b"caf\xe9.txt")).unwrap(), b"a person's");
+}
+
+/// A person's `git push --force-with-lease` trusts it.
+#[test]
+fn the_remote_tracking_branch_was_moved() {
+    let repository = two();
+    repository.pushed_by_another(&repository.clone("another"), "x.md", "x");
+    let before = repository.git(&["rev-parse", "origin/main"]);
+    hook(&repository.folder.vault().join(".git"), "pre-push", "test ! -e .git/once && touch .git/once");
+    let refused = write(&repository.serve(), "a.md", "new");
+    assert_eq!(refused["written"], false, "the push after the fetch was refused: {refused}");
+    assert_eq!(repository.git(&["rev-parse", "origin/main"]), before);
+}
+
+/// Whoever stages something after a crash keeps it, and so does who works while everything is moved.
+#[test]
+fn what_was_staged_meanwhile_was_overwritten() {
+    let repository = two();
+    let pending = {
+        repository.write("a.md", &note("server's"));
+        repository.git(&["commit", "-q", "-a", "-m", "server's"]);
+        let commit = repository.git(&["rev-parse", "HEAD"]);
+        repository.git(&["push", "-q"]);
+        repository.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        commit
+    };
+    for (which, commit) in [("to", pending.trim()), ("from", "HEAD")] {
+        repository.git(&["update-ref", &format!("refs/worktree/vault-sync-mcp/{which}/main"), commit]);
+    }
+    repository.write("a.md", "STAGED\n");
+    repository.git(&["add", "a.md"]);
+    repository.write("a.md", "WORK\n");
+    assert_eq!(write(&repository.serve(), "b.md", "new")["pushed"], true);
+    assert_eq!((repository.git(&["show", ":a.md"]), repository.folder.read("a.md")), ("STAGED\n".into(), b"WORK\n".to_vec()));
+    assert_eq!(repository.git(&["show", "HEAD:a.md"]), note("server's"));
+    // While the refs move, git's own lock is held: whoever comes in between is told to wait by git.
+    let repository = busy();
+    let vault = repository.folder.vault();
+    hook(
+        &vault.join(".git"),
+        "reference-transaction",
+        "test $1 = prepared && grep -q /to/ && { git add changed.md 2>> .git/said; git commit -qm theirs 2>> .git/said; }; exit 0",
+    );
+    let before = belongings(&repository, &["ours.md"]);
+    assert_eq!(write(&repository.serve(), "ours.md", "new")["pushed"], true);
+    assert!(std::fs::read_to_string(vault.join(".git/said")).unwrap().contains("index.lock"));
+    assert_eq!(belongings(&repository, &["ours.md"]), before);
+}
+
+/// A filter as slow as git-lfs gives a person time to save a file that the remote has changed too.
+#[test]
+fn what_was_saved_during_the_checkout_was_overwritten() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("z.txt", "z"), (".gitattributes", "*.bin filter=slow\n")]);
+    let vault = repository.folder.vault();
+    repository.git(&["config", "filter.slow.clean", "cat"]);
+    // On the second checkout, the one that counts.
+    let save = format!(
+        "cat; n=$(cat {0}/n 2>/dev/null || echo 0); echo $((n+1)) > {0}/n; test $n != 1 || echo person > {1}/z.txt",
+        repository.folder.path().display(),
+        vault.display()
+    );
+    repository.git(&["config", "filter.slow.smudge", &save]);
+    let clone = repository.clone("another");
+    repository.pushed_by_another(&clone, "c.bin", "c");
+    repository.pushed_by_another(&clone, "z.txt", "theirs");
+    let done = write(&repository.serve(), "a.md", "new");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert_eq!(repository.folder.read("z.txt"), b"person\n");
+    assert!(done["git_error"].as_str().unwrap().contains("z.txt"), "{done}");
+    assert_eq!(write(&repository.serve(), "b.md", "new")["written"], false, "until it is committed, or brought back");
+    repository.git(&["restore", "z.txt"]);
+    assert_eq!(write(&repository.serve(), "b.md", "new")["written"], true);
+    is_clean(&repository);
+}
+
+#[test]
+fn a_folder_that_was_moved_away_and_linked_was_replaced() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("d/x.txt", "x"), ("d/y.txt", "y")]);
+    let vault = repository.folder.vault();
+    let elsewhere = repository.folder.path().join("elsewhere");
+    std::fs::rename(vault.join("d"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, vault.join("d")).unwrap();
+    repository.pushed_by_another(&repository.clone("another"), "d/x.txt", "theirs");
+    assert!(words(&write(&repository.serve(), "a.md", "new")).contains("d is no folder here"));
+    assert!(vault.join("d").is_symlink());
+    assert_eq!(std::fs::read(elsewhere.join("x.txt")).unwrap(), b"x");
+}
+
+#[test]
+fn a_submodule_was_checked_out() {
+    let repository = two();
+    let module = Repository::with(&[("m.txt", "m")]);
+    let url = module.remote().display().to_string();
+    repository.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "module"]);
+    repository.git(&["commit", "-qm", "module"]);
+    repository.git(&["push", "-q"]);
+    repository.git(&["config", "submodule.recurse", "true"]);
+    let inside = repository.folder.vault().join("module");
+    git(&inside, &["switch", "-qc", "dev"]);
+    std::fs::write(inside.join("m.txt"), "a person's").unwrap();
+    // The remote has the module at another commit.
+    let clone = repository.clone("another");
+    let newer = {
+        module.write("m.txt", "newer");
+        module.git(&["commit", "-qam", "newer"]);
+        module.git(&["push", "-q"]);
+        module.git(&["rev-parse", "HEAD"])
+    };
+    git(&clone, &["update-index", "--cacheinfo", &format!("160000,{},module", newer.trim())]);
+    git(&clone, &["commit", "-qm", "newer"]);
+    git(&clone, &["push", "-q"]);
+    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+    assert_eq!(std::fs::read(inside.join("m.txt")).unwrap(), b"a person's");
+    assert_eq!(git(&inside, &["symbolic-ref", "HEAD"]).trim(), "refs/heads/dev");
+}
+
+#[test]
+fn a_file_with_another_time_stamp_blocked_every_write() {
+    let repository = two();
+    let server = repository.serve();
+    assert_eq!(write(&server, "a.md", "ours")["pushed"], true);
+    let clone = repository.clone("another");
+    repository.pushed_by_another(&clone, "a.md", &note("theirs"));
+    assert_eq!(write(&server, "b.md", "ours")["pushed"], true, "nothing is changed here");
+    repository.write("a.md", &note("theirs"));
+    repository.pushed_by_another(&clone, "a.md", &note("theirs again"));
+    assert_eq!(write(&server, "b.md", "more")["pushed"], true);
+    assert_eq!(repository.folder.read("a.md"), note("theirs again").as_bytes());
+    is_clean(&repository);
+}
+
+/// What could not be moved here afterwards is not pushed, and other notes can be written.
+#[test]
+fn a_note_that_cannot_be_written_blocked_all_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let repository = two();
+    let vault = repository.folder.vault();
+    std::fs::set_permissions(vault.join("a.md"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    std::fs::write(vault.join("x"), "a file").unwrap();
+    std::fs::create_dir(vault.join("s.md")).unwrap();
+    repository.write("s.md/staged.md", "staged");
+    repository.git(&["add", "s.md"]);
+    let server = repository.serve();
+    let large = "x".repeat(11 * 1024 * 1024);
+    for (path, text, code) in [
+        ("a.md", "new", "READ_ONLY"),
+        ("n.md", &large, "TOO_LARGE"),
+        ("x/y.md", "new", "PATH_NOT_ALLOWED"),
+        ("s.md", "new", "PATH_NOT_ALLOWED"),
+        ("s.md/staged.md/z.md", "new", "PATH_NOT_ALLOWED"),
+    ] {
+        let refused = write(&server, path, text);
+        assert_eq!(
+            (&refused["error"]["code"], &refused["written"], &refused["pushed"]),
+            (&json!(code), &json!(false), &json!(false)),
+            "{path}"
+        );
+    }
+    assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "1");
+    assert_eq!(write(&server, "b.md", "new")["pushed"], true);
+}
+
+/// A filter that fails, or kills git, while the remote's files are made: the next write goes on as if nothing was.
+#[test]
+fn a_checkout_that_stopped_half_way_was_never_finished() {
+    for smudge in ["false", "kill -9 $PPID"] {
+        let repository = Repository::with(&[("a.md", &note("a")), ("aa.txt", "old"), (".gitattributes", "*.bin filter=x\n")]);
+        repository.git(&["config", "filter.x.clean", "cat"]);
+        repository.git(&["config", "filter.x.smudge", smudge]);
+        repository.git(&["config", "filter.x.required", "true"]);
+        let clone = repository.clone("another");
+        repository.pushed_by_another(&clone, "aa.txt", "theirs");
+        repository.pushed_by_another(&clone, "c.bin", "c");
+        let before = belongings(&repository, &[]);
+        let server = repository.serve();
+        words(&write(&server, "a.md", "new"));
+        assert_eq!(belongings(&repository, &[]), before, "{smudge}");
+        repository.git(&["config", "filter.x.smudge", "cat"]);
+        assert_eq!(write(&server, "a.md", "new")["pushed"], true, "{smudge}");
+        is_clean(&repository);
+    }
+}
+
+#[test]
+fn an_index_lock_that_a_crash_left_took_twenty_seconds_and_the_push() {
+    let repository = two();
+    let server = repository.serve();
+    std::fs::write(repository.folder.vault().join(".git/index.lock"), "").unwrap();
+    let started = std::time::Instant::now();
+    assert!(words(&write(&server, "a.md", "new")).contains("index.lock"));
+    assert!(started.elapsed() < std::time::Duration::from_secs(8));
+    assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "1");
+    // One of our own that a kill -9 left is nobody's.
+    std::fs::write(repository.folder.vault().join(".git/index.lock"), "vault-sync-mcp\n").unwrap();
+    assert_eq!(write(&server, "a.md", "new")["pushed"], true);
+    is_clean(&repository);
+}
+
+#[test]
+fn a_repository_with_longer_hashes_had_no_first_commit() {
+    let folder = Folder::with(&[]);
+    for arguments in [
+        &["init", "-q", "-b", "main", "--object-format=sha256"][..],
+        &["config", "user.name", "S"],
+        &["config", "user.email", "s@example.com"],
+    ] {
+        git(&folder.vault(), arguments);
+    }
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "git")]);
+    for text in ["one", "two"] {
+        assert_eq!(write(&server, "a.md", text)["written"], true);
+    }
+    assert_eq!(git(&folder.vault(), &["rev-list", "--count", "main"]).trim(), "2");
+    assert_eq!(git(&folder.vault(), &["status", "--porcelain"]), "");
+}
+
+/// The remote took it, somebody pushed on top, and the answer was lost: it is made, and says so.
+#[test]
+fn a_push_whose_answer_was_lost_was_called_a_failure() {
+    let repository = two();
+    let top = "c=$(git -c user.name=P -c user.email=p@example.com commit-tree -p main -m 'on top' 'main^{tree}'); git update-ref refs/heads/main $c; kill -9 $PPID";
+    hook(&repository.remote(), "post-receive", &format!("test -e once || {{ touch once; {top}; }}"));
+    let server = repository.serve();
+    let done = write(&server, "a.md", "new");
+    assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
+    assert_eq!(write(&server, "b.md", "new")["pushed"], true);
+    assert!(repository.git(&["log", "--format=%s"]).contains("on top"));
+    is_clean(&repository);
+}
+
+#[test]
+fn what_a_hook_made_of_the_message_was_lost_when_the_remote_had_news() {
+    let repository = two();
+    hook(&repository.folder.vault().join(".git"), "commit-msg", "printf '\\nChange-Id: I1\\n' >> \"$1\"");
+    repository.pushed_by_another(&repository.clone("another"), "x.md", "x");
+    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+    assert!(repository.at_remote(&["log", "-1", "--format=%B", "main"]).contains("Change-Id: I1"));
+}
+
+/// A sparse checkout gets what is inside its cone; the rest of the remote's news stays outside, and nothing is lost.
+#[test]
+fn a_sparse_checkout_stays_sparse() {
+    for cone in ["--cone", "--no-cone"] {
+        let repository = Repository::with(&[("in/a.md", &note("a")), ("out/b.md", &note("b")), ("top.md", &note("t"))]);
+        repository.git(&["sparse-checkout", "set", cone, if cone == "--cone" { "in" } else { "/in/" }]);
+        let clone = repository.clone("another");
+        for (path, text) in [("in/new.md", "n"), ("out/new.md", "n"), ("out/b.md", "b2"), ("in/a2.md", "x")] {
+            repository.pushed_by_another(&clone, path, text);
+        }
+        std::fs::create_dir_all(repository.folder.vault().join("out")).unwrap();
+        repository.write("out/private.md", "a person's");
+        let server = repository.serve();
+        let done = write(&server, "in/a.md", "new");
+        assert_eq!(done["pushed"], true, "{cone}: {done}");
+        assert_eq!(repository.folder.read("in/new.md"), b"n");
+        assert!(!repository.folder.vault().join("out/b.md").exists() && !repository.folder.vault().join("out/new.md").exists(), "{cone}");
+        assert_eq!(repository.folder.read("out/private.md"), b"a person's");
+        assert!(words(&write(&server, "out/b.md", "new")).contains("sparse checkout"));
+        assert!(words(&write(&server, "out/fresh.md", "new")).contains("sparse checkout"));
+        std::fs::remove_file(repository.folder.vault().join("out/private.md")).unwrap();
+        is_clean(&repository);
+    }
+}
+
+/// The remote turns files into folders and links and back, and marks one as a program.
+#[test]
+fn files_folders_links_and_programs_change_into_each_other() {
+    use std::os::unix::fs::PermissionsExt;
+    let repository =
+        Repository::with(&[("a.md", &note("a")), ("f", "file"), ("d/x", "1"), ("d/e/y", "2"), ("run.sh", "#!/bin/sh\n"), ("l", "x")]);
+    let clone = repository.clone("another");
+    let change = |script: &str| {
+        let done = std::process::Command::new("sh").args(["-ec", script]).current_dir(&clone).status().unwrap();
+        assert!(done.success());
+        git(&clone, &["add", "-A"]);
+        git(&clone, &["commit", "-qm", "changed"]);
+        git(&clone, &["push", "-q"]);
+    };
+    let server = repository.serve();
+    for (number, script) in [
+        "rm f; mkdir -p f/g; echo 1 > f/g/h; rm -r d; echo file > d; chmod +x run.sh; rm l; ln -s a.md l",
+        "rm -r f; echo file > f; rm d; mkdir d; ln -s ../f d/x; chmod -x run.sh; rm l; mkdir l; echo in > l/m",
+    ]
+    .iter()
+    .enumerate()
+    {
+        git(&clone, &["pull", "-q", "--rebase"]);
+        change(script);
+        assert_eq!(write(&server, "a.md", &format!("{number}"))["pushed"], true);
+        is_clean(&repository);
+        let mode = std::fs::metadata(repository.folder.vault().join("run.sh")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o111 != 0, number == 0);
+        assert_eq!(repository.folder.vault().join("l").is_symlink(), number == 0);
+    }
+}
