@@ -13,6 +13,8 @@ use std::path::Path;
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
+/// What the names of temporary files have in common, as a pattern.
+pub const TEMPORARIES: &str = ".vault-sync-mcp-*.tmp";
 
 /// Permission bits and owner of a file to be written.
 #[derive(Debug, Clone, Copy)]
@@ -150,34 +152,41 @@ pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn is_still_there(file: &File, path: &Path) -> bool {
+/// Whether a file that is open still has its name.
+pub fn is_still_there(file: &File, path: &Path) -> bool {
     let same = |open: Metadata, named: Metadata| (open.dev(), open.ino()) == (named.dev(), named.ino());
     file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
 }
 
-/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. One with the same
-/// words whose maker has died is taken over. `None`: it is taken.
+/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. Whoever sees it sees
+/// all of its words. One with the same words whose maker has died is taken over. `None`: it is taken.
 ///
 /// # Errors
 /// What the disk says.
 pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
-    match OpenOptions::new().create_new(true).write(true).open(path) {
-        Ok(mut file) => {
-            let _ = file.try_lock();
-            file.write_all(words).inspect_err(|_| discard(path))?;
-            Ok(Some(file))
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let left = std::fs::read(path).is_ok_and(|found| found == words);
-            let dead = left && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path));
-            if dead {
-                std::fs::remove_file(path)?;
-                return claim(path, words);
-            }
-            Ok(None)
-        }
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    let file = write_temporary(&temporary, words, Mode::Private)?;
+    let mut made = std::fs::hard_link(&temporary, path);
+    if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+        && std::fs::read(path).is_ok_and(|found| found == words)
+        && take_over(path)
+    {
+        made = std::fs::hard_link(&temporary, path);
+    }
+    discard(&temporary);
+    match made {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Removes a file that its maker held locked, if nobody holds it any more; whether that was so.
+pub fn take_over(path: &Path) -> bool {
+    let free = File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path));
+    free && std::fs::remove_file(path).is_ok()
 }
 
 /// Whether this process may make files in a folder, as far as permissions say.
@@ -212,13 +221,23 @@ pub fn set_executable(file: &Path, executable: bool) -> io::Result<()> {
     std::fs::set_permissions(file, Permissions::from_mode(if executable { mode | bits } else { mode & !0o111 }))
 }
 
-/// Removes the folders above a path that are empty, up to but without `top`.
+/// Removes a folder and those above it as far as they are empty, up to but without `top`.
 pub fn remove_empty_folders(path: &Path, top: &Path) {
-    for folder in path.ancestors().skip(1).take_while(|folder| *folder != top && folder.starts_with(top)) {
+    for folder in path.ancestors().take_while(|folder| *folder != top && folder.starts_with(top)) {
         if std::fs::remove_dir(folder).is_err() {
             return;
         }
     }
+}
+
+/// Removes a folder in which there are folders and nothing else.
+pub fn remove_folders_without_files(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_folders_without_files(&entry.path());
+        }
+    }
+    let _ = std::fs::remove_dir(folder);
 }
 
 /// Whether files can be made in a folder: one is, and removed again.

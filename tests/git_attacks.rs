@@ -514,3 +514,199 @@ fn files_folders_links_and_programs_change_into_each_other() {
         assert_eq!(repository.folder.vault().join("l").is_symlink(), number == 0);
     }
 }
+
+/// A file that is no longer in the index is its owner's, whatever the remote does with the one of that name.
+#[test]
+fn a_file_taken_out_of_the_index_was_deleted() {
+    for ignored in [false, true] {
+        let repository = Repository::with(&[("a.md", &note("a")), ("workspace.json", "{}"), ("other.json", "{}")]);
+        let clone = repository.clone("another");
+        repository.git(&["rm", "-q", "--cached", "workspace.json", "other.json"]);
+        if ignored {
+            std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.json\n").unwrap();
+        }
+        git(&clone, &["rm", "-q", "workspace.json"]);
+        git(&clone, &["commit", "-q", "-m", "gone"]);
+        git(&clone, &["push", "-q"]);
+        let before = belongings(&repository, &[]);
+        assert!(words(&write(&repository.serve(), "a.md", "new")).contains("workspace.json"));
+        assert_eq!(belongings(&repository, &[]), before);
+    }
+}
+
+#[test]
+fn a_change_of_line_ends_alone_was_overwritten() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("b.md", &note("b")), ("k.txt", "one\ntwo\n")]);
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    repository.write("k.txt", &crlf("one\ntwo\n"));
+    repository.write("b.md", &crlf(&note("b")));
+    let server = repository.serve();
+    assert!(words(&write(&server, "b.md", "new")).contains("if_match"));
+    assert_eq!(outcome(&server, "vault_delete_file", json!({ "path": "b.md" }))["deleted"], false);
+    repository.pushed_by_another(&repository.clone("another"), "k.txt", "theirs\n");
+    assert!(words(&write(&server, "a.md", "new")).contains("k.txt"));
+    assert_eq!(
+        (repository.folder.read("k.txt"), repository.folder.read("b.md")),
+        (b"one\r\ntwo\r\n".to_vec(), crlf(&note("b")).into_bytes())
+    );
+}
+
+/// As a crash leaves it: the branch is to be moved to what the remote has.
+fn pend(repository: &Repository) {
+    repository.git(&["fetch", "-q"]);
+    repository.git(&["update-ref", "refs/worktree/vault-sync-mcp/to/main", "origin/main"]);
+    repository.git(&["update-ref", "refs/worktree/vault-sync-mcp/from/main", "HEAD"]);
+}
+
+#[test]
+fn what_was_half_merged_or_only_staged_was_lost_in_recovery() {
+    // A conflict that git stash left; no merge is under way.
+    let repository = Repository::with(&[("a.md", &note("a")), ("x.md", "1\n"), ("y.md", "1\n")]);
+    let clone = repository.clone("another");
+    std::fs::remove_file(repository.folder.vault().join("x.md")).unwrap();
+    repository.git(&["stash", "-q"]);
+    repository.write("x.md", "2\n");
+    repository.git(&["commit", "-qam", "2"]);
+    repository.git(&["push", "-q"]);
+    let popped = std::process::Command::new("git").args(["stash", "pop", "-q"]).current_dir(repository.folder.vault()).output().unwrap();
+    assert!(!popped.status.success());
+    for (path, text) in [("x.md", "3\n"), ("y.md", "3\n")] {
+        repository.pushed_by_another(&clone, path, text);
+    }
+    pend(&repository);
+    let entries = repository.git(&["ls-files", "-s", "x.md"]);
+    assert!(entries.lines().count() > 1, "{entries}");
+    let server = repository.serve();
+    assert_eq!(repository.git(&["ls-files", "-s", "x.md"]), entries);
+    assert_eq!((repository.folder.read("x.md"), repository.folder.read("y.md")), (b"2\n".to_vec(), b"3\n".to_vec()));
+    assert_eq!(write(&server, "a.md", "new")["written"], true, "other notes can be written");
+    // Staged and nowhere else, where the remote has a file of that name.
+    let repository = two();
+    let clone = repository.clone("another");
+    repository.write("x/y.md", "staged only");
+    repository.git(&["add", "x"]);
+    std::fs::remove_dir_all(repository.folder.vault().join("x")).unwrap();
+    repository.pushed_by_another(&clone, "x", "theirs");
+    pend(&repository);
+    let server = repository.serve();
+    assert_eq!(repository.git(&["show", ":x/y.md"]), "staged only");
+    assert_eq!(write(&server, "a.md", "new")["written"], true);
+    assert_eq!(repository.git(&["show", ":x/y.md"]), "staged only");
+}
+
+#[test]
+fn what_was_staged_before_the_first_commit_was_dropped() {
+    let folder = Folder::with(&[]);
+    let remote = two();
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "S"],
+        &["config", "user.email", "s@example.com"],
+        &["remote", "add", "origin", remote.remote().to_str().unwrap()],
+    ] {
+        git(&folder.vault(), arguments);
+    }
+    hook(
+        &folder.vault().join(".git"),
+        "pre-push",
+        "test -e .git/once && exit 0; touch .git/once; echo mine > mine.txt; env -u GIT_INDEX_FILE git add mine.txt; echo later > mine.txt",
+    );
+    let done = write(&Server::with(&folder.vault(), &[("TOOLSETS", "git")]), "new.md", "x");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert_eq!(git(&folder.vault(), &["show", ":mine.txt"]), "mine\n");
+    assert_eq!(folder.read("mine.txt"), b"later\n");
+    assert_eq!(folder.read("a.md"), note("a").as_bytes());
+}
+
+/// What the caller has read and replaces is agreed on, also when the remote has something else that is new.
+#[test]
+fn a_note_replaced_with_if_match_was_pushed_and_then_blocked_all_others() {
+    let repository = two();
+    let clone = repository.clone("another");
+    let server = repository.serve();
+    repository.write("a.md", &note("a person's"));
+    repository.write("u.md", &note("untracked"));
+    for (path, news) in [("a.md", "n.md"), ("u.md", "m.md")] {
+        repository.pushed_by_another(&clone, news, "news");
+        let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
+        let done = outcome(&server, "vault_write_file", json!({ "path": path, "content": note("joined"), "if_match": etag }));
+        assert_eq!((&done["pushed"], done.get("git_error")), (&json!(true), None), "{done}");
+        assert_eq!(repository.folder.read(path), note("joined").as_bytes());
+    }
+    assert_eq!(write(&server, "b.md", "new")["pushed"], true);
+    is_clean(&repository);
+}
+
+#[test]
+fn folders_without_files_were_in_the_way_for_good() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("x/a.md", "1"), ("e/k.md", "1")]);
+    for folder in ["x/empty/deeper", "d/x"] {
+        std::fs::create_dir_all(repository.folder.vault().join(folder)).unwrap();
+    }
+    let clone = repository.clone("another");
+    git(&clone, &["rm", "-rq", "x"]);
+    std::fs::write(clone.join("x"), "a file now").unwrap();
+    git(&clone, &["add", "x"]);
+    git(&clone, &["commit", "-q", "-m", "a file now"]);
+    repository.pushed_by_another(&clone, "d/x", "a file");
+    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+    assert_eq!((repository.folder.read("x"), repository.folder.read("d/x")), (b"a file now".to_vec(), b"a file".to_vec()));
+    is_clean(&repository);
+}
+
+/// A branch can be begun without git's lock. Nothing of ours is moved under it.
+#[test]
+fn whoever_switched_while_everything_was_moved_had_it_staged_on_the_new_branch() {
+    let repository = two();
+    repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
+    let script = "test $1 = committed && grep -q worktree/vault-sync-mcp/to/ && test ! -e .git/once && { touch .git/once; git switch -q -c topic; }; exit 0";
+    hook(&repository.folder.vault().join(".git"), "reference-transaction", script);
+    let done = write(&repository.serve(), "a.md", "new");
+    assert_eq!(done["pushed"], true);
+    assert!(done["git_error"].as_str().unwrap().contains("switched to another branch"), "{done}");
+    assert_eq!(repository.git(&["diff", "--cached", "--name-only"]), "", "nothing is staged on topic");
+    let local = repository.git(&["rev-parse", "main"]);
+    assert_ne!(local, repository.at_remote(&["rev-parse", "main"]));
+}
+
+/// Filters are programs of a person's: they run where they always do.
+#[test]
+fn a_filter_inside_the_working_tree_was_not_found() {
+    for required in ["true", "false"] {
+        let repository = Repository::with(&[
+            ("a.md", &note("a")),
+            ("f.x", "hello\n"),
+            (".gitattributes", "*.x filter=case\n"),
+            ("bin/up", "#!/bin/sh\ntr a-z A-Z\n"),
+            ("bin/down", "#!/bin/sh\ntr A-Z a-z\n"),
+        ]);
+        for (name, value) in [("clean", "sh bin/down"), ("smudge", "sh bin/up"), ("required", required)] {
+            repository.git(&["config", &format!("filter.case.{name}"), value]);
+        }
+        std::fs::remove_file(repository.folder.vault().join("f.x")).unwrap();
+        repository.git(&["checkout", "-q", "f.x"]);
+        assert_eq!(repository.folder.read("f.x"), b"HELLO\n");
+        let clone = repository.clone("another");
+        repository.pushed_by_another(&clone, "f.x", "hello again\n");
+        repository.pushed_by_another(&clone, "g.x", "new\n");
+        let done = write(&repository.serve(), "a.md", "new");
+        assert_eq!(done["pushed"], true, "{done}");
+        assert_eq!((repository.folder.read("f.x"), repository.folder.read("g.x")), (b"HELLO AGAIN\n".to_vec(), b"NEW\n".to_vec()));
+        is_clean(&repository);
+    }
+}
+
+/// While something is half done the lock stays, so that nobody commits it; the next write finishes it.
+#[test]
+fn a_move_that_failed_half_way_was_left_for_anybody_to_commit() {
+    let repository = two();
+    repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
+    hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
+    let server = repository.serve();
+    let done = write(&server, "a.md", "new");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert!(repository.folder.vault().join(".git/index.lock").exists());
+    std::fs::remove_file(repository.folder.vault().join(".git/hooks/reference-transaction")).unwrap();
+    assert_eq!(write(&server, "b.md", "new")["pushed"], true);
+    is_clean(&repository);
+}

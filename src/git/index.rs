@@ -9,7 +9,7 @@ use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What our lock says; git's own is empty or an index. One that a crash left is known by it.
 const MARK: &[u8] = b"vault-sync-mcp\n";
@@ -18,11 +18,33 @@ const MARK: &[u8] = b"vault-sync-mcp\n";
 #[derive(Debug)]
 pub(super) struct Index {
     place: PathBuf,
-    lock: PathBuf,
     before: Option<Vec<u8>>,
     /// The copy, for runs of git.
     pub(super) copy: Scratch,
-    _held: File,
+    lock: Lock,
+}
+
+/// Git's lock, as long as it is ours.
+#[derive(Debug)]
+struct Lock {
+    place: PathBuf,
+    held: File,
+    /// Left behind on purpose, as a crash leaves it.
+    left: bool,
+}
+
+impl Lock {
+    fn is_ours(&self) -> bool {
+        disk::is_still_there(&self.held, &self.place)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if !self.left && self.is_ours() {
+            disk::discard(&self.place);
+        }
+    }
 }
 
 impl Index {
@@ -40,13 +62,19 @@ impl Index {
                 None => return Err(taken()),
             }
         };
-        // From here on the lock goes away with this value.
+        let lock = Lock { place: lock, held, left: false };
         let copy = repository.scratch("index")?;
-        let index = Index { before: read(&place)?, place, lock, copy, _held: held };
+        let index = Index { before: read(&place)?, place, copy, lock };
         if let Some(bytes) = &index.before {
             disk::replace(&index.copy.0, bytes, Mode::New, || Ok(())).map_err(wrong)?;
         }
         Ok(index)
+    }
+
+    /// Leaves the lock where it is: something is half done, and nobody is to build on it before it is finished. The next
+    /// operation, or the next start, takes it over.
+    pub(super) fn leave(mut self) {
+        self.lock.left = true;
     }
 
     /// Waits a moment for another program that has the index; so that nothing is pushed that could not be moved to.
@@ -56,7 +84,8 @@ impl Index {
     pub(super) fn refuse_locked(repository: &Repository) -> Result<(), Failure> {
         let lock = repository.git_dir.join("index.lock");
         let until = Deadline::after(limits::GIT_INDEX_WAIT);
-        while lock.exists() && read(&lock)?.as_deref() != Some(MARK) {
+        clear(&lock);
+        while lock.exists() {
             if until.left().is_none() {
                 return Err(taken());
             }
@@ -70,6 +99,10 @@ impl Index {
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal; then the index is as it was.
     pub(super) fn install(&self) -> Result<(), Failure> {
+        // Somebody may have removed the lock, as git advises when one is in the way, and used the index since.
+        if !self.lock.is_ours() {
+            return Err(Failure::Git("somebody removed the lock on the index meanwhile".into()));
+        }
         let made = read(&self.copy.0)?.unwrap_or_default();
         let old = std::fs::metadata(&self.place).ok();
         disk::replace(&self.place, &made, old.as_ref().map_or(Mode::New, Mode::Like), || Ok(())).map_err(wrong)
@@ -81,7 +114,11 @@ impl Index {
     /// [`Failure::Git`] for the disk's refusal.
     pub(super) fn restore(&self) -> Result<(), Failure> {
         match &self.before {
-            Some(bytes) => disk::replace(&self.place, bytes, Mode::New, || Ok(())).map_err(wrong),
+            _ if !self.lock.is_ours() => Err(Failure::Git("somebody removed the lock on the index meanwhile".into())),
+            Some(bytes) => {
+                let now = std::fs::metadata(&self.place).ok();
+                disk::replace(&self.place, bytes, now.as_ref().map_or(Mode::New, Mode::Like), || Ok(())).map_err(wrong)
+            }
             None => {
                 disk::discard(&self.place);
                 Ok(())
@@ -112,13 +149,14 @@ impl Index {
     }
 }
 
-impl Drop for Index {
-    fn drop(&mut self) {
-        disk::discard(&self.lock);
+/// Removes a lock of ours whose holder has died.
+pub(super) fn clear(lock: &Path) {
+    if std::fs::read(lock).is_ok_and(|found| found == MARK) {
+        disk::take_over(lock);
     }
 }
 
-fn read(place: &std::path::Path) -> Result<Option<Vec<u8>>, Failure> {
+fn read(place: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match std::fs::read(place) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

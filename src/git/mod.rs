@@ -149,8 +149,8 @@ impl Git {
             log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
         }
         let recovered = self.lock(&runner).and_then(|_lock| {
+            repository::tidy_up(&runner)?;
             let repository = Repository::open(&runner, &self.options)?;
-            repository.tidy_up();
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
@@ -261,6 +261,7 @@ impl Git {
             cancelled,
             index: None,
             elsewhere: None,
+            settings: Vec::new(),
         }
     }
 
@@ -300,7 +301,7 @@ fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::Fil
     }
 }
 
-/// Tells the repository to overlook the lock file, in the place that is for this working copy alone: nobody should see it
+/// Tells the repository to overlook the lock file, and what a crash may leave of a write, in the place that is for this working copy alone: nobody should see it
 /// in `git status`, or commit it with everything else.
 fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
@@ -314,15 +315,16 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(wrong(error)),
     };
-    if known.split(|&byte| byte == b'\n').any(|line| line == LOCK.as_bytes()) {
+    let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
+    let missing: Vec<&str> = [LOCK, disk::TEMPORARIES].into_iter().filter(|name| !has(name)).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    let mut lines = known;
+    let mut lines = known.clone();
     if lines.last().is_some_and(|&last| last != b'\n') {
         lines.push(b'\n');
     }
-    lines.extend_from_slice(LOCK.as_bytes());
-    lines.push(b'\n');
+    missing.iter().for_each(|name| lines.extend_from_slice(format!("{name}\n").as_bytes()));
     exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
     let before = std::fs::metadata(&exclude).ok();
     let mode = before.as_ref().map_or(Mode::New, Mode::Like);

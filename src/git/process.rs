@@ -55,6 +55,8 @@ pub(super) struct Runner<'a> {
     pub(super) index: Option<PathBuf>,
     /// The repository's folder, and another one that is to count as its working tree.
     pub(super) elsewhere: Option<(PathBuf, PathBuf)>,
+    /// Settings for this run, `name=value`.
+    pub(super) settings: Vec<String>,
 }
 
 impl<'a> Runner<'a> {
@@ -65,7 +67,14 @@ impl<'a> Runner<'a> {
 
     /// The same with this much time from now on, and not to be cancelled: for what has to be finished once it is begun.
     pub(super) fn to_the_end(&self, time: Duration) -> Runner<'static> {
-        Runner { folder: self.folder.clone(), deadline: Deadline::after(time), cancelled: &|| false, index: None, elsewhere: None }
+        Runner {
+            folder: self.folder.clone(),
+            deadline: Deadline::after(time),
+            cancelled: &|| false,
+            index: None,
+            elsewhere: None,
+            settings: Vec::new(),
+        }
     }
 
     /// Runs git and waits for its end.
@@ -165,6 +174,9 @@ impl<'a> Runner<'a> {
         command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
         command.args(["-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "diff.orderFile=/dev/null"]);
         command.args(["-c", "user.useConfigOnly=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]);
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
         command.args(arguments).current_dir(&self.folder);
         for (name, _) in std::env::vars_os() {
             let Some(name) = name.to_str() else { continue };

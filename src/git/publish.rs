@@ -92,7 +92,7 @@ fn on_top(
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
     // Before the remote gets anything: could the branch be moved there at all?
-    settle::try_bringing_in(repository, runner, upstream)?;
+    settle::try_bringing_in(repository, runner, upstream, target)?;
     commit::build(repository, runner, Some(upstream), target, &message, false)
 }
 

@@ -201,7 +201,10 @@ impl Repository {
             (None, _, None) => true,
             (Some(bytes), Some(head), Some(_)) => {
                 let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
-                text == *bytes || without_returns(&text) == without_returns(bytes)
+                // Line ends alone, where git does not mind them, are no change.
+                text == *bytes
+                    || without_returns(&text) == without_returns(bytes)
+                        && committed.as_ref().map(|entry| &entry.blob) == Some(&self.hash(runner, name, bytes)?)
             }
             _ => false,
         };
@@ -298,6 +301,11 @@ impl Repository {
         Ok(runner.must_with(&["hash-object", "-w", "--stdin", &path], bytes)?.line())
     }
 
+    fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8]) -> Result<String, Failure> {
+        let path = format!("--path={}", self.below_vault(name));
+        Ok(runner.must_with(&["hash-object", "--stdin", &path], bytes)?.line())
+    }
+
     /// A name as git takes it in the vault's folder.
     fn below_vault<'a>(&self, name: &'a str) -> &'a str {
         name.strip_prefix(&self.prefix).unwrap_or(name)
@@ -333,12 +341,21 @@ impl Repository {
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
         Ok(Scratch(self.git_dir.join(format!("{SCRATCH}{what}-{id}"))))
     }
+}
 
-    /// Removes what a crash left of such places. Whoever calls has the turn, so nobody is using one.
-    pub(super) fn tidy_up(&self) {
-        let names = std::fs::read_dir(&self.git_dir).into_iter().flatten().flatten();
-        names.filter(|entry| entry.file_name().to_string_lossy().starts_with(SCRATCH)).for_each(|entry| drop(Scratch(entry.path())));
-    }
+/// Removes what a crash left behind: places and refs of our own, and a lock on the index that its holder died with. Whoever
+/// calls has the turn, so nobody is using them.
+///
+/// # Errors
+/// [`Failure::Git`].
+pub(super) fn tidy_up(runner: &Runner<'_>) -> Result<(), Failure> {
+    let git_dir = PathBuf::from(runner.must(&["rev-parse", "--absolute-git-dir"])?.line());
+    super::index::clear(&git_dir.join("index.lock"));
+    let names = std::fs::read_dir(&git_dir).into_iter().flatten().flatten();
+    let is_ours = |name: &str| name.starts_with(SCRATCH) || disk::is_temporary(name);
+    names.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).for_each(|entry| drop(Scratch(entry.path())));
+    let refs = runner.must(&["for-each-ref", "--format=%(refname)", "refs/worktree/vault-sync-mcp/fetched"])?;
+    String::from_utf8_lossy(&refs.stdout).lines().try_for_each(|name| runner.must(&["update-ref", "-d", name]).map(drop))
 }
 
 /// A text without its carriage returns: line ends are what git may change in it without anybody noticing.

@@ -7,7 +7,7 @@ use super::commit::Target;
 use super::index::Index;
 use super::process::Runner;
 use super::publish::Published;
-use super::repository::{Repository, Staged, is_ancestor};
+use super::repository::{Repository, Staged, commit_of, is_ancestor};
 use super::tree::Move;
 use super::{Change, Failure};
 use crate::limits;
@@ -32,25 +32,23 @@ pub(super) fn settle(
     published: &Published,
 ) -> Result<(), Failure> {
     let runner = from_the_top(repository, runner);
-    let brings =
-        "the commit is made, but nothing was moved here, because the repository was used by somebody meanwhile: git pull brings it";
     let index = Index::lock(repository)?;
     // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
     let staged = repository.staged(&index.on(&runner), &target.name)?;
     if !repository.is_as_it_was(&runner)? || !matches!(staged, Staged::Entry(entry) if entry == target.committed) {
-        return Err(Failure::Git(brings.into()));
+        let brings = if published.pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
+        return Err(Failure::Git(format!("nothing was moved here, because the repository was used by somebody meanwhile{brings}")));
     }
     if published.on_upstream {
-        let way = Move::prepare(repository, &index.on(&runner), &published.commit, false)?;
+        let mut way = Move::prepare(repository, &index.on(&runner), &published.commit, false)?;
         if let Change::Write(bytes) = &target.change {
             way.set(&target.name, bytes)?;
         }
+        if let Some(before) = &target.before {
+            way.agree(&target.name, before);
+        }
         way.check()?;
-        note_pending(repository, &runner, &published.commit)?;
-        let kept = way.go()?;
-        finish(repository, &runner, index, &published.commit, &target.name)?;
-        let _ = vault.refresh_and_wait();
-        return said(&kept);
+        return travel(vault, repository, &runner, index, &way, &published.commit, &target.name);
     }
     index.put(&runner, target)?;
     note_pending(repository, &runner, &published.commit)?;
@@ -71,14 +69,47 @@ pub(super) fn settle(
             return Err(error.into());
         }
     };
-    if let Err(failure) = finish(repository, &runner, index, &published.commit, &target.name) {
-        if !published.pushed && kept.is_empty() {
-            put_back(vault, target);
-            forget(repository, &runner)?;
+    match finish(repository, &runner, &index, &published.commit, &target.name) {
+        Ok(()) => {}
+        Err(failure) if published.pushed => {
+            index.leave();
+            return Err(failure);
         }
-        return Err(failure);
+        Err(failure) => {
+            if kept.is_empty() {
+                put_back(vault, target);
+            }
+            forget(repository, &runner)?;
+            return Err(failure);
+        }
     }
+    over(repository, &runner, index);
     said(&kept)
+}
+
+/// Goes a way that was prepared, from noting it down to the end. Where it ends half way, the lock on the index stays.
+fn travel(
+    vault: &Vault,
+    repository: &Repository,
+    runner: &Runner<'_>,
+    index: Index,
+    way: &Move,
+    commit: &str,
+    why: &str,
+) -> Result<(), Failure> {
+    note_pending(repository, runner, commit)?;
+    let gone = way.go().and_then(|kept| finish(repository, runner, &index, commit, why).map(|()| kept));
+    let _ = vault.refresh_and_wait();
+    match gone {
+        Ok(kept) => {
+            over(repository, runner, index);
+            said(&kept)
+        }
+        Err(failure) => {
+            index.leave();
+            Err(failure)
+        }
+    }
 }
 
 /// The note as it was before; for a commit that nobody has.
@@ -94,9 +125,14 @@ fn put_back(vault: &Vault, target: &Target) {
     }
 }
 
-/// The index and the branch; then what was pending is over, and a commit of ours is told to the hook for it.
-fn finish(repository: &Repository, runner: &Runner<'_>, index: Index, commit: &str, why: &str) -> Result<(), Failure> {
+/// The index and the branch, in a time of its own; then nothing is pending any more.
+fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, commit: &str, why: &str) -> Result<(), Failure> {
+    let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
     index.refresh(runner)?;
+    // Another branch can be begun without the lock (git switch -c).
+    if !repository.is_as_it_was(runner)? {
+        return Err(Failure::Git("somebody switched to another branch, or moved this one, at the same moment".into()));
+    }
     index.install()?;
     let from = repository.head.as_deref().unwrap_or_default();
     let moved = runner.must(&["update-ref", "-m", &format!("vault-sync-mcp: {why}"), &repository.branch, commit, from]);
@@ -105,11 +141,14 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: Index, commit: &s
         index.restore()?;
         return Err(failure);
     }
-    forget(repository, runner)?;
+    forget(repository, runner)
+}
+
+/// The lock goes, and the hook for it is told of the commit.
+fn over(repository: &Repository, runner: &Runner<'_>, index: Index) {
     drop(index);
     let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
     let _ = repository.hook(&hook, "post-commit", &[]);
-    Ok(())
 }
 
 fn note_pending(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
@@ -164,14 +203,21 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     if !repository.is_as_it_was(&runner)? {
         return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
     }
-    let way = Move::prepare(repository, &index.on(&runner), &commit, true)?;
-    let kept = way.go()?;
-    finish(repository, &runner, index, &commit, "finished after an interruption")?;
-    let _ = vault.refresh_and_wait();
-    if let Err(failure) = said(&kept) {
-        log::warn!("git: {failure}");
+    let way = match Move::prepare(repository, &index.on(&runner), &commit, true) {
+        Ok(way) => way,
+        Err(failure) => {
+            index.leave();
+            return Err(failure);
+        }
+    };
+    match travel(vault, repository, &runner, index, &way, &commit, "finished after an interruption") {
+        Err(failure) if is_pending(repository, &runner)? => Err(failure),
+        // Files that stayed as somebody has them are a change on top of the commit.
+        outcome => {
+            outcome.unwrap_or_else(|failure| log::warn!("git: {failure}"));
+            Ok(true)
+        }
     }
-    Ok(true)
 }
 
 /// Moves the branch, the index and the working tree forward to a commit of the remote's, over nobody's changes.
@@ -186,20 +232,25 @@ pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'
     }
     let way = Move::prepare(repository, &index.on(&runner), commit, false)?;
     way.check()?;
-    note_pending(repository, &runner, commit)?;
-    let kept = way.go()?;
-    finish(repository, &runner, index, commit, "what the remote has")?;
-    let _ = vault.refresh_and_wait();
-    said(&kept)
+    travel(vault, repository, &runner, index, &way, commit, "what the remote has")
 }
 
-/// Whether [`bring_in`] would be possible; nothing is touched.
+fn is_pending(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
+    let [to, _] = pending_refs(repository);
+    Ok(commit_of(runner, &to)?.is_some())
+}
+
+/// Whether [`bring_in`] would be possible; nothing is touched. `target` is what is to be changed on top of it.
 ///
 /// # Errors
 /// [`Failure::Refused`], naming what is in the way.
-pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str, target: &Target) -> Result<(), Failure> {
     let index = Index::lock(repository)?;
-    Move::prepare(repository, &index.on(&from_the_top(repository, runner)), commit, false)?.check()
+    let mut way = Move::prepare(repository, &index.on(&runner.at(&repository.top)), commit, false)?;
+    if let Some(before) = &target.before {
+        way.agree(&target.name, before);
+    }
+    way.check()
 }
 
 /// Refuses a commit with a new note that sparse patterns would not have here: it would be gone with the next news.
@@ -207,7 +258,7 @@ pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, comm
 /// # Errors
 /// [`Failure::Refused`].
 pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, commit: &str, name: &str) -> Result<(), Failure> {
-    let runner = from_the_top(repository, runner);
+    let runner = runner.at(&repository.top);
     if runner.run(&["config", "--type=bool", "--get", "core.sparseCheckout"])?.line() != "true" {
         return Ok(());
     }
