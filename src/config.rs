@@ -7,6 +7,7 @@ use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::settings::SETTINGS;
 use crate::tools::{Criteria, Options, Toolset};
+use crate::vault::VaultPath;
 use log::LevelFilter;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,8 @@ pub struct Config {
     pub options: Options,
     /// Where the commits of toolset `git` go.
     pub git: crate::git::Options,
+    /// Where projects are, for toolset `accomplishments`.
+    pub projects: Option<crate::accomplishments::Options>,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
     /// Proxies that are believed.
@@ -131,6 +134,7 @@ impl Config {
                 branch: reader.git_name("GIT_BRANCH", "main"),
                 timeout: Duration::from_millis(reader.number("GIT_TIMEOUT_MS", 30_000, 1_000, 600_000) as u64),
             },
+            projects: reader.projects(),
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),
             workers: reader.number("WORKERS", workers, 1, 1024),
@@ -309,8 +313,12 @@ impl Reader<'_> {
         Some(path)
     }
 
+    fn toolsets_named(&self) -> impl Iterator<Item = String> {
+        self.list("TOOLSETS").into_iter()
+    }
+
     fn toolsets(&mut self) -> Vec<Toolset> {
-        let names = self.list("TOOLSETS");
+        let names: Vec<String> = self.toolsets_named().collect();
         if names.is_empty() {
             return vec![Toolset::Vault];
         }
@@ -329,6 +337,42 @@ impl Reader<'_> {
             self.wrong(setting, "is not a name that git allows");
         }
         name
+    }
+
+    /// The places of toolset `accomplishments`, which has no sensible defaults for them.
+    fn projects(&mut self) -> Option<crate::accomplishments::Options> {
+        if !self.toolsets_named().any(|name| name == "all" || name == Toolset::Accomplishments.name()) {
+            return None;
+        }
+        let folder = self.below_vault("ACCOMPLISHMENTS_FOLDER", true, VaultPath::folder);
+        let canvas = self.below_vault("DEFAULT_CANVAS", true, VaultPath::file);
+        let docs = self.below_vault("CONTEXT_DOCS_FOLDER", false, VaultPath::folder);
+        if canvas.as_ref().is_some_and(|canvas| !canvas.as_str().to_lowercase().ends_with(".canvas")) {
+            self.wrong("DEFAULT_CANVAS", "must be a file that ends in .canvas");
+        }
+        Some(crate::accomplishments::Options { folder: folder?, canvas: canvas?, docs })
+    }
+
+    fn below_vault(
+        &mut self,
+        setting: &'static str,
+        required: bool,
+        parse: fn(&str) -> Result<VaultPath, crate::vault::Error>,
+    ) -> Option<VaultPath> {
+        let Some(text) = self.text(setting) else {
+            if required {
+                self.wrong(setting, "is required for toolset accomplishments: a path in the vault");
+            }
+            return None;
+        };
+        match parse(text) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                let why = error.to_string();
+                self.wrong(setting, why);
+                None
+            }
+        }
     }
 
     /// The file of the system that the `context` tools come from, as it is there.

@@ -91,6 +91,36 @@ pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Res
     Ok(())
 }
 
+/// Gives a file another name, durably; where something has that name already, it stays what it is. `last_look` is asked
+/// right before, with the old folder locked as in [`replace`].
+///
+/// # Errors
+/// What `last_look` or the disk said; then the file has its old name.
+pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let folder = |of: &Path| of.parent().ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from).and_then(File::open);
+    let (old_folder, new_folder) = (folder(from)?, folder(to)?);
+    lock_for_a_moment(&old_folder);
+    let outcome = last_look().and_then(|()| match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system knows how to refuse; then a look has to do.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            if to.symlink_metadata().is_ok() {
+                Err(io::Error::from(io::ErrorKind::AlreadyExists).into())
+            } else {
+                Ok(std::fs::rename(from, to)?)
+            }
+        }
+        other => Ok(other.map_err(io::Error::from)?),
+    });
+    let _ = old_folder.unlock();
+    outcome?;
+    // The new name first: a power cut in between leaves two names, not none.
+    if let Err(error) = flush(&new_folder).and_then(|()| flush(&old_folder)) {
+        log::error!("a folder could not be flushed after a file was renamed; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
 /// Removes a file of our own that is not needed any more, if it is there.
 pub fn discard(file: &Path) {
     let _ = std::fs::remove_file(file);

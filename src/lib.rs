@@ -21,15 +21,16 @@
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
 //! | `git` | the vault as a git repository; the only room that starts a program | `clock` `disk` `limits` `secret` `settings` `vault` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `cursor` `git` `limits` `principal` `uri` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `clock` `cursor` `git` `limits` `principal` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
-//! | `config` | the configuration, checked as a whole | `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` |
-//! | `commands` | what each command does: wiring | `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` |
+//! | `config` | the configuration, checked as a whole | `accomplishments` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` |
+//! | `commands` | what each command does: wiring | `accomplishments` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` |
 //!
 //! What is nowhere: no room but `clock` asks the time, no room but `disk` changes a file, no room but `vault` makes an
 //! absolute path of a note, no file but `git/process` starts another program, and nothing is asynchronous.
@@ -63,6 +64,7 @@
 //! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A room: its row above; that row is the
 //! discussion.
 
+pub mod accomplishments;
 pub mod cli;
 pub mod clock;
 pub mod commands;

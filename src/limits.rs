@@ -156,6 +156,28 @@ pub const LIST_PAGE: usize = 1_000;
 pub const SEARCH_RESULTS: usize = 200;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
+/// How long a change of several files waits for its turn; another one takes milliseconds.
+pub const TURN_WAIT: Duration = Duration::from_secs(10);
+/// How often it looks whether it has come.
+pub const TURN_PAUSE: Duration = Duration::from_millis(5);
+/// Names that are tried for a file in the trash.
+pub const TRASH_NAMES: u32 = 1_000;
+/// Characters of the title of an accomplishment, or the name of a task: one line that people read.
+pub const TITLE_CHARS: usize = 200;
+/// Bytes of the file name made from a title: with the ending, and a temporary name beside it, every file system takes it.
+pub const TITLE_FILE_BYTES: usize = 180;
+/// Tasks that an error names when the one asked for does not exist.
+pub const TASKS_NAMED: usize = 20;
+/// Characters to which each long text of an accomplishment is cut when its note does not fit into one answer.
+pub const TEXT_CUT: usize = 1_000;
+/// Notes that a list names because they cannot be read.
+pub const PROBLEMS_NAMED: usize = 20;
+/// Names of context documents in one answer.
+pub const DOCUMENT_NAMES: usize = 500;
+/// Accomplishments in the graph of a project: more nobody can look at, and Mermaid stops at 500 edges by default.
+pub const GRAPH_NODES: usize = 150;
+/// Characters of a title in a graph or table.
+pub const GRAPH_TITLE: usize = 80;
 /// Characters of context on either side of a match.
 pub const SNIPPET_CONTEXT: usize = 50;
 

@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 19] = [
+pub static SETTINGS: [Setting; 22] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -81,7 +81,7 @@ pub static SETTINGS: [Setting; 19] = [
         variable: "TOOLSETS",
         value: "LIST",
         default: "vault",
-        help: "Groups of tools to offer, separated by commas, or all: vault, context, git.",
+        help: "Groups of tools to offer, separated by commas, or all: vault, context, git, accomplishments.",
         example: "vault,context",
     },
     Setting {
@@ -131,6 +131,30 @@ pub static SETTINGS: [Setting; 19] = [
         default: "30000",
         help: "Toolset git: how long one call may take, push included, in milliseconds.",
         example: "30000",
+    },
+    Setting {
+        flag: "accomplishments-folder",
+        variable: "ACCOMPLISHMENTS_FOLDER",
+        value: "FOLDER",
+        default: "",
+        help: "Toolset accomplishments: the folder of its notes, in the vault. Required for that toolset.",
+        example: "accomplishments",
+    },
+    Setting {
+        flag: "default-canvas",
+        variable: "DEFAULT_CANVAS",
+        value: "FILE",
+        default: "",
+        help: "Toolset accomplishments: the canvas that is meant when none is named. Required for that toolset.",
+        example: "projects/main.canvas",
+    },
+    Setting {
+        flag: "context-docs-folder",
+        variable: "CONTEXT_DOCS_FOLDER",
+        value: "FOLDER",
+        default: "",
+        help: "Toolset accomplishments: a folder of further context documents, in the vault.",
+        example: "docs",
     },
     Setting {
         flag: "allowed-origins",

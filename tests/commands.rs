@@ -91,6 +91,17 @@ fn check_says_what_would_be_served() {
         "{told}"
     );
     assert!(!told.contains(&hash));
+    let without = run(&["check", "--toolsets", "accomplishments", "--context-docs-folder", "../docs"], &good, "");
+    assert_eq!(without.status.code(), Some(2));
+    for words in [
+        "ACCOMPLISHMENTS_FOLDER (--accomplishments-folder) is required",
+        "DEFAULT_CANVAS (--default-canvas) is required",
+        "CONTEXT_DOCS_FOLDER",
+    ] {
+        assert!(err(&without).contains(words), "{}", err(&without));
+    }
+    let projects = ["check", "--toolsets", "all", "--accomplishments-folder", "acc", "--default-canvas", "notes.md"];
+    assert!(err(&run(&projects, &good, "")).contains("must be a file that ends in .canvas"));
     let state = vault.join("state");
     let inside = [good[0], good[1], good[2], ("STATE_DIR", state.to_str().unwrap())];
     let output = run(&["check"], &inside, "");

@@ -14,6 +14,7 @@
 //! | `git_attacks` | what attacks on it found; repositories of rare kinds |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
+//! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
 //! | `commands` | the command line and the configuration |
 //! | `tidy` | the house rules |
 
@@ -28,6 +29,7 @@
     clippy::print_stderr
 )]
 
+mod accomplishments;
 mod commands;
 mod context;
 mod git;

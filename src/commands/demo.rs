@@ -67,6 +67,12 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     settings.insert("SERVER_URL", origin.clone());
     settings.insert("AUTH_USERS", format!("demo:{hash}"));
     settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
+    // Every toolset can be tried without further settings.
+    for (setting, value) in [("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments"), ("DEFAULT_CANVAS", "Projects/Plan.canvas")] {
+        if settings.get(setting).is_none() {
+            settings.insert(setting, value.to_owned());
+        }
+    }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
     match Config::read(&settings, For::Network, None, None) {

@@ -6,6 +6,7 @@ pub mod sample_vault;
 mod secrets;
 mod serve;
 
+use crate::accomplishments::Accomplishments;
 use crate::cli::{self, Command, Parsed, Raw};
 use crate::config::{Config, For, Mistake};
 use crate::git::Git;
@@ -84,15 +85,20 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
         if !config.read_only {
             git.recover();
         }
-        Some(Arc::new(git))
+        Some(git)
     } else {
         None
     };
-    let engine = Arc::new(Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), git));
+    let projects = config.projects.clone().map(Accomplishments::new);
+    if !config.read_only {
+        vault.recover();
+    }
+    let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), git, projects);
+    let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     // The index is filled while the first client is still shaking hands; where notes are chosen by their frontmatter, that
     // is read too.
-    let reads_frontmatter = config.toolsets.contains(&Toolset::Context);
+    let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments].iter().any(|set| config.toolsets.contains(set));
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
         match vault.refresh() {

@@ -28,6 +28,7 @@ pub use history::Version;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::vault::together::OWN_FILES;
 use crate::vault::{self, Vault, VaultPath, etag};
 use index::Index;
 use process::Runner;
@@ -301,8 +302,8 @@ fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::Fil
     }
 }
 
-/// Tells the repository to overlook the lock file, and what a crash may leave of a write, in the place that is for this working copy alone: nobody should see it
-/// in `git status`, or commit it with everything else.
+/// Tells the repository to overlook the lock file, the files of ours beside it, and what a crash may leave of a write, in the
+/// place that is for this working copy alone: nobody should see them in `git status`, or commit them with everything else.
 fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
     let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
@@ -316,7 +317,8 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
         Err(error) => return Err(wrong(error)),
     };
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    let missing: Vec<&str> = [LOCK, disk::TEMPORARIES].into_iter().filter(|name| !has(name)).collect();
+    let ours = [LOCK, disk::TEMPORARIES].into_iter().chain(OWN_FILES);
+    let missing: Vec<&str> = ours.filter(|name| !has(name)).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -32,7 +32,8 @@ impl<'a> Call<'a> {
 
     /// What a tool or prompt works with. `progress` is where it says how far it is.
     pub(super) fn context(&self, progress: &'a Progress<'_>) -> Context<'a> {
-        Context { vault: &self.server.vault, git: self.server.git.as_deref(), options: &self.server.options, caller: progress }
+        let Server { vault, git, projects, options, .. } = self.server;
+        Context { vault, git: git.as_ref(), projects: projects.as_ref(), options, caller: progress }
     }
 
     /// The `cursor` of a list.

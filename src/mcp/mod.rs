@@ -35,6 +35,7 @@ pub use session::{Session, Sessions};
 pub use stream::{Listener, Stream};
 pub use subscription::{Subscription, Wanted};
 
+use crate::accomplishments::Accomplishments;
 use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
@@ -48,7 +49,8 @@ use std::sync::{Arc, Condvar};
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
-    git: Option<Arc<Git>>,
+    git: Option<Git>,
+    projects: Option<Accomplishments>,
     tools: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
     resources: Vec<&'static Resource>,
@@ -104,12 +106,20 @@ pub enum Outcome {
 
 impl Server {
     /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`. `git`
-    /// is the vault's repository, for the toolset of that name.
-    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, git: Option<Arc<Git>>) -> Server {
+    /// is the vault's repository and `projects` its projects, for the toolsets of these names.
+    pub fn new(
+        vault: Arc<Vault>,
+        toolsets: &[Toolset],
+        read_only: bool,
+        options: Options,
+        git: Option<Git>,
+        projects: Option<Accomplishments>,
+    ) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
             vault,
             git,
+            projects,
             tools: toolsets.iter().flat_map(|set| set.tools()).copied().filter(|tool| offered(tool.needs())).collect(),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),

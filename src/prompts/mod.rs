@@ -1,6 +1,7 @@
 //! What a person can start from a menu: prompts with the notes they are about already in them. One value for each, as with
 //! tools; the texts are for models, so they name tools.
 
+mod accomplishments;
 mod context;
 mod vault;
 
@@ -121,5 +122,6 @@ pub fn of(toolset: Toolset) -> &'static [&'static Prompt] {
         Toolset::Vault => &vault::PROMPTS,
         Toolset::Context => &context::PROMPTS,
         Toolset::Git => &[],
+        Toolset::Accomplishments => &accomplishments::PROMPTS,
     }
 }

@@ -63,6 +63,28 @@ impl Arguments {
         self.values.get(name).and_then(Value::as_object).into_iter().flatten()
     }
 
+    /// The members of an object as arguments of their own; `None` if it is missing.
+    pub fn object(&self, name: &str) -> Option<Arguments> {
+        let mut values = self.values.get(name)?.as_object()?.clone();
+        values.retain(|_, value| !value.is_null());
+        Some(Arguments { values })
+    }
+
+    /// Whether it was given, or has a default.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// A number that may be missing.
+    pub fn float(&self, name: &str) -> Option<f64> {
+        self.values.get(name).and_then(Value::as_f64)
+    }
+
+    /// True or false, if it is given.
+    pub fn truth(&self, name: &str) -> Option<bool> {
+        self.values.get(name).and_then(Value::as_bool)
+    }
+
     /// The texts of a list; none if it is missing.
     pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         self.values.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)

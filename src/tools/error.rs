@@ -30,6 +30,22 @@ pub enum Code {
     ReadError,
     /// The disk refused to write; the old bytes are in place.
     WriteError,
+    /// Something of this name exists.
+    AlreadyExists,
+    /// No accomplishment has this id.
+    AccomplishmentNotFound,
+    /// No task has this id.
+    TaskNotFound,
+    /// An id that is taken, or that several notes have.
+    DuplicateId,
+    /// Dependencies would go in a circle.
+    CircularDependency,
+    /// A status that is none.
+    InvalidStatus,
+    /// There is no such canvas.
+    CanvasNotFound,
+    /// A note or canvas is malformed.
+    ParseError,
     /// The caller cancelled.
     Cancelled,
     /// A mistake of the server; the log has more.
@@ -52,8 +68,29 @@ impl Code {
             Code::ReadOnly => "READ_ONLY",
             Code::ReadError => "READ_ERROR",
             Code::WriteError => "WRITE_ERROR",
+            Code::AlreadyExists => "ALREADY_EXISTS",
+            Code::AccomplishmentNotFound => "ACCOMPLISHMENT_NOT_FOUND",
+            Code::TaskNotFound => "TASK_NOT_FOUND",
+            Code::DuplicateId => "DUPLICATE_ID",
+            Code::CircularDependency => "CIRCULAR_DEPENDENCY",
+            Code::InvalidStatus => "INVALID_STATUS",
+            Code::CanvasNotFound => "CANVAS_NOT_FOUND",
+            Code::ParseError => "PARSE_ERROR",
             Code::Cancelled => "CANCELLED",
             Code::InternalError => "INTERNAL_ERROR",
+        }
+    }
+}
+
+impl Code {
+    /// The number that the system has for it from which the tools for accomplishments come; clients of it may look at that.
+    fn status(self) -> Option<u16> {
+        match self {
+            Code::AccomplishmentNotFound | Code::TaskNotFound | Code::CanvasNotFound => Some(404),
+            Code::DuplicateId => Some(409),
+            Code::CircularDependency | Code::InvalidStatus => Some(400),
+            Code::ParseError | Code::WriteError => Some(500),
+            _ => None,
         }
     }
 }
@@ -88,6 +125,7 @@ impl Error {
         let mut error = Map::new();
         error.insert("code".into(), self.code.as_str().into());
         error.insert("message".into(), self.message.clone().into());
+        error.extend(self.code.status().map(|status| ("status".to_owned(), status.into())));
         error.extend(self.facts.clone());
         let mut told = self.beside.clone();
         told.insert("error".into(), error.into());

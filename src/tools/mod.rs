@@ -5,6 +5,7 @@
 //! cannot disagree. A tool knows nothing of JSON-RPC, HTTP or logins: it gets checked [`Arguments`] and gives a
 //! [`Reply`] or an [`Error`], and it cannot make a protocol error.
 
+pub mod accomplishments;
 pub mod arguments;
 pub mod context;
 pub mod error;
@@ -19,6 +20,7 @@ pub use error::{Code, Error};
 pub use reply::{Block, Reply};
 pub use schema::{Field, Shape};
 
+use crate::accomplishments::Accomplishments;
 use crate::git::Git;
 use crate::limits;
 use crate::principal::Access;
@@ -35,11 +37,13 @@ pub enum Toolset {
     Context,
     /// Notes of a git repository, every change a pushed commit.
     Git,
+    /// Projects planned on a canvas.
+    Accomplishments,
 }
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 3] = [Toolset::Vault, Toolset::Context, Toolset::Git];
+    pub const ALL: [Toolset; 4] = [Toolset::Vault, Toolset::Context, Toolset::Git, Toolset::Accomplishments];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
@@ -47,6 +51,7 @@ impl Toolset {
             Toolset::Vault => "vault",
             Toolset::Context => "context",
             Toolset::Git => "git",
+            Toolset::Accomplishments => "accomplishments",
         }
     }
 
@@ -56,6 +61,7 @@ impl Toolset {
             Toolset::Vault => &vault::TOOLS,
             Toolset::Context => &context::TOOLS,
             Toolset::Git => &git::TOOLS,
+            Toolset::Accomplishments => &accomplishments::TOOLS,
         }
     }
 
@@ -64,6 +70,7 @@ impl Toolset {
         match self {
             Toolset::Vault | Toolset::Git => &[],
             Toolset::Context => &context::RESOURCES,
+            Toolset::Accomplishments => &accomplishments::RESOURCES,
         }
     }
 }
@@ -169,6 +176,8 @@ pub struct Context<'a> {
     pub vault: &'a Vault,
     /// Its repository, where toolset `git` is on.
     pub git: Option<&'a Git>,
+    /// Its projects, where toolset `accomplishments` is on.
+    pub projects: Option<&'a Accomplishments>,
     /// What was configured for tools.
     pub options: &'a Options,
     /// Who waits for the result.

@@ -39,6 +39,10 @@ pub enum Shape {
     },
     /// One of some strings.
     OneOf(&'static [&'static str]),
+    /// One of some strings that say where something stands; the error for another one has a code of its own.
+    Status(&'static [&'static str]),
+    /// A number.
+    Number,
     /// A whole number within bounds.
     Integer {
         /// Smallest.
@@ -52,7 +56,7 @@ pub enum Shape {
     Flag,
     /// Any number of values of one type.
     List(&'static Shape),
-    /// Members with names.
+    /// Members with names; as a parameter it has no others.
     Object(&'static [Field]),
     /// An object whose members are the caller's business.
     Anything,
@@ -79,12 +83,23 @@ pub const fn defaulted(name: &'static str, shape: Shape, default: Default, about
     Field { name, shape, required: false, default: Some(default), about }
 }
 
+const NAMELESS: Field = optional("", ANY_TEXT, "");
+
+/// Members of one list and then of another; `N` is how many they are together.
+pub const fn joined<const N: usize>(before: &[Field], after: &[Field]) -> [Field; N] {
+    let mut all = [NAMELESS; N];
+    let (own, rest) = all.split_at_mut(before.len());
+    own.copy_from_slice(before);
+    rest.copy_from_slice(after);
+    all
+}
+
 /// The JSON Schema (2020-12) of an object. `closed` ones allow no other members: parameters are, results are not, so
 /// that a later version may add to them.
 pub fn object(fields: &[Field], closed: bool) -> Value {
     let mut properties = Map::new();
     for field in fields {
-        let mut schema = of_shape(&field.shape);
+        let mut schema = of_shape(&field.shape, closed);
         if let Some(members) = schema.as_object_mut() {
             members.insert("description".into(), field.about.into());
             match field.default {
@@ -109,16 +124,17 @@ pub fn object(fields: &[Field], closed: bool) -> Value {
     schema
 }
 
-fn of_shape(shape: &Shape) -> Value {
+fn of_shape(shape: &Shape, closed: bool) -> Value {
     match shape {
         Shape::Text { max: usize::MAX } => json!({ "type": "string" }),
         Shape::Text { max } => json!({ "type": "string", "maxLength": max }),
-        Shape::OneOf(names) => json!({ "type": "string", "enum": names }),
+        Shape::OneOf(names) | Shape::Status(names) => json!({ "type": "string", "enum": names }),
+        Shape::Number => json!({ "type": "number" }),
         Shape::Integer { min, max, .. } if *max == i64::MAX => json!({ "type": "integer", "minimum": min }),
         Shape::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Shape::Flag => json!({ "type": "boolean" }),
-        Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
-        Shape::Object(fields) => object(fields, false),
+        Shape::List(items) => json!({ "type": "array", "items": of_shape(items, closed) }),
+        Shape::Object(fields) => object(fields, closed),
         Shape::Anything => json!({ "type": "object", "additionalProperties": true }),
     }
 }
@@ -140,6 +156,10 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
         (Shape::Text { .. }, _) => wrong("a string"),
         (Shape::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
         (Shape::OneOf(names), _) => wrong(&format!("one of: {}", names.join(", "))),
+        (Shape::Status(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
+        (Shape::Status(names), _) => Err(Error::new(Code::InvalidStatus, format!("Argument {name} must be one of: {}.", names.join(", ")))),
+        (Shape::Number, Value::Number(_)) => Ok(()),
+        (Shape::Number, _) => wrong("a number"),
         (Shape::Integer { min, max, outside }, Value::Number(_)) => match whole(value) {
             Some(number) if (*min..=*max).contains(&number) => Ok(()),
             Some(_) if *max == i64::MAX => Err(Error::new(*outside, format!("Argument {name} must be at least {min}."))),
@@ -151,11 +171,18 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
         (Shape::Flag, _) => wrong("true or false"),
         (Shape::List(items), Value::Array(values)) => values.iter().try_for_each(|value| check(name, items, value)),
         (Shape::List(_), _) => wrong("an array"),
-        (Shape::Object(fields), Value::Object(members)) => fields.iter().try_for_each(|field| match members.get(field.name) {
-            Some(value) => check(&format!("{name}.{}", field.name), &field.shape, value),
-            None if field.required => wrong(&format!("an object with a member {}", field.name)),
-            None => Ok(()),
-        }),
+        (Shape::Object(fields), Value::Object(members)) => {
+            if let Some(unknown) = members.keys().find(|known| fields.iter().all(|field| field.name != known.as_str())) {
+                let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
+                let shown: String = unknown.chars().take(64).collect();
+                return wrong(&format!("without {shown:?}; known: {}", known.join(", ")));
+            }
+            fields.iter().try_for_each(|field| match members.get(field.name) {
+                Some(value) if !value.is_null() => check(&format!("{name}.{}", field.name), &field.shape, value),
+                _ if field.required => wrong(&format!("an object with a member {}", field.name)),
+                _ => Ok(()),
+            })
+        }
         (Shape::Anything, Value::Object(_)) => Ok(()),
         (Shape::Object(_) | Shape::Anything, _) => wrong("an object"),
     }

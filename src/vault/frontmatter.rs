@@ -22,6 +22,14 @@ pub fn block(text: &str) -> Option<&str> {
     None
 }
 
+/// Where the body of a note begins: after the closing fence of its frontmatter, or after a byte order mark.
+pub fn end(text: &str) -> usize {
+    let Some(block) = block(text) else { return if text.starts_with('\u{feff}') { 3 } else { 0 } };
+    let fence = block.as_ptr().addr() - text.as_ptr().addr() + block.len();
+    let rest = text.get(fence..).unwrap_or_default();
+    fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
+}
+
 /// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
 /// order, each once.
 ///

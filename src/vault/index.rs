@@ -90,6 +90,11 @@ impl Entry {
         self.path.rsplit_once('/').map_or(&*self.path, |(_, name)| name)
     }
 
+    /// A number that is another one whenever the file has become another.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
     pub(super) fn has_tag(&self, tag: &str) -> bool {
         self.folded_tags.iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
@@ -197,6 +202,16 @@ impl Index {
         }
     }
 
+    /// The entries below a folder that are wanted, in order.
+    pub(super) fn below(&self, folder: &VaultPath, wanted: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
+        let first = format!("{}/", folder.as_str());
+        let start = if folder.is_root() { Bound::Unbounded } else { Bound::Included(first.as_str()) };
+        self.read(|entries| {
+            let inside = entries.range::<str, _>((start, Bound::Unbounded)).take_while(|(path, _)| folder.contains(path));
+            inside.map(|(_, entry)| entry).filter(|entry| wanted(entry)).cloned().collect()
+        })
+    }
+
     pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
         self.read(|entries| entries.get(path).cloned())
     }
@@ -266,6 +281,11 @@ impl Index {
         let walked = self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked;
         let valid = |(began, took): (Instant, Duration)| now.saturating_duration_since(began) < took * limits::WALK_VALID_TIMES;
         if walked.is_some_and(valid) { Ok(()) } else { self.walk_unless_newer(now) }
+    }
+
+    /// The same, whether a walk is due or not.
+    pub(super) fn refresh_now(&self) -> Result<(), Error> {
+        self.walk_unless_newer(clock::instant())
     }
 
     /// Walks, unless another thread began a walk after `asked` and has finished it: that one saw everything.

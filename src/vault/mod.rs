@@ -24,6 +24,7 @@
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
+//! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
 //! | [`error`] | why the vault says no |
@@ -42,6 +43,7 @@ pub mod properties;
 pub mod read;
 pub mod search;
 mod snippet;
+pub mod together;
 mod walk;
 pub mod write;
 
@@ -66,6 +68,8 @@ pub struct Vault {
     index: Arc<Index>,
     /// Writers of one file take turns; chosen by the hash of its place.
     write_locks: Vec<Mutex<()>>,
+    /// Who changes several files as one.
+    together: Mutex<()>,
 }
 
 impl Vault {
@@ -77,7 +81,7 @@ impl Vault {
         let jail = Jail::new(root)?;
         let index = Arc::new(Index::new(Jail::new(root)?));
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
-        Ok(Vault { jail, index, write_locks })
+        Ok(Vault { jail, index, write_locks, together: Mutex::new(()) })
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.
@@ -94,6 +98,22 @@ impl Vault {
     /// As [`Vault::refresh`].
     pub fn refresh_and_wait(&self) -> Result<(), Error> {
         self.index.refresh_and_wait()
+    }
+
+    /// The same, with a look at the disk in any case: for a change that depends on several files.
+    ///
+    /// # Errors
+    /// As [`Vault::refresh`].
+    pub fn refresh_now(&self) -> Result<(), Error> {
+        self.index.refresh_now()
+    }
+
+    /// The files below a folder whose names end like this, in any case, sorted by path, as the index has them.
+    pub fn files_below(&self, folder: &VaultPath, ending: &str) -> Vec<Arc<Entry>> {
+        let ends = |path: &str| {
+            path.len().checked_sub(ending.len()).and_then(|at| path.get(at..)).is_some_and(|found| found.eq_ignore_ascii_case(ending))
+        };
+        self.index.below(folder, |entry| ends(&entry.path))
     }
 
     /// A number that grows with every change that the index has seen.

@@ -175,8 +175,13 @@ impl Server {
     /// Calls a tool; the whole result.
     #[track_caller]
     pub fn result(&self, tool: &str, arguments: Value) -> Value {
-        let response =
-            self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } }));
+        self.result_of("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// The result of a method.
+    #[track_caller]
+    pub fn result_of(&self, method: &str, params: Value) -> Value {
+        let response = self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
         assert_eq!(response.status, 200, "{}", response.text());
         response.json()["result"].clone()
     }

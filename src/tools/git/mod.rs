@@ -48,16 +48,6 @@ const OUTCOME: [Field; 8] = [
     optional("etag", ANY_TEXT, ETAG),
 ];
 
-/// What a tool tells of its own, and then [`OUTCOME`].
-const fn with_outcome<const N: usize>(own: &[Field]) -> [Field; N] {
-    let [first, ..] = OUTCOME;
-    let mut all = [first; N];
-    let (before, after) = all.split_at_mut(own.len());
-    before.copy_from_slice(own);
-    after.copy_from_slice(&OUTCOME);
-    all
-}
-
 /// See [`OUTCOME`].
 #[derive(Debug, Default, Serialize)]
 struct Outcome {

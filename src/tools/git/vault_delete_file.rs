@@ -1,8 +1,8 @@
 //! `vault_delete_file`: a note removed, committed and pushed; the history keeps it.
 
-use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, note_path, with_outcome};
+use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, note_path};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::schema::{ANY_TEXT, Shape, joined, required};
 use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
 use serde::Serialize;
 
@@ -17,7 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const OUTPUT: [Field; 10] = with_outcome(&[required("path", ANY_TEXT, "The note"), required("deleted", Shape::Flag, "Whether it is gone")]);
+const OUTPUT: [Field; 10] =
+    joined(&[required("path", ANY_TEXT, "The note"), required("deleted", Shape::Flag, "Whether it is gone")], &OUTCOME);
 
 #[derive(Serialize)]
 struct Deleted<'a> {

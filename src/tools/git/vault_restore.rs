@@ -1,8 +1,8 @@
 //! `vault_restore`: an old version of a note, as a new commit.
 
-use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, note_path, repository, with_outcome};
+use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, failed, note_path, repository};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, joined, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
 use serde::Serialize;
 
@@ -22,12 +22,15 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const OUTPUT: [Field; 12] = with_outcome(&[
-    required("path", ANY_TEXT, "The note"),
-    required("written", Shape::Flag, "Whether the note has this content now"),
-    required("restored_from", ANY_TEXT, "The commit that was given"),
-    required("bytes_written", COUNT, "Bytes of the content"),
-]);
+const OUTPUT: [Field; 12] = joined(
+    &[
+        required("path", ANY_TEXT, "The note"),
+        required("written", Shape::Flag, "Whether the note has this content now"),
+        required("restored_from", ANY_TEXT, "The commit that was given"),
+        required("bytes_written", COUNT, "Bytes of the content"),
+    ],
+    &OUTCOME,
+);
 
 #[derive(Serialize)]
 struct Restored<'a> {

@@ -1,8 +1,8 @@
 //! `vault_write_file`: a whole note, committed and pushed.
 
-use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, check_frontmatter, note_path, with_outcome};
+use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, check_frontmatter, note_path};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, joined, required};
 use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
 use serde::Serialize;
 
@@ -17,12 +17,15 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const OUTPUT: [Field; 12] = with_outcome(&[
-    required("path", ANY_TEXT, "The note"),
-    required("written", Shape::Flag, "Whether the note has this content now"),
-    required("created", Shape::Flag, "Whether it is new"),
-    required("bytes_written", COUNT, "Bytes of the content"),
-]);
+const OUTPUT: [Field; 12] = joined(
+    &[
+        required("path", ANY_TEXT, "The note"),
+        required("written", Shape::Flag, "Whether the note has this content now"),
+        required("created", Shape::Flag, "Whether it is new"),
+        required("bytes_written", COUNT, "Bytes of the content"),
+    ],
+    &OUTCOME,
+);
 
 #[derive(Serialize)]
 struct Written<'a> {

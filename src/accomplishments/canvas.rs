@@ -1,0 +1,244 @@
+//! A canvas (JSON Canvas 1.0): read, and edited in place.
+
+use super::json;
+use super::{Error, Position};
+use crate::vault::VaultPath;
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// A node; what is not listed here is kept and not looked at.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Node<'a> {
+    #[serde(borrow)]
+    pub(super) id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    file: Option<Cow<'a, str>>,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// An edge as it is drawn.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Edge<'a> {
+    #[serde(borrow)]
+    pub(super) id: Cow<'a, str>,
+    #[serde(borrow)]
+    from_node: Cow<'a, str>,
+    #[serde(borrow)]
+    to_node: Cow<'a, str>,
+    #[serde(borrow, default)]
+    from_end: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    to_end: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct File<'a> {
+    #[serde(borrow, default)]
+    nodes: Vec<Node<'a>>,
+    #[serde(borrow, default)]
+    edges: Vec<Edge<'a>>,
+}
+
+/// A canvas as it is.
+#[derive(Debug)]
+pub(super) struct Canvas<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) edges: Vec<Edge<'a>>,
+}
+
+impl Node<'_> {
+    /// The file that the node shows, without what people put around paths.
+    pub(super) fn file(&self) -> Option<&str> {
+        self.file.as_deref().map(|file| file.trim_start_matches("./").trim_start_matches('/'))
+    }
+}
+
+impl Edge<'_> {
+    /// The node that blocks and the one that is blocked: an edge blocks in the direction of its arrow (JSON Canvas: an arrow
+    /// at the end and none at the beginning, unless it says otherwise). `None` for an edge without one direction.
+    pub(super) fn direction(&self) -> Option<(&str, &str)> {
+        let arrow = |end: &Option<Cow<'_, str>>, default: bool| end.as_deref().map_or(default, |end| end == "arrow");
+        match (arrow(&self.from_end, false), arrow(&self.to_end, true)) {
+            (false, true) => Some((&self.from_node, &self.to_node)),
+            (true, false) => Some((&self.to_node, &self.from_node)),
+            _ => None,
+        }
+    }
+
+    /// Whether it begins or ends at a node.
+    pub(super) fn touches(&self, node: &str) -> bool {
+        self.from_node == node || self.to_node == node
+    }
+
+    /// The node it points to.
+    pub(super) fn points_to(&self) -> &str {
+        self.direction().map_or(&*self.to_node, |(_, to)| to)
+    }
+}
+
+impl<'a> Canvas<'a> {
+    /// Reads a canvas. An empty file is one without anything on it.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn parse(text: &'a str) -> Result<Canvas<'a>, String> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim().is_empty() {
+            return Ok(Canvas { nodes: Vec::new(), edges: Vec::new() });
+        }
+        let File { nodes, edges } = serde_json::from_str(text)
+            .map_err(|error| format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column()))?;
+        Ok(Canvas { nodes, edges })
+    }
+
+    /// The node that shows a note.
+    pub(super) fn node_of(&self, path: &VaultPath) -> Option<&Node<'a>> {
+        self.nodes.iter().find(|node| node.file() == Some(path.as_str()))
+    }
+}
+
+/// A canvas that is being edited.
+#[derive(Debug, Clone)]
+pub(super) struct Edited {
+    /// Its text.
+    pub(super) text: String,
+    /// How messages call it.
+    name: String,
+}
+
+impl Edited {
+    /// # Errors
+    /// [`Error::Parse`] for what is no canvas.
+    pub(super) fn new(text: String, name: &str) -> Result<Edited, Error> {
+        let empty = text.trim_start_matches('\u{feff}').trim().is_empty();
+        let text = if empty { "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}".to_owned() } else { text };
+        let canvas = Edited { text, name: name.to_owned() };
+        canvas.read()?;
+        Ok(canvas)
+    }
+
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn read(&self) -> Result<Canvas<'_>, Error> {
+        Canvas::parse(&self.text).map_err(|why| Error::Parse { path: self.name.clone(), why })
+    }
+
+    fn start(&self) -> usize {
+        json::space(&self.text, if self.text.starts_with('\u{feff}') { 3 } else { 0 })
+    }
+
+    /// Where a list begins; it is made where it is missing.
+    fn list(&mut self, name: &str) -> usize {
+        if json::member(&self.text, self.start(), name).is_none() {
+            self.text = json::with_member(&self.text, self.start(), name, "[]");
+        }
+        json::member(&self.text, self.start(), name).map_or(0, |place| place.start)
+    }
+
+    fn add(&mut self, list: &str, members: &[(&str, String)]) {
+        let array = self.list(list);
+        let neighbour = ["nodes", "edges"].iter().find_map(|other| {
+            let place = json::member(&self.text, self.start(), other)?;
+            json::elements(&self.text, place.start).pop()
+        });
+        self.text = json::with_element(&self.text, array, neighbour, members);
+    }
+
+    /// Adds a node for a file.
+    pub(super) fn add_node(&mut self, id: &str, file: &VaultPath, at: Position, (width, height): (f64, f64)) {
+        let members = [
+            ("id", text(id)),
+            ("type", text("file")),
+            ("file", text(file.as_str())),
+            ("x", at.x.to_string()),
+            ("y", at.y.to_string()),
+            ("width", width.to_string()),
+            ("height", height.to_string()),
+            ("color", text("3")),
+        ];
+        self.add("nodes", &members);
+    }
+
+    /// Adds an edge from a node to the one that it blocks.
+    pub(super) fn add_edge(&mut self, id: &str, blocker: &str, blocked: &str) {
+        let members = [
+            ("id", text(id)),
+            ("fromNode", text(blocker)),
+            ("fromSide", text("right")),
+            ("toNode", text(blocked)),
+            ("toSide", text("left")),
+        ];
+        self.add("edges", &members);
+    }
+
+    /// Removes edges.
+    ///
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn remove_edges(&mut self, which: impl Fn(&Edge<'_>) -> bool) -> Result<(), Error> {
+        let numbers: Vec<usize> = self.read()?.edges.iter().enumerate().filter(|(_, edge)| which(edge)).map(|(number, _)| number).collect();
+        let array = self.list("edges");
+        self.text = json::without(&self.text, array, &numbers);
+        Ok(())
+    }
+
+    /// Removes every node that shows a file, with its edges.
+    ///
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn remove_file(&mut self, file: &VaultPath) -> Result<(), Error> {
+        let gone: Vec<(usize, String)> = self.nodes_of(file)?;
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.remove_edges(|edge| gone.iter().any(|(_, id)| edge.touches(id)))?;
+        let array = self.list("nodes");
+        self.text = json::without(&self.text, array, &gone.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    /// Has every node that shows a file show another.
+    ///
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn rename_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
+        for (number, _) in self.nodes_of(from)? {
+            self.set(number, "file", &text(to.as_str()));
+        }
+        Ok(())
+    }
+
+    /// Moves a node.
+    ///
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn move_node(&mut self, id: &str, to: Position) -> Result<(), Error> {
+        let number = self.read()?.nodes.iter().position(|node| node.id == id);
+        if let Some(number) = number {
+            self.set(number, "x", &to.x.to_string());
+            self.set(number, "y", &to.y.to_string());
+        }
+        Ok(())
+    }
+
+    fn nodes_of(&self, file: &VaultPath) -> Result<Vec<(usize, String)>, Error> {
+        let canvas = self.read()?;
+        let shown = canvas.nodes.iter().enumerate().filter(|(_, node)| node.file() == Some(file.as_str()));
+        Ok(shown.map(|(number, node)| (number, node.id.to_string())).collect())
+    }
+
+    fn set(&mut self, number: usize, member: &str, value: &str) {
+        let array = self.list("nodes");
+        if let Some(node) = json::elements(&self.text, array).get(number) {
+            self.text = json::with_member(&self.text, node.start, member, value);
+        }
+    }
+}
+
+fn text(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,227 @@
+//! One change: the notes and canvases it opens, what they are to become, and the turn in which that happens.
+
+use super::canvas::Edited;
+use super::note::Note;
+use super::properties::New;
+use super::snapshot::{Accomplishment, Snapshot};
+use super::{Accomplishments, Error, text};
+use crate::clock::Now;
+use crate::limits;
+use crate::vault::together::Step;
+use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
+use std::collections::BTreeMap;
+
+/// A file that is open, and what it was.
+#[derive(Debug)]
+struct Open<T> {
+    before: Option<Vec<u8>>,
+    now: T,
+}
+
+/// The files of one change.
+#[derive(Debug)]
+pub(super) struct Change<'a> {
+    pub(super) projects: &'a Accomplishments,
+    pub(super) vault: &'a Vault,
+    pub(super) snapshot: &'a Snapshot,
+    notes: BTreeMap<VaultPath, Open<Note>>,
+    canvases: BTreeMap<VaultPath, Open<Edited>>,
+    renamed: Option<(VaultPath, VaultPath)>,
+    trashed: Option<VaultPath>,
+    created: Option<(VaultPath, String)>,
+}
+
+impl Accomplishments {
+    /// Makes a change: `plan` opens files and edits them; then all of them are written, or none. When a person saved one
+    /// of them in between, it is planned anew on what they wrote.
+    ///
+    /// # Errors
+    /// What `plan` said, or why the files could not be written.
+    pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let turn = vault.take_turn()?;
+        for _ in 0..limits::EDIT_RETRIES {
+            vault.refresh_now()?;
+            let snapshot = self.snapshot_of_index(vault)?;
+            let mut change = Change {
+                projects: self,
+                vault,
+                snapshot: &snapshot,
+                notes: BTreeMap::new(),
+                canvases: BTreeMap::new(),
+                renamed: None,
+                trashed: None,
+                created: None,
+            };
+            let planned = plan(&mut change)?;
+            match turn.change(&change.steps()) {
+                Err(VaultError::Conflict(None)) => {}
+                other => return other.map(|()| planned).map_err(Error::Vault),
+            }
+        }
+        Err(Error::Vault(VaultError::Conflict(None)))
+    }
+}
+
+impl Change<'_> {
+    /// Opens the note of an accomplishment.
+    ///
+    /// # Errors
+    /// [`Error::Parse`], or the vault's.
+    pub(super) fn note(&mut self, path: &VaultPath) -> Result<&mut Note, Error> {
+        let open = match self.notes.remove(path) {
+            Some(open) => open,
+            None => {
+                let bytes = self.vault.bytes(path)?;
+                Open { now: Note::new(text(bytes.clone(), path)?, path.as_str())?, before: Some(bytes) }
+            }
+        };
+        Ok(&mut self.notes.entry(path.clone()).or_insert(open).now)
+    }
+
+    /// Refuses unless the note is what the caller has read.
+    ///
+    /// # Errors
+    /// [`VaultError::Conflict`] with the etag it has now.
+    pub(super) fn must_match(&mut self, path: &VaultPath, if_match: Option<&str>) -> Result<(), Error> {
+        let Some(wanted) = if_match else { return Ok(()) };
+        self.note(path)?;
+        let found = self.notes.get(path).and_then(|open| open.before.as_deref()).map(etag);
+        if found.as_deref() == Some(wanted) { Ok(()) } else { Err(Error::Vault(VaultError::Conflict(found))) }
+    }
+
+    /// Says in a note when it was changed.
+    ///
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn touch(&mut self, path: &VaultPath) -> Result<(), Error> {
+        self.note(path)?.set("updated", New::Text(&Now::read().rfc3339()))
+    }
+
+    /// Opens a canvas. The default one is made where it is missing, if `make`.
+    ///
+    /// # Errors
+    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    pub(super) fn canvas(&mut self, path: &VaultPath, make: bool) -> Result<&mut Edited, Error> {
+        let open = match self.canvases.remove(path) {
+            Some(open) => open,
+            None => match self.vault.bytes_if_any(path)? {
+                Some(bytes) => Open { now: Edited::new(text(bytes.clone(), path)?, path.as_str())?, before: Some(bytes) },
+                None if make && *path == self.projects.options.canvas => {
+                    Open { now: Edited::new(String::new(), path.as_str())?, before: None }
+                }
+                None => return Err(Error::CanvasNotFound(path.as_str().into())),
+            },
+        };
+        Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)
+    }
+
+    /// The canvases that show a file.
+    ///
+    /// # Errors
+    /// The vault's. A canvas that is none is not looked at: it shows nothing.
+    pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
+        let mut found = Vec::new();
+        for entry in self.vault.files_below(&VaultPath::folder("")?, ".canvas") {
+            let text = self.vault.text(&entry)?;
+            let shows = super::canvas::Canvas::parse(&text).is_ok_and(|canvas| canvas.node_of(file).is_some());
+            if shows {
+                found.push(VaultPath::file(&entry.path)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The canvas of an accomplishment: the one it names, if its note is there.
+    ///
+    /// # Errors
+    /// [`Error::CanvasNotFound`], [`Error::InvalidArgument`].
+    pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
+        self.projects.canvas(accomplishment.canvas_source.as_deref())
+    }
+
+    /// A new note.
+    pub(super) fn create(&mut self, path: VaultPath, text: String) {
+        self.created = Some((path, text));
+    }
+
+    /// Another name for a note that is open.
+    pub(super) fn rename(&mut self, from: &VaultPath, to: &VaultPath) {
+        self.renamed = Some((from.clone(), to.clone()));
+    }
+
+    /// The note goes to the trash.
+    pub(super) fn trash(&mut self, path: &VaultPath) {
+        self.trashed = Some(path.clone());
+    }
+
+    /// The accomplishment as it will be.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] when the note does not say what an accomplishment has to.
+    pub(super) fn outcome(&mut self, path: &VaultPath) -> Result<Changed, Error> {
+        let to = self.renamed.as_ref().filter(|(from, _)| from == path).map_or_else(|| path.clone(), |(_, to)| to.clone());
+        let note = self.note(path)?;
+        let properties = note.properties()?;
+        let accomplishment =
+            Accomplishment::read(&to, &note.text, &properties).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+        let etag = etag(note.text.as_bytes());
+        Ok(Changed { accomplishment, properties, etag })
+    }
+
+    fn steps(self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if let Some((path, text)) = self.created {
+            steps.push(Step::Create { path, bytes: text.into_bytes() });
+        }
+        for (path, Open { before, now }) in self.notes {
+            let (Some(before), after) = (before, now.text.into_bytes()) else { continue };
+            let to = self.renamed.as_ref().filter(|(from, _)| *from == path).map(|(_, to)| to.clone());
+            if self.trashed.as_ref() == Some(&path) {
+                steps.push(Step::Trash { path, bytes: before });
+                continue;
+            }
+            if let Some(to) = &to {
+                steps.push(Step::Rename { from: path.clone(), to: to.clone(), bytes: before.clone() });
+            }
+            if before != after {
+                steps.push(Step::Replace { path: to.unwrap_or(path), before, after });
+            }
+        }
+        for (path, Open { before, now }) in self.canvases {
+            match before {
+                Some(before) if before == now.text.as_bytes() => {}
+                Some(before) => steps.push(Step::Replace { path, before, after: now.text.into_bytes() }),
+                None => steps.push(Step::Create { path, bytes: now.text.into_bytes() }),
+            }
+        }
+        steps
+    }
+}
+
+/// An accomplishment with all its note says.
+#[derive(Debug)]
+pub struct Changed {
+    /// What it is.
+    pub accomplishment: Accomplishment,
+    /// All its properties.
+    pub properties: serde_yaml::Mapping,
+    /// The etag of its note.
+    pub etag: String,
+}
+
+impl Accomplishments {
+    /// An accomplishment as its note on disk says.
+    ///
+    /// # Errors
+    /// Those of [`Snapshot::find`], or the vault's.
+    pub fn get(&self, vault: &Vault, snapshot: &Snapshot, id: &str) -> Result<Changed, Error> {
+        let path = &snapshot.find(id)?.path;
+        let parse = |why: String| Error::Parse { path: path.as_str().into(), why };
+        let bytes = vault.bytes(path)?;
+        let etag = etag(&bytes);
+        let text = text(bytes, path)?;
+        let properties = super::properties::parse(&text).map_err(parse)?;
+        let accomplishment = Accomplishment::read(path, &text, &properties).map_err(parse)?;
+        Ok(Changed { accomplishment, properties, etag })
+    }
+}

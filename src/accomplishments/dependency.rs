@@ -1,0 +1,361 @@
+//! Dependencies: edges of a canvas and `depends_on` of notes, which say the same. Neither may go in a circle.
+
+use super::canvas::{Canvas, Edited};
+use super::change::Change;
+use super::manage::node_of;
+use super::position::{Position, place};
+use super::properties::New;
+use super::snapshot::{Accomplishment, Snapshot};
+use super::{Accomplishments, Error};
+use crate::secret;
+use crate::vault::{Vault, VaultPath};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// A dependency that was added or removed.
+#[derive(Debug)]
+pub struct Dependency {
+    /// Where the blocked one's node is now.
+    pub position: Option<Position>,
+    /// What was done, in words.
+    pub message: String,
+}
+
+/// What a note was brought in line with.
+#[derive(Debug)]
+pub struct Update {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What it depended on.
+    pub old: Vec<String>,
+    /// What it depends on.
+    pub new: Vec<String>,
+}
+
+/// What [`Accomplishments::sync`] did.
+#[derive(Debug)]
+pub struct Synced {
+    /// Accomplishments on the canvas.
+    pub total: usize,
+    /// Notes that were changed.
+    pub updates: Vec<Update>,
+    /// Edges that are no dependency, and why; in words.
+    pub errors: Vec<String>,
+}
+
+/// Who blocks whom.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    blocks: HashMap<String, Vec<String>>,
+}
+
+impl Graph {
+    /// As the notes say.
+    pub(super) fn of(snapshot: &Snapshot) -> Graph {
+        let mut graph = Graph::default();
+        for accomplishment in &snapshot.all {
+            accomplishment.depends_on.iter().for_each(|blocker| graph.add(blocker, &accomplishment.id));
+        }
+        graph
+    }
+
+    fn add(&mut self, blocker: &str, blocked: &str) {
+        self.blocks.entry(blocker.to_owned()).or_default().push(blocked.to_owned());
+    }
+
+    fn remove_all_of(&mut self, blocked: &str) {
+        self.blocks.values_mut().for_each(|all| all.retain(|one| one != blocked));
+    }
+
+    /// The shortest way on which one blocks another.
+    fn way(&self, from: &str, to: &str) -> Option<Vec<String>> {
+        let mut before: HashMap<&str, &str> = HashMap::new();
+        let mut open: VecDeque<&str> = VecDeque::from([from]);
+        let mut seen: HashSet<&str> = HashSet::from([from]);
+        while let Some(at) = open.pop_front() {
+            if at == to {
+                let mut way = vec![at.to_owned()];
+                let mut step = at;
+                while let Some(&earlier) = before.get(step) {
+                    way.push(earlier.to_owned());
+                    step = earlier;
+                }
+                way.reverse();
+                return Some(way);
+            }
+            for next in self.blocks.get(at).into_iter().flatten() {
+                if seen.insert(next) {
+                    before.insert(next, at);
+                    open.push_back(next);
+                }
+            }
+        }
+        None
+    }
+
+    /// Refuses when one of the blockers is itself blocked by what it is to block. `hint` ends the words.
+    ///
+    /// # Errors
+    /// [`Error::CircularDependency`] naming the circle.
+    pub(super) fn must_stay_free(&self, blockers: &[String], blocked: &str, hint: &str) -> Result<(), Error> {
+        for blocker in blockers {
+            if let Some(way) = self.way(blocked, blocker) {
+                let circle = way.iter().map(String::as_str).chain([blocked]).collect::<Vec<_>>().join(" -> ");
+                return Err(Error::CircularDependency(format!("That would be a circle, each blocking the next: {circle}.{hint}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the edges of a canvas say: blocker and blocked by id; and the edges that say nothing, with the reason.
+fn edges_of<'a>(canvas: &Canvas<'_>, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
+    let by_path: HashMap<&str, &str> = snapshot.all.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect();
+    let nodes: HashMap<&str, Result<&str, String>> = canvas
+        .nodes
+        .iter()
+        .map(|node| {
+            let id = match node.file() {
+                Some(file) => by_path.get(file).copied().ok_or_else(|| format!("{file} is no accomplishment")),
+                None => Err("it is no note".to_owned()),
+            };
+            (&*node.id, id)
+        })
+        .collect();
+    let (mut mapped, mut unmapped) = (Vec::new(), Vec::new());
+    for edge in &canvas.edges {
+        let Some((from, to)) = edge.direction() else {
+            unmapped.push(format!("Edge {}: it has no arrow, or two, so it does not say which one blocks the other", edge.id));
+            continue;
+        };
+        let end = |node: &str| match nodes.get(node) {
+            Some(Ok(id)) => Ok(*id),
+            Some(Err(why)) => Err(format!("Edge {}: node {node}: {why}", edge.id)),
+            None => Err(format!("Edge {}: there is no node {node}", edge.id)),
+        };
+        match (end(from), end(to)) {
+            (Ok(blocker), Ok(blocked)) => mapped.push((blocker, blocked)),
+            (Err(why), _) | (_, Err(why)) => unmapped.push(why),
+        }
+    }
+    (mapped, unmapped)
+}
+
+/// How many dependencies between accomplishments on a canvas stand only there, or only in the notes.
+pub(super) fn disagreements(canvas: &Canvas<'_>, snapshot: &Snapshot) -> usize {
+    let drawn: HashSet<(&str, &str)> = edges_of(canvas, snapshot).0.into_iter().collect();
+    let shown = snapshot.on(canvas);
+    let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
+    let written: HashSet<(&str, &str)> = shown
+        .iter()
+        .flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())))
+        .filter(|(blocker, _)| ids.contains(blocker))
+        .collect();
+    drawn.symmetric_difference(&written).count()
+}
+
+const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas.";
+
+/// Draws an edge, unless there is one.
+pub(super) fn connect(canvas: &mut Edited, blocker: &str, blocked: &str) -> Result<(), Error> {
+    if canvas.read()?.edges.iter().any(|edge| edge.direction() == Some((blocker, blocked))) {
+        return Ok(());
+    }
+    let id = secret::new_id().map_err(|error| Error::InvalidArgument(error.to_string()))?;
+    canvas.add_edge(id.get(..16).unwrap_or_default(), blocker, blocked);
+    Ok(())
+}
+
+/// Has an accomplishment depend on these and no others: its note, and the edges of its canvas.
+pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accomplishment, wanted: &[String]) -> Result<(), Error> {
+    let (id, path) = (&accomplishment.id, &accomplishment.path);
+    let added: Vec<String> = wanted.iter().filter(|blocker| !accomplishment.depends_on.contains(blocker)).cloned().collect();
+    for blocker in &added {
+        change.snapshot.find(blocker)?;
+    }
+    if wanted.contains(id) {
+        return Err(Error::CircularDependency(format!("{id} cannot depend on itself.")));
+    }
+    let mut graph = Graph::of(change.snapshot);
+    graph.remove_all_of(id);
+    graph.must_stay_free(wanted, id, "")?;
+    let canvas_path = change.canvas_of(accomplishment)?;
+    let snapshot = change.snapshot;
+    let canvas = match change.canvas(&canvas_path, false) {
+        // What is on no canvas has no edges to lose.
+        Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", New::List(wanted)),
+        other => other?,
+    };
+    let read = canvas.read()?;
+    let (drawn, _) = edges_of(&read, snapshot);
+    drawn.iter().filter(|(_, blocked)| blocked != id).for_each(|(blocker, blocked)| graph.add(blocker, blocked));
+    graph.must_stay_free(wanted, id, DISAGREE)?;
+    // Nodes of a note that is there several times count all.
+    let nodes_of = |path: &VaultPath| -> Vec<String> {
+        read.nodes.iter().filter(|node| node.file() == Some(path.as_str())).map(|node| node.id.to_string()).collect()
+    };
+    let mut fresh = Vec::new();
+    for blocker in &added {
+        let other = snapshot.find(blocker)?;
+        let own = node_of(&read, path, id, &canvas_path)?;
+        if !drawn.contains(&(blocker.as_str(), id.as_str())) {
+            fresh.push((node_of(&read, &other.path, blocker, &canvas_path)?.id.to_string(), own.id.to_string()));
+        }
+    }
+    let own_nodes = nodes_of(path);
+    let gone: HashSet<String> = drawn
+        .iter()
+        .filter(|(blocker, blocked)| blocked == id && !wanted.iter().any(|known| known == blocker))
+        .filter_map(|(blocker, _)| snapshot.about(blocker))
+        .flat_map(|other| nodes_of(&other.path))
+        .collect();
+    canvas.remove_edges(|edge| edge.direction().is_some_and(|(from, to)| gone.contains(from) && own_nodes.iter().any(|own| own == to)))?;
+    for (blocker, blocked) in fresh {
+        connect(canvas, &blocker, &blocked)?;
+    }
+    change.note(path)?.set("depends_on", New::List(wanted))
+}
+
+impl Accomplishments {
+    /// Has one accomplishment block another: an edge, `depends_on`, and the blocked one's node moved to the right of those it
+    /// waits for.
+    ///
+    /// # Errors
+    /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Error::InvalidArgument`] when they are not on one canvas,
+    /// [`Error::CanvasNotFound`], or the vault's.
+    pub fn add_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
+        self.change(vault, |change| {
+            change.snapshot.find(blocker)?;
+            let accomplishment = change.snapshot.find(blocked)?.clone();
+            let known = accomplishment.depends_on.iter().any(|id| id == blocker);
+            let mut wanted = accomplishment.depends_on.clone();
+            if !known {
+                wanted.push(blocker.to_owned());
+            }
+            // A dependency that one side has already is completed on the other.
+            let unknown = Accomplishment {
+                depends_on: accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect(),
+                ..accomplishment.clone()
+            };
+            set_dependencies(change, &unknown, &wanted)?;
+            let canvas_path = change.canvas_of(&accomplishment)?;
+            let snapshot = change.snapshot;
+            let canvas = change.canvas(&canvas_path, false)?;
+            let read = canvas.read()?;
+            let own = node_of(&read, &accomplishment.path, blocked, &canvas_path)?.id.to_string();
+            let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
+            let position = place(&read, &blockers, Some(&own));
+            canvas.move_node(&own, position)?;
+            if !known {
+                change.touch(&accomplishment.path)?;
+            }
+            let message =
+                if known { format!("{blocked} depends on {blocker} already.") } else { format!("{blocker} blocks {blocked} now.") };
+            Ok(Dependency { position: Some(position), message: message + disagreement(change, &canvas_path, &accomplishment, &wanted)? })
+        })
+    }
+
+    /// Has one accomplishment not block another any more. Its node stays where it is.
+    ///
+    /// # Errors
+    /// As [`Accomplishments::add_dependency`].
+    pub fn remove_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
+        self.change(vault, |change| {
+            let accomplishment = change.snapshot.find(blocked)?.clone();
+            let known = accomplishment.depends_on.iter().any(|id| id == blocker);
+            if !known {
+                // It may be gone and still be depended on; but something must know it.
+                change.snapshot.find(blocker)?;
+            }
+            let left: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
+            let canvas_path = change.canvas_of(&accomplishment)?;
+            set_dependencies(change, &accomplishment, &left)?;
+            if known {
+                change.touch(&accomplishment.path)?;
+            }
+            let position = match change.canvas(&canvas_path, false) {
+                Ok(canvas) => canvas.read()?.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y }),
+                Err(Error::CanvasNotFound(_)) => None,
+                Err(other) => return Err(other),
+            };
+            let message = if known {
+                format!("{blocker} does not block {blocked} any more.")
+            } else {
+                format!("{blocked} did not depend on {blocker}.")
+            };
+            let more = if position.is_some() { disagreement(change, &canvas_path, &accomplishment, &left)? } else { "" };
+            Ok(Dependency { position, message: message + more })
+        })
+    }
+
+    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas stay:
+    /// it says nothing of them. Edges that would close a circle are left out and reported.
+    ///
+    /// # Errors
+    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    pub fn sync(&self, vault: &Vault, path: &VaultPath) -> Result<Synced, Error> {
+        self.change(vault, |change| {
+            let snapshot = change.snapshot;
+            let text = self.canvas_text(vault, path)?;
+            let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+            let (drawn, mut errors) = edges_of(&canvas, snapshot);
+            let shown: BTreeSet<&str> = snapshot.on(&canvas).iter().map(|found| found.id.as_str()).collect();
+            for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
+                errors.push(format!("{id} is the id of several notes; none of them was changed"));
+            }
+            for problem in snapshot.problems.iter().filter(|problem| canvas.nodes.iter().any(|node| node.file() == Some(&problem.path))) {
+                errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
+            }
+            // What this canvas says nothing of.
+            let kept = |found: &Accomplishment| -> Vec<String> {
+                let elsewhere = |id: &&String| !shown.contains(id.as_str()) && snapshot.about(id).is_some();
+                found.depends_on.iter().filter(elsewhere).cloned().collect()
+            };
+            let mut graph = Graph::default();
+            let all: Vec<&Accomplishment> = snapshot.iter().collect();
+            for found in &all {
+                let fixed = if shown.contains(found.id.as_str()) { kept(found) } else { found.depends_on.clone() };
+                fixed.iter().for_each(|blocker| graph.add(blocker, &found.id));
+            }
+            let mut blockers: HashMap<&str, Vec<&str>> = HashMap::new();
+            for (blocker, blocked) in drawn {
+                let known = blockers.entry(blocked).or_default();
+                if known.contains(&blocker) {
+                    continue;
+                }
+                if let Err(circle) = graph.must_stay_free(&[blocker.to_owned()], blocked, "") {
+                    errors.push(format!("The edge from {blocker} to {blocked} was left out. {circle}"));
+                    continue;
+                }
+                graph.add(blocker, blocked);
+                known.push(blocker);
+            }
+            let mut updates = Vec::new();
+            for found in all.into_iter().filter(|found| shown.contains(found.id.as_str()) && !snapshot.duplicates.contains(&found.id)) {
+                let drawn = blockers.get(found.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+                let stays = |id: &&String| drawn.contains(&id.as_str()) || kept(found).contains(id);
+                let mut new: Vec<String> = found.depends_on.iter().filter(stays).cloned().collect();
+                let fresh: Vec<String> =
+                    drawn.iter().filter(|id| !new.iter().any(|known| known == *id)).map(|id| (*id).to_owned()).collect();
+                new.extend(fresh);
+                if new != found.depends_on {
+                    change.note(&found.path)?.set("depends_on", New::List(&new))?;
+                    change.touch(&found.path)?;
+                    updates.push(Update { id: found.id.clone(), title: found.title.clone(), old: found.depends_on.clone(), new });
+                }
+            }
+            Ok(Synced { total: snapshot.on(&canvas).len(), updates, errors })
+        })
+    }
+}
+
+/// Words about other dependencies in which canvas and notes differ, if there are any after a change.
+fn disagreement(change: &mut Change<'_>, canvas: &VaultPath, changed: &Accomplishment, now: &[String]) -> Result<&'static str, Error> {
+    let mut all = change.snapshot.all.clone();
+    all.iter_mut().filter(|found| found.path == changed.path).for_each(|found| Arc::make_mut(found).depends_on = now.to_vec());
+    let after = Snapshot::of(all, Vec::new());
+    let count = disagreements(&change.canvas(canvas, false)?.read()?, &after);
+    Ok(if count > 0 { DISAGREE } else { "" })
+}

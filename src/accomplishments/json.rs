@@ -1,0 +1,269 @@
+//! Places in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, the way in which
+//! numbers are written, members that nobody here knows. The text is one that a JSON parser has accepted.
+
+use super::properties::splice;
+use std::ops::Range;
+
+/// A member of an object.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// Its name, with the quotes.
+    pub(super) name: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+/// The members of the object that begins at or after `at`.
+pub(super) fn members(text: &str, at: usize) -> Vec<Member> {
+    let mut members = Vec::new();
+    let mut at = space(text, at) + 1;
+    loop {
+        at = space(text, at);
+        if byte(text, at) != Some(b'"') {
+            return members;
+        }
+        let name = at..end(text, at);
+        let start = space(text, space(text, name.end) + 1);
+        let value = start..end(text, start);
+        at = space(text, value.end);
+        members.push(Member { name, value });
+        if byte(text, at) != Some(b',') {
+            return members;
+        }
+        at += 1;
+    }
+}
+
+/// The elements of the array that begins at or after `at`.
+pub(super) fn elements(text: &str, at: usize) -> Vec<Range<usize>> {
+    let mut elements = Vec::new();
+    let mut at = space(text, at) + 1;
+    loop {
+        at = space(text, at);
+        if matches!(byte(text, at), None | Some(b']')) {
+            return elements;
+        }
+        let element = at..end(text, at);
+        at = space(text, element.end);
+        elements.push(element);
+        if byte(text, at) != Some(b',') {
+            return elements;
+        }
+        at += 1;
+    }
+}
+
+/// The value of a member of the object that begins at `at`.
+pub(super) fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
+    let wanted = serde_json::Value::String(name.to_owned());
+    let named =
+        |member: &Member| text.get(member.name.clone()).is_some_and(|found| serde_json::from_str(found).ok().as_ref() == Some(&wanted));
+    members(text, at).into_iter().find(named).map(|member| member.value)
+}
+
+/// An array without some of its elements.
+pub(super) fn without(text: &str, array: usize, numbers: &[usize]) -> String {
+    let all = elements(text, array);
+    let mut edited = text.to_owned();
+    for &number in numbers.iter().rev() {
+        let Some(place) = all.get(number) else { continue };
+        // With the comma after it; the last that stays loses the one before the first that goes.
+        let is_last = (number + 1..all.len()).all(|later| numbers.contains(&later));
+        let before = number.checked_sub(1).and_then(|before| all.get(before)).map_or(array + 1, |before| before.end);
+        let next = all.get(number + 1).map(|next| next.start);
+        let gone = match next {
+            Some(next) if !is_last => place.start..next,
+            _ => before..next.map_or(place.end, |_| place.end),
+        };
+        edited = splice(&edited, gone, "");
+    }
+    edited
+}
+
+/// An array with one more element at its end, written like those that are there. `like` is an element of this or a
+/// neighbouring array, if there is one.
+pub(super) fn with_element(text: &str, array: usize, like: Option<Range<usize>>, members: &[(&str, String)]) -> String {
+    let all = elements(text, array);
+    let lead = |at: usize| text.get(at..space(text, at)).unwrap_or_default();
+    match (all.first(), all.last()) {
+        (Some(_), Some(last)) => {
+            let lead = all.len().checked_sub(2).and_then(|before| all.get(before)).map_or_else(
+                || lead(array + 1),
+                // Between two of them, after the comma.
+                |before| lead(space(text, before.end) + 1),
+            );
+            let element = written(text, Some(last.clone()), lead, members);
+            splice(text, last.end..last.end, &format!(",{lead}{element}"))
+        }
+        _ => {
+            let outer = space(text, 0);
+            let unit = lead(outer + 1);
+            let end = space(text, array + 1);
+            let (open, close) = if unit.contains('\n') {
+                let indent = unit.rsplit('\n').next().unwrap_or_default();
+                (format!("{unit}{indent}"), unit.to_owned())
+            } else {
+                (String::new(), String::new())
+            };
+            let element = written(text, like, &open, members);
+            splice(text, array + 1..end, &format!("{open}{element}{close}"))
+        }
+    }
+}
+
+/// An object in the style of another one; without one, in one line if the text's colons have no space after them (as
+/// Obsidian writes) or it has no lines at all.
+fn written(text: &str, like: Option<Range<usize>>, lead: &str, new: &[(&str, String)]) -> String {
+    let sample = like.map(|like| (like.clone(), members(text, like.start)));
+    let gap = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let (open, colon, comma, close) = match sample.as_ref().and_then(|(like, members)| Some((like, members, members.first()?))) {
+        Some((like, members, first)) => {
+            let comma = members.get(1).map_or(",", |second| gap(first.value.end, second.name.start));
+            let last = members.last().unwrap_or(first);
+            (
+                gap(like.start + 1, first.name.start).to_owned(),
+                gap(first.name.end, first.value.start),
+                comma.to_owned(),
+                gap(last.value.end, like.end - 1).to_owned(),
+            )
+        }
+        None => {
+            let outer = members(text, space(text, 0));
+            let colon = outer.first().map_or(":", |member| gap(member.name.end, member.value.start));
+            let unit = lead.rsplit('\n').next().unwrap_or_default();
+            if colon.len() > 1 && lead.contains('\n') {
+                let inner = format!("{lead}{}", unit.get(unit.len() / 2..).unwrap_or_default());
+                (inner.clone(), colon, format!(",{inner}"), lead.to_owned())
+            } else {
+                (String::new(), colon, if colon.len() > 1 { ", ".to_owned() } else { ",".to_owned() }, String::new())
+            }
+        }
+    };
+    let members: Vec<String> = new.iter().map(|(name, value)| format!("\"{name}\"{colon}{value}")).collect();
+    format!("{{{open}{}{close}}}", members.join(&comma))
+}
+
+/// An object with another value for a member, which is added where it is missing.
+pub(super) fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
+    if let Some(place) = member(text, object, name) {
+        return splice(text, place, value);
+    }
+    let all = members(text, object);
+    match (all.first(), all.last()) {
+        (Some(first), Some(last)) => {
+            let colon = text.get(first.name.end..first.value.start).unwrap_or(":");
+            let lead = text.get(object + 1..first.name.start).unwrap_or_default();
+            let lead = if lead.is_empty() {
+                all.get(1).and_then(|second| text.get(first.value.end + 1..second.name.start)).unwrap_or_default()
+            } else {
+                lead
+            };
+            splice(text, last.value.end..last.value.end, &format!(",{lead}\"{name}\"{colon}{value}"))
+        }
+        _ => splice(text, object + 1..object + 1, &format!("\"{name}\":{value}")),
+    }
+}
+
+fn byte(text: &str, at: usize) -> Option<u8> {
+    text.as_bytes().get(at).copied()
+}
+
+/// The first byte from `at` on that is not white space.
+pub(super) fn space(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())
+}
+
+/// The end of the value that begins at `at`.
+fn end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (offset, byte) in bytes.get(at..).unwrap_or_default().iter().enumerate() {
+        let place = at + offset;
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => {
+                    in_string = false;
+                    if depth == 0 {
+                        return place + 1;
+                    }
+                }
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 0 => return place,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return place + 1;
+                }
+            }
+            b',' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return place,
+            _ => {}
+        }
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(text: &str) -> usize {
+        member(text, 0, "nodes").unwrap().start
+    }
+
+    #[test]
+    fn elements_are_added_in_the_style_of_the_text() {
+        let new = [("id", "\"b\"".to_owned()), ("x", "1".to_owned())];
+        for (before, after) in [
+            (
+                "{\n\t\"nodes\":[\n\t\t{\"id\":\"a\",\"x\":0}\n\t],\n\t\"edges\":[]\n}",
+                "{\n\t\"nodes\":[\n\t\t{\"id\":\"a\",\"x\":0},\n\t\t{\"id\":\"b\",\"x\":1}\n\t],\n\t\"edges\":[]\n}",
+            ),
+            (
+                "{\n  \"nodes\": [\n    {\n      \"id\": \"a\",\n      \"x\": 0\n    }\n  ]\n}\n",
+                "{\n  \"nodes\": [\n    {\n      \"id\": \"a\",\n      \"x\": 0\n    },\n    {\n      \"id\": \"b\",\n      \"x\": 1\n    }\n  ]\n}\n",
+            ),
+            ("{\n  \"nodes\": []\n}", "{\n  \"nodes\": [\n    {\n      \"id\": \"b\",\n      \"x\": 1\n    }\n  ]\n}"),
+            ("{\n\t\"nodes\":[]\n}", "{\n\t\"nodes\":[\n\t\t{\"id\":\"b\",\"x\":1}\n\t]\n}"),
+            ("{\"nodes\":[]}", "{\"nodes\":[{\"id\":\"b\",\"x\":1}]}"),
+            (
+                "{\"nodes\": [{\"id\": \"a\", \"x\": 0}, {\"id\": \"c\", \"x\": 0}]}",
+                "{\"nodes\": [{\"id\": \"a\", \"x\": 0}, {\"id\": \"c\", \"x\": 0}, {\"id\": \"b\", \"x\": 1}]}",
+            ),
+        ] {
+            assert_eq!(with_element(before, array(before), None, &new), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn elements_go_and_the_rest_stays() {
+        let text = "{\"nodes\": [ {\"a\": \"]},\"},\n {\"b\": [1]}, 3 , 4\n]}";
+        for (numbers, after) in [
+            (&[0][..], "{\"nodes\": [ {\"b\": [1]}, 3 , 4\n]}"),
+            (&[1], "{\"nodes\": [ {\"a\": \"]},\"},\n 3 , 4\n]}"),
+            (&[3], "{\"nodes\": [ {\"a\": \"]},\"},\n {\"b\": [1]}, 3\n]}"),
+            (&[2, 3], "{\"nodes\": [ {\"a\": \"]},\"},\n {\"b\": [1]}\n]}"),
+            (&[0, 2], "{\"nodes\": [ {\"b\": [1]}, 4\n]}"),
+            (&[0, 1, 2, 3], "{\"nodes\": [\n]}"),
+        ] {
+            assert_eq!(without(text, array(text), numbers), after, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn members_are_replaced_or_added() {
+        let text = "{\n\t\"x\" : 1.50,\n\t\"n\\u0061me\": {\"x\": 2}\n}";
+        assert_eq!(with_member(text, 0, "x", "7"), text.replace("1.50", "7"));
+        assert_eq!(with_member(text, 0, "name", "7"), text.replace("{\"x\": 2}", "7"));
+        assert_eq!(with_member(text, 0, "y", "7"), text.replace("2}\n", "2},\n\t\"y\" : 7\n"));
+        assert_eq!(with_member("{}", 0, "y", "7"), "{\"y\":7}");
+        assert_eq!(with_member("{\"a\":1, \"b\":2}", 0, "y", "7"), "{\"a\":1, \"b\":2, \"y\":7}");
+    }
+}

@@ -1,0 +1,195 @@
+//! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
+
+use crate::vault::frontmatter;
+use std::ops::Range;
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A heading of this level.
+    Heading(usize),
+    /// Anything else that is read.
+    Text,
+    /// In a code block or a comment: it is kept, and means nothing here.
+    Opaque,
+}
+
+/// One line of a note's body.
+#[derive(Debug, Clone)]
+pub(super) struct Line<'a> {
+    /// Where it is, its end included.
+    pub(super) place: Range<usize>,
+    /// What it says, without its end.
+    pub(super) text: &'a str,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+impl<'a> Line<'a> {
+    /// The words of a heading, without the signs before and after them.
+    pub(super) fn heading(&self) -> &'a str {
+        let words = self.text.trim().trim_start_matches('#');
+        let open = words.trim_end_matches('#');
+        if open.is_empty() || open.ends_with([' ', '\t']) { open.trim() } else { words.trim() }
+    }
+
+    /// Whether there is nothing on it.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// Whether it is set in, and so belongs to a list item above it.
+    pub(super) fn is_indented(&self) -> bool {
+        self.text.starts_with(['\t', ' ']) && !self.is_blank()
+    }
+
+    /// What follows the sign of a list item that is not set in.
+    pub(super) fn item(&self) -> Option<&'a str> {
+        if self.kind != Kind::Text {
+            return None;
+        }
+        let line = self.text.strip_prefix(' ').unwrap_or(self.text);
+        let signless = line.strip_prefix(['-', '*', '+']).or_else(|| {
+            let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            digits.strip_prefix(['.', ')']).filter(|_| digits.len() < line.len() && line.len() - digits.len() < 10)
+        })?;
+        if signless.is_empty() { Some("") } else { signless.strip_prefix([' ', '\t']) }
+    }
+}
+
+/// A part of a note that a heading of the second level begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    /// Which line the heading is.
+    pub(super) heading: usize,
+    /// The lines after it, up to the next heading of the first or second level.
+    pub(super) body: Range<usize>,
+}
+
+/// The lines of a note after its frontmatter.
+pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut at = frontmatter::end(text);
+    let mut inside = Inside::Nothing;
+    let body = text.get(at..).unwrap_or_default();
+    let line = |whole: &'_ str| whole.trim_end_matches('\n').trim_end_matches('\r').len();
+    body.split_inclusive('\n')
+        .map(|whole| {
+            let place = at..at + whole.len();
+            at = place.end;
+            let text = whole.get(..line(whole)).unwrap_or_default();
+            Line { place, text, kind: inside.next(text) }
+        })
+        .collect()
+}
+
+/// The first section of this name, in any case.
+pub(super) fn section(lines: &[Line<'_>], name: &str) -> Option<Section> {
+    let is_it = |line: &Line<'_>| line.kind == Kind::Heading(2) && line.heading().eq_ignore_ascii_case(name);
+    let heading = lines.iter().position(is_it)?;
+    Some(Section { heading, body: heading + 1..end(lines, heading, 2) })
+}
+
+/// The line after the part that a heading begins: the next heading of `level` or above it.
+pub(super) fn end(lines: &[Line<'_>], heading: usize, level: usize) -> usize {
+    let after = lines.iter().skip(heading + 1).position(|line| matches!(line.kind, Kind::Heading(other) if other <= level));
+    after.map_or(lines.len(), |after| heading + 1 + after)
+}
+
+/// The line end of a text: that of its first line.
+pub(super) fn line_end(text: &str) -> &'static str {
+    let first = text.find('\n').and_then(|at| text.get(..at));
+    if first.is_some_and(|first| first.ends_with('\r')) { "\r\n" } else { "\n" }
+}
+
+/// What the lines before leave open.
+enum Inside {
+    Nothing,
+    Code { sign: char, length: usize },
+    Html,
+    Comment,
+}
+
+impl Inside {
+    fn next(&mut self, line: &str) -> Kind {
+        let start = line.trim_start_matches(' ');
+        let indent = line.len() - start.len();
+        match self {
+            Inside::Nothing => {}
+            Inside::Code { sign, length } => {
+                let rest = start.trim_start_matches(*sign);
+                if indent < 4 && start.len() - rest.len() >= *length && rest.trim().is_empty() {
+                    *self = Inside::Nothing;
+                }
+                return Kind::Opaque;
+            }
+            Inside::Html => {
+                if line.contains("-->") {
+                    *self = Inside::Nothing;
+                }
+                return Kind::Opaque;
+            }
+            Inside::Comment => {
+                if line.matches("%%").count() % 2 == 1 {
+                    *self = Inside::Nothing;
+                }
+                return Kind::Opaque;
+            }
+        }
+        if indent < 4 {
+            for sign in ['`', '~'] {
+                let rest = start.trim_start_matches(sign);
+                let length = start.len() - rest.len();
+                if length >= 3 && !(sign == '`' && rest.contains('`')) {
+                    *self = Inside::Code { sign, length };
+                    return Kind::Opaque;
+                }
+            }
+            if let Some(comment) = start.strip_prefix("<!--") {
+                if !comment.contains("-->") {
+                    *self = Inside::Html;
+                }
+                return Kind::Opaque;
+            }
+        }
+        if line.matches("%%").count() % 2 == 1 {
+            *self = Inside::Comment;
+            return if start.starts_with("%%") { Kind::Opaque } else { Kind::Text };
+        }
+        let words = start.trim_start_matches('#');
+        let level = start.len() - words.len();
+        if indent < 4 && (1..=6).contains(&level) && (words.is_empty() || words.starts_with([' ', '\t'])) {
+            return Kind::Heading(level);
+        }
+        Kind::Text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_told_from_what_looks_like_them() {
+        let text = "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n";
+        let headings: Vec<(usize, &str)> = lines(text)
+            .iter()
+            .filter_map(|line| match line.kind {
+                Kind::Heading(level) => Some((level, line.heading())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(headings, [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")]);
+        let all: String = lines(text).iter().map(|line| &text[line.place.clone()]).collect();
+        assert_eq!(all, "# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n".to_owned() + text.split("## Two\r\n").nth(1).unwrap());
+    }
+
+    #[test]
+    fn sections_end_where_the_next_begins() {
+        let text = "# T\n## Tasks\n### a\n#### b\n## Notes\nx";
+        let lines = lines(text);
+        assert_eq!(section(&lines, "tasks"), Some(Section { heading: 1, body: 2..4 }));
+        assert_eq!(section(&lines, "Notes"), Some(Section { heading: 4, body: 5..6 }));
+        assert_eq!(section(&lines, "Outcome"), None);
+        assert_eq!(end(&lines, 2, 3), 4);
+    }
+}

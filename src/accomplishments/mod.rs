@@ -1,0 +1,173 @@
+//! Projects planned on a canvas: accomplishments are notes, their dependencies the edges between them. People edit both in
+//! Obsidian at the same time, so both are changed in place, and together or not at all ([`crate::vault::together`]).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `snapshot` | all accomplishments at one moment, and what follows from them: blocked, ready |
+//! | `change` | one change: the notes and canvases it opens, and how they become files |
+//! | `manage` | creating, updating and deleting accomplishments, their tasks, what is worked on |
+//! | `dependency` | dependencies: adding, removing, cycles, and notes brought in line with a canvas |
+//! | `docs` | context documents |
+//! | `note`, `task` | the text of a note: sections, criteria, tasks |
+//! | `canvas`, `position` | the text of a canvas, and where a node goes |
+//! | `markdown`, `properties`, `json` | places in texts of these kinds, and one of them replaced |
+
+mod canvas;
+mod change;
+mod dependency;
+pub mod docs;
+mod json;
+mod manage;
+mod markdown;
+mod note;
+mod position;
+mod properties;
+mod snapshot;
+mod task;
+
+pub use change::Changed;
+pub use dependency::{Dependency, Synced, Update};
+pub use manage::{Data, TaskData};
+pub use note::Criterion;
+pub use position::Position;
+pub use snapshot::{Accomplishment, Problem, Snapshot};
+pub use task::{Task, TaskStatus};
+
+use crate::vault::{Error as VaultError, Vault, VaultPath};
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The values of `status`.
+pub const STATUSES: [&str; 4] = ["Not Started", "In Progress", "Completed", "Blocked"];
+/// The values of `effort`.
+pub const EFFORTS: [&str; 4] = ["Business", "Infra", "Engineering", "Research"];
+/// The values of `priority`, the least first.
+pub const PRIORITIES: [&str; 4] = ["Low", "Medium", "High", "Critical"];
+
+/// Where things are.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder of the notes.
+    pub folder: VaultPath,
+    /// The canvas that is meant when none is named.
+    pub canvas: VaultPath,
+    /// The folder of further context documents.
+    pub docs: Option<VaultPath>,
+}
+
+/// The projects of a vault.
+#[derive(Debug)]
+pub struct Accomplishments {
+    /// Where things are.
+    pub options: Options,
+    /// The highest number that was ever an id while this program ran, so that none is given twice.
+    highest: AtomicU32,
+    /// What the notes said when they were read last.
+    known: Mutex<snapshot::Known>,
+}
+
+impl Accomplishments {
+    /// The projects of a vault with its things in these places.
+    pub fn new(options: Options) -> Accomplishments {
+        Accomplishments { options, highest: AtomicU32::new(0), known: Mutex::default() }
+    }
+
+    /// The canvas that is meant: the default one unless another is named.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for what is no path of a canvas.
+    pub fn canvas(&self, named: Option<&str>) -> Result<VaultPath, Error> {
+        let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else { return Ok(self.options.canvas.clone()) };
+        let path = VaultPath::file(named)?;
+        if path.name().len() < 8 || !path.as_str().to_lowercase().ends_with(".canvas") {
+            return Err(Error::InvalidArgument("canvas_source must be the path of a .canvas file in the vault.".into()));
+        }
+        Ok(path)
+    }
+
+    /// The text of a canvas.
+    ///
+    /// # Errors
+    /// [`Error::CanvasNotFound`], [`Error::Parse`] when it is not text, or the vault's.
+    fn canvas_text(&self, vault: &Vault, path: &VaultPath) -> Result<String, Error> {
+        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(path.as_str().into()))?;
+        text(bytes, path)
+    }
+
+    fn raise(&self, number: u32) -> u32 {
+        self.highest.fetch_max(number, Ordering::AcqRel).max(number)
+    }
+}
+
+fn text(bytes: Vec<u8>, path: &VaultPath) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|_| Error::Parse { path: path.as_str().into(), why: "it is not UTF-8".into() })
+}
+
+/// The value in a list that a text means, whatever its case and spaces.
+fn one_of(known: &[&'static str], text: &str) -> Option<&'static str> {
+    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let wanted = plain(text);
+    known.iter().find(|known| plain(known) == wanted).copied()
+}
+
+/// Why something was not done; then nothing was changed.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no accomplishment of this id.
+    AccomplishmentNotFound(String),
+    /// There is no task of this id.
+    TaskNotFound {
+        /// The id.
+        id: String,
+        /// The tasks that there are.
+        known: Vec<String>,
+    },
+    /// Several notes have one id, or a wanted one is taken.
+    DuplicateId(String),
+    /// The dependencies would go in a circle; the words name it.
+    CircularDependency(String),
+    /// There is no such canvas.
+    CanvasNotFound(String),
+    /// A note or canvas is not what it should be.
+    Parse {
+        /// Which.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Something of this name exists.
+    AlreadyExists(String),
+    /// An argument is wrong, in words.
+    InvalidArgument(String),
+    /// A range outside a document, in words.
+    InvalidRange(String),
+    /// The vault said no.
+    Vault(VaultError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::AccomplishmentNotFound(id) => {
+                write!(out, "There is no accomplishment {id}. list_accomplishments shows those that exist.")
+            }
+            Error::TaskNotFound { id, known } if known.is_empty() => write!(out, "There is no task {id:?}; the accomplishment has none."),
+            Error::TaskNotFound { id, known } => write!(out, "There is no task {id:?}. The tasks are: {}.", known.join("; ")),
+            Error::CanvasNotFound(path) => write!(out, "There is no canvas {path}."),
+            Error::Parse { path, why } => write!(out, "{path} cannot be used: {why}. Nothing was changed; a person has to mend it."),
+            Error::DuplicateId(words)
+            | Error::CircularDependency(words)
+            | Error::AlreadyExists(words)
+            | Error::InvalidArgument(words)
+            | Error::InvalidRange(words) => out.write_str(words),
+            Error::Vault(error) => error.fmt(out),
+        }
+    }
+}
+
+impl From<VaultError> for Error {
+    fn from(error: VaultError) -> Error {
+        Error::Vault(error)
+    }
+}

@@ -1,0 +1,465 @@
+//! The note of an accomplishment: its properties, its sections, its tasks. It is edited, not rewritten: each change here
+//! replaces only what it names, and is refused where the note would then say anything else than before besides.
+
+use super::markdown::{Kind, Line, line_end, lines, section};
+use super::properties::{New, splice};
+use super::task::{self, Found, Task};
+use super::{Error, properties};
+use serde_yaml::{Mapping, Value};
+
+/// The sections, in the order in which they are written.
+const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks", "Notes"];
+/// What stands in a section of a new note that has nothing yet; it reads as nothing.
+pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._", "_No tasks yet._", "_No notes yet._"];
+
+/// One acceptance criterion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Criterion {
+    /// What has to be so.
+    pub text: String,
+    /// Whether its box is ticked.
+    pub done: bool,
+}
+
+/// What a note's body says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// The state when all is done.
+    pub outcome: String,
+    /// What has to be so.
+    pub criteria: Vec<Criterion>,
+    /// The tasks, in their order.
+    pub tasks: Vec<Task>,
+    /// Free text.
+    pub notes: String,
+}
+
+impl Body {
+    /// Reads the text of a note.
+    pub(super) fn of(text: &str) -> Body {
+        let lines = lines(text);
+        Body {
+            outcome: section_text(text, &lines, "Outcome"),
+            criteria: criteria(&lines).into_iter().map(|(criterion, _)| criterion).collect(),
+            tasks: task::tasks(&lines).into_iter().map(|found| found.task).collect(),
+            notes: section_text(text, &lines, "Notes"),
+        }
+    }
+}
+
+fn section_text(text: &str, lines: &[Line<'_>], name: &str) -> String {
+    let Some(section) = section(lines, name) else { return String::new() };
+    let body = lines.get(section.body).unwrap_or_default();
+    let place = body.first().map_or(0..0, |first| first.place.start..body.last().map_or(0, |last| last.place.end));
+    let said = text.get(place).unwrap_or_default().trim();
+    if NOTHING.contains(&said) { String::new() } else { said.replace("\r\n", "\n") }
+}
+
+/// The criteria of a note, each with the lines it takes.
+fn criteria(lines: &[Line<'_>]) -> Vec<(Criterion, std::ops::Range<usize>)> {
+    let mut found: Vec<(Criterion, std::ops::Range<usize>)> = Vec::new();
+    let mut blank = 0;
+    for at in section(lines, "Acceptance Criteria").map_or(0..0, |section| section.body) {
+        let Some(line) = lines.get(at) else { break };
+        if line.is_blank() {
+            blank += 1;
+            continue;
+        }
+        if let Some(item) = line.item() {
+            let (done, text) = boxed(item).unwrap_or((false, item));
+            found.push((Criterion { text: text.trim().to_owned(), done }, at..at + 1));
+        } else if let Some((_, place)) = found.last_mut().filter(|(_, place)| line.is_indented() && place.end + blank == at) {
+            place.end = at + 1;
+        }
+        blank = 0;
+    }
+    found
+}
+
+/// What follows a box, and whether that is ticked.
+fn boxed(item: &str) -> Option<(bool, &str)> {
+    let rest = item.trim_start().strip_prefix('[')?;
+    let sign = rest.chars().next()?;
+    let text = rest.get(sign.len_utf8()..)?.strip_prefix(']')?;
+    (text.is_empty() || text.starts_with([' ', '\t'])).then_some((matches!(sign, 'x' | 'X'), text))
+}
+
+/// A property as a text; of a list or mapping none.
+pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
+    match properties.get(key)? {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// The ids in `depends_on`: a list, or one text with commas.
+pub(super) fn depends_on(properties: &Mapping) -> Vec<String> {
+    let texts: Vec<&str> = match properties.get("depends_on") {
+        Some(Value::Sequence(items)) => items.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(text)) => text.split(',').collect(),
+        _ => Vec::new(),
+    };
+    let mut ids = Vec::new();
+    for id in texts.into_iter().map(str::trim).filter(|id| !id.is_empty()) {
+        if !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
+        }
+    }
+    ids
+}
+
+/// A note that is being edited.
+#[derive(Debug, Clone)]
+pub(super) struct Note {
+    /// Its text.
+    pub(super) text: String,
+    /// How messages call it.
+    name: String,
+}
+
+impl Note {
+    /// # Errors
+    /// [`Error::Parse`] for a note without readable frontmatter.
+    pub(super) fn new(text: String, name: &str) -> Result<Note, Error> {
+        let note = Note { text, name: name.to_owned() };
+        note.properties()?;
+        Ok(note)
+    }
+
+    pub(super) fn properties(&self) -> Result<Mapping, Error> {
+        properties::parse(&self.text).map_err(|why| Error::Parse { path: self.name.clone(), why })
+    }
+
+    /// Replaces a property.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] when it is written in a way in which that is not safe.
+    pub(super) fn set(&mut self, key: &str, new: New<'_>) -> Result<(), Error> {
+        self.text = properties::set(&self.text, key, new).map_err(|why| Error::Parse { path: self.name.clone(), why })?;
+        Ok(())
+    }
+
+    /// Replaces the text of the section Outcome or Notes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a text with headings, or open ends, that would break the note apart.
+    pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
+        let content = content.replace("\r\n", "\n");
+        let edited = with_section(&self.text, name, content.trim());
+        let said = section_text(&edited, &lines(&edited), name);
+        self.take(edited, name, said == content.trim())
+    }
+
+    /// Replaces the acceptance criteria. One whose text is there already keeps its line, and so its box; a text that begins
+    /// with `[x]` or `[ ]` says how its box is to be.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an empty text, or one of several lines.
+    pub(super) fn set_criteria(&mut self, texts: &[&str]) -> Result<(), Error> {
+        let mut wanted = Vec::new();
+        for text in texts {
+            let (ticked, text) = boxed(text).map_or((None, *text), |(done, text)| (Some(done), text));
+            let text = text.trim();
+            if text.is_empty() || text.contains(['\n', '\r']) {
+                return Err(Error::InvalidArgument("Each of data.acceptance_criteria must be one line of text.".into()));
+            }
+            wanted.push((ticked, text));
+        }
+        let edited = with_criteria(&self.text, &wanted);
+        let now: Vec<Criterion> = criteria(&lines(&edited)).into_iter().map(|(criterion, _)| criterion).collect();
+        let as_wanted = now.iter().map(|criterion| criterion.text.as_str()).eq(wanted.iter().map(|(_, text)| *text));
+        self.take(edited, "Acceptance Criteria", as_wanted)
+    }
+
+    /// The tasks.
+    pub(super) fn tasks(&self) -> Vec<Found> {
+        task::tasks(&lines(&self.text))
+    }
+
+    /// Takes over a text in which the section Tasks was edited, if its tasks are what they should be.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when they are not: something in a field broke the note apart.
+    pub(super) fn set_tasks(&mut self, edited: String, expected: &[Task]) -> Result<(), Error> {
+        let as_expected = task::tasks(&lines(&edited)).iter().map(|found| &found.task).eq(expected);
+        self.take(edited, "Tasks", as_expected)
+    }
+
+    /// Replaces the heading that was made from the title; one that a person has changed stays.
+    pub(super) fn set_heading(&mut self, old_title: &str, new_title: &str) {
+        let lines = lines(&self.text);
+        let Some(first) = lines.iter().find(|line| line.kind == Kind::Heading(1)) else { return };
+        let made_of = |title: &str| format!("{title} (Accomplishment)");
+        if first.heading() == made_of(old_title).trim() {
+            let start = first.place.start + first.text.find(first.heading()).unwrap_or_default();
+            self.text = splice(&self.text, start..start + first.heading().len(), &made_of(new_title));
+        }
+    }
+
+    /// What one section was to become must be so, and all other sections what they were.
+    fn take(&mut self, edited: String, name: &str, as_wanted: bool) -> Result<(), Error> {
+        if !as_wanted || others(&self.text, name) != others(&edited, name) {
+            return Err(Error::InvalidArgument(format!(
+                "The text for {name} would break the note apart: it must have no headings of the first or second level (in a task no headings at all), and close every code block and comment that it opens."
+            )));
+        }
+        self.text = edited;
+        Ok(())
+    }
+}
+
+/// All sections but one, each with its text.
+fn others(text: &str, but: &str) -> Vec<(String, String)> {
+    let lines = lines(text);
+    let mut sections = vec![(String::new(), String::new())];
+    for line in &lines {
+        if let Kind::Heading(1 | 2) = line.kind {
+            sections.push((line.text.to_owned(), String::new()));
+        } else if let Some((_, body)) = sections.last_mut() {
+            body.push_str(text.get(line.place.clone()).unwrap_or_default().trim_end());
+            body.push('\n');
+        }
+    }
+    sections.retain(|(heading, _)| !heading.trim_matches(['#', ' ', '\t']).eq_ignore_ascii_case(but));
+    sections.into_iter().map(|(heading, body)| (heading, body.trim().to_owned())).collect()
+}
+
+/// A note's text with this content in a section, which is made where it is missing. The blank lines around stay.
+pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
+    let eol = line_end(text);
+    let content = content.replace("\r\n", "\n").replace('\n', eol);
+    let all = lines(text);
+    if let Some(section) = section(&all, name) {
+        let body = all.get(section.body.clone()).unwrap_or_default();
+        let said = |line: &&Line<'_>| !line.is_blank();
+        if let (Some(first), Some(last)) = (body.iter().find(said), body.iter().rev().find(said)) {
+            return splice(text, first.place.start..last.place.start + last.text.len(), &content);
+        }
+        let Some(heading) = all.get(section.heading) else { return text.to_owned() };
+        if content.is_empty() {
+            return text.to_owned();
+        }
+        let unfinished = if text.get(heading.place.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
+        let gap = if body.is_empty() { eol } else { "" };
+        let is_last = section.body.end == all.len();
+        // One of the blank lines stays above; below, there has to be one before the next heading.
+        let above = body.first().map_or(heading.place.end, |blank| blank.place.end);
+        let below = if is_last || body.len() > 1 { "" } else { eol };
+        return splice(text, above..above, &format!("{unfinished}{gap}{content}{eol}{below}"));
+    }
+    let order = |name: &str| SECTIONS.iter().position(|section| section.eq_ignore_ascii_case(name));
+    let later = all.iter().find(|line| line.kind == Kind::Heading(2) && order(line.heading()) > order(name));
+    let at = later.map_or(text.len(), |later| later.place.start);
+    let before = text.get(..at).unwrap_or_default();
+    let gap = match before.trim_end_matches(['\r', ' ']) {
+        before if before.is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") => String::new(),
+        before if before.ends_with('\n') => eol.to_owned(),
+        _ => format!("{eol}{eol}"),
+    };
+    let end = if later.is_some() { eol } else { "" };
+    splice(text, at..at, &format!("{gap}## {name}{eol}{eol}{content}{eol}{end}"))
+}
+
+fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> String {
+    let eol = line_end(text);
+    let all = lines(text);
+    let old = criteria(&all);
+    let place_of = |lines: &std::ops::Range<usize>| {
+        let (first, last) = (all.get(lines.start), all.get(lines.end - 1));
+        first.map_or(0, |line| line.place.start)..last.map_or(0, |line| line.place.end)
+    };
+    let fresh = |ticked: Option<bool>, text: &str| format!("- [{}] {text}", if ticked == Some(true) { 'x' } else { ' ' });
+    // Each wanted text takes the first line that has it and is not taken.
+    let mut taken = vec![false; old.len()];
+    let chosen: Vec<Option<usize>> = wanted
+        .iter()
+        .map(|(_, text)| {
+            let at = old.iter().zip(&taken).position(|((criterion, _), taken)| !taken && criterion.text == *text)?;
+            *taken.get_mut(at)? = true;
+            Some(at)
+        })
+        .collect();
+    let line_of = |number: usize, ticked: Option<bool>| {
+        let block = old.get(number).and_then(|(_, lines)| text.get(place_of(lines))).unwrap_or_default();
+        let block = block.trim_end_matches(['\r', '\n']);
+        let done = old.get(number).is_some_and(|(criterion, _)| criterion.done);
+        match ticked.filter(|ticked| *ticked != done) {
+            Some(ticked) => with_box(block, ticked),
+            None => block.to_owned(),
+        }
+    };
+    let blocks: Vec<String> = wanted
+        .iter()
+        .zip(&chosen)
+        .map(|((ticked, text), chosen)| chosen.map_or_else(|| fresh(*ticked, text), |number| line_of(number, *ticked)))
+        .collect();
+    if old.is_empty() {
+        if blocks.is_empty() {
+            return text.to_owned();
+        }
+        let list = blocks.join("\n");
+        let said = section_text(text, &all, "Acceptance Criteria");
+        // A person's words above the list stay.
+        return with_section(text, "Acceptance Criteria", &if said.is_empty() { list } else { format!("{said}\n\n{list}") });
+    }
+    let kept: Vec<usize> = chosen.iter().flatten().copied().collect();
+    let mut edited = text.to_owned();
+    if kept.is_sorted() {
+        // In place: what goes goes, what comes stands after the one it follows in the list. From the end, so that places
+        // in front stay right.
+        let mut at = old.len();
+        let mut pending: Vec<&String> = Vec::new();
+        for ((block, chosen), _) in blocks.iter().zip(&chosen).zip(wanted).rev() {
+            let Some(number) = *chosen else {
+                pending.push(block);
+                continue;
+            };
+            edited = remove_all(&edited, &old, number + 1..at, &place_of);
+            let place = old.get(number).map_or(0..0, |(_, lines)| place_of(lines));
+            edited = put(&edited, place, std::iter::once(block).chain(pending.drain(..).rev()), eol);
+            at = number;
+        }
+        // The new ones at the head take the place of the first that was there.
+        let first = old.first().map_or(0..0, |(_, lines)| place_of(lines));
+        if at > 0 && !pending.is_empty() {
+            edited = remove_all(&edited, &old, 1..at, &place_of);
+            return put(&edited, first, pending.into_iter().rev(), eol);
+        }
+        edited = remove_all(&edited, &old, 0..at, &place_of);
+        let head: Vec<&String> = pending.into_iter().rev().collect();
+        return if head.is_empty() { edited } else { put(&edited, first.start..first.start, head.into_iter(), eol) };
+    }
+    edited = remove_all(&edited, &old, 1..old.len(), &place_of);
+    put(&edited, old.first().map_or(0..0, |(_, lines)| place_of(lines)), blocks.iter(), eol)
+}
+
+fn remove_all(
+    text: &str,
+    old: &[(Criterion, std::ops::Range<usize>)],
+    numbers: std::ops::Range<usize>,
+    place_of: &impl Fn(&std::ops::Range<usize>) -> std::ops::Range<usize>,
+) -> String {
+    let gone = old.get(numbers).unwrap_or_default();
+    gone.iter().rev().fold(text.to_owned(), |text, (_, lines)| splice(&text, place_of(lines), ""))
+}
+
+/// Puts blocks in the place of one, which ends as it did: the last line of a file may have no end.
+fn put<'a>(text: &str, place: std::ops::Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
+    let list = blocks.map(String::as_str).collect::<Vec<_>>().join(eol);
+    let ended = place.is_empty() || text.get(place.clone()).is_some_and(|old| old.ends_with('\n'));
+    splice(text, place, &format!("{list}{}", if ended { eol } else { "" }))
+}
+
+/// A criterion's lines with its box ticked or not.
+fn with_box(block: &str, ticked: bool) -> String {
+    let sign = if ticked { "[x]" } else { "[ ]" };
+    let item_at = block.find(['-', '*', '+']).map_or_else(|| block.find(['.', ')']).map_or(0, |at| at + 1), |at| at + 1);
+    let (before, rest) = block.split_at_checked(item_at).unwrap_or((block, ""));
+    let gap = rest.len() - rest.trim_start().len();
+    match boxed(rest) {
+        Some(_) => {
+            let start = item_at + gap;
+            let end = start + block.get(start..).and_then(|rest| rest.find(']')).map_or(0, |at| at + 1);
+            splice(block, start..end, sign)
+        }
+        None => format!("{before} {sign}{rest}"),
+    }
+}
+
+/// A new note: properties in their order, each with its value in YAML, and sections that say nothing yet.
+pub(super) fn template(properties: &[(&str, String)], title: &str) -> String {
+    let mut text = String::from("---\n");
+    for (key, yaml) in properties {
+        text.push_str(&format!("{key}: {yaml}\n"));
+    }
+    text.push_str(&format!("---\n\n# {title} (Accomplishment)\n"));
+    for (section, nothing) in SECTIONS.iter().zip(NOTHING) {
+        text.push_str(&format!("\n## {section}\n\n{nothing}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(text: &str) -> Note {
+        Note::new(format!("---\na: 1\n---\n{text}"), "n.md").unwrap()
+    }
+
+    fn body(note: &Note) -> &str {
+        note.text.strip_prefix("---\na: 1\n---\n").unwrap()
+    }
+
+    #[test]
+    fn a_section_is_replaced_and_its_surroundings_kept() {
+        for (before, content, after) in [
+            ("## Outcome\n\nold\ntext\n\n\n## Notes\nn", "new", "## Outcome\n\nnew\n\n\n## Notes\nn"),
+            ("## Outcome", "new", "## Outcome\n\nnew\n"),
+            ("## Outcome\n\n## Notes\n", "new", "## Outcome\n\nnew\n\n## Notes\n"),
+            ("## Outcome\n\n\n## Notes\n", "new", "## Outcome\n\nnew\n\n## Notes\n"),
+            ("# T\n\n## Notes\nn\n", "new", "# T\n\n## Outcome\n\nnew\n\n## Notes\nn\n"),
+            ("# T", "new", "# T\n\n## Outcome\n\nnew\n"),
+            ("", "new", "\n## Outcome\n\nnew\n"),
+            ("## Outcome\nold\n", "", "## Outcome\n\n"),
+        ] {
+            let mut note = note(before);
+            note.set_section("Outcome", content).unwrap();
+            assert_eq!(body(&note), after, "{before:?}");
+        }
+        let mut windows = Note::new("---\r\na: 1\r\n---\r\n## Outcome\r\nold\r\n## Notes\r\n".into(), "n.md").unwrap();
+        windows.set_section("Outcome", "a\nb").unwrap();
+        assert_eq!(windows.text, "---\r\na: 1\r\n---\r\n## Outcome\r\na\r\nb\r\n## Notes\r\n");
+        for content in ["a\n## Notes\nb", "# A", "```\nopen", "<!-- open", "%%\nopen"] {
+            let mut note = note("## Outcome\nold\n\n## Notes\nn\n");
+            assert!(note.set_section("Outcome", content).is_err(), "{content:?}");
+            assert_eq!(body(&note), "## Outcome\nold\n\n## Notes\nn\n");
+        }
+        let mut fenced = note("## Outcome\nold\n");
+        fenced.set_section("Outcome", "### Deeper\n```\n## code\n```").unwrap();
+        assert_eq!(Body::of(&fenced.text).outcome, "### Deeper\n```\n## code\n```");
+    }
+
+    #[test]
+    fn criteria_keep_their_lines_and_boxes() {
+        const LIST: &str = "## Acceptance Criteria\nIntro:\n- [x] a\n  - detail\n- [ ] b\n\nBetween.\n* [-] c\n- d\n\nEnd.\n";
+        for (wanted, after) in [
+            (vec!["a", "b", "c", "d"], LIST.to_owned()),
+            (vec!["a", "c", "d"], LIST.replace("- [ ] b\n", "")),
+            (
+                vec!["n", "a", "b", "m", "c", "d", "o"],
+                LIST.replace("- [x] a", "- [ ] n\n- [x] a").replace("- [ ] b\n", "- [ ] b\n- [ ] m\n").replace("- d\n", "- d\n- [ ] o\n"),
+            ),
+            (vec!["n"], "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n\nEnd.\n".to_owned()),
+            (vec!["d", "a"], "## Acceptance Criteria\nIntro:\n- d\n- [x] a\n  - detail\n\nBetween.\n\nEnd.\n".to_owned()),
+            (
+                vec!["[ ] a", "[x] b", "c", "[x] d"],
+                LIST.replace("[x] a", "[ ] a").replace("[ ] b", "[x] b").replace("\n- d\n", "\n- [x] d\n"),
+            ),
+            (vec![], "## Acceptance Criteria\nIntro:\n\nBetween.\n\nEnd.\n".to_owned()),
+            (vec!["n", "c"], "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n* [-] c\n\nEnd.\n".to_owned()),
+        ] {
+            let mut note = note(LIST);
+            note.set_criteria(&wanted).unwrap();
+            assert_eq!(body(&note), after, "{wanted:?}");
+        }
+        let done: Vec<bool> = Body::of(&note(LIST).text).criteria.iter().map(|criterion| criterion.done).collect();
+        assert_eq!(done, [true, false, false, false]);
+        let mut empty = note("## Acceptance Criteria\n\n_No criteria yet._\n");
+        empty.set_criteria(&["a", "b"]).unwrap();
+        assert_eq!(body(&empty), "## Acceptance Criteria\n\n- [ ] a\n- [ ] b\n");
+        assert!(empty.set_criteria(&["a\n## b"]).is_err() && empty.set_criteria(&[" "]).is_err());
+    }
+
+    #[test]
+    fn a_heading_of_a_persons_stays() {
+        let mut made = note("# Old (Accomplishment)\n## Old\n");
+        made.set_heading("Old", "New");
+        assert_eq!(body(&made), "# New (Accomplishment)\n## Old\n");
+        let mut own = note("# My own words\n");
+        own.set_heading("Old", "New");
+        assert_eq!(body(&own), "# My own words\n");
+    }
+}

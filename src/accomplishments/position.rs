@@ -1,0 +1,94 @@
+//! Where a node is put on a canvas.
+
+use super::canvas::{Canvas, Node};
+use std::collections::HashSet;
+
+/// A place on a canvas, of a node's upper left corner; y grows downwards. Whole numbers, as JSON Canvas has them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Position {
+    /// From left to right.
+    pub x: f64,
+    /// From top to bottom.
+    pub y: f64,
+}
+
+/// Size of a new node, and the gaps between nodes.
+pub(super) const NODE_WIDTH: f64 = 400.0;
+/// See [`NODE_WIDTH`].
+pub(super) const NODE_HEIGHT: f64 = 300.0;
+const HORIZONTAL_GAP: f64 = 100.0;
+const VERTICAL_GAP: f64 = 50.0;
+const START_X: f64 = 0.0;
+const START_Y: f64 = 0.0;
+
+/// The place of a node with these blockers. `own` is the node itself, if it is on the canvas: its old place is free.
+pub(super) fn place(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
+    let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own);
+    if blockers.is_empty() {
+        let pointed_to: HashSet<&str> = canvas.edges.iter().map(|edge| edge.points_to()).collect();
+        let left = others().filter(|node| !pointed_to.contains(&*node.id));
+        let lowest = left.map(|node| node.y + node.height).fold(START_Y, f64::max);
+        return Position { x: START_X, y: (lowest + VERTICAL_GAP).round() };
+    }
+    let right = blockers.iter().map(|node| node.x + node.width).fold(f64::NEG_INFINITY, f64::max);
+    let x = (right + HORIZONTAL_GAP).round();
+    let wanted = (blockers.iter().map(|node| node.y).sum::<f64>() / blockers.len() as f64).round();
+    let column: Vec<&Node<'_>> = others().filter(|node| touch((x, NODE_WIDTH), (node.x, node.width))).collect();
+    let is_free = |y: f64| column.iter().all(|node| !touch((y, NODE_HEIGHT), (node.y, node.height)));
+    let step = NODE_HEIGHT + VERTICAL_GAP;
+    // Nodes may be of any size; below all of them there is always room.
+    let lowest = column.iter().map(|node| node.y + node.height).fold(wanted, f64::max);
+    let steps = (((lowest - wanted) / step).ceil() + 1.0).clamp(1.0, STEPS) as u32;
+    let mut ways = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
+    let found = std::iter::once(wanted).chain(ways.by_ref().filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
+    Position { x, y: found.unwrap_or(lowest + VERTICAL_GAP).round() }
+}
+
+/// Steps that are tried before the node goes below everything: a canvas may have nodes as tall as it likes.
+const STEPS: f64 = 10_000.0;
+
+/// Whether two stretches, each a start and a length, have a point in common; touching is one.
+fn touch((start, length): (f64, f64), (other, other_length): (f64, f64)) -> bool {
+    start <= other + other_length && other <= start + length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nodes: &[(&str, f64, f64, f64, f64)], edges: &[(&str, &str)], blockers: &[&str], own: Option<&str>) -> (f64, f64) {
+        let nodes: Vec<String> = nodes
+            .iter()
+            .map(|(id, x, y, w, h)| format!(r#"{{"id":"{id}","type":"text","x":{x},"y":{y},"width":{w},"height":{h}}}"#))
+            .collect();
+        let edges: Vec<String> =
+            edges.iter().map(|(from, to)| format!(r#"{{"id":"{from}{to}","fromNode":"{from}","toNode":"{to}"}}"#)).collect();
+        let text = format!(r#"{{"nodes":[{}],"edges":[{}]}}"#, nodes.join(","), edges.join(","));
+        let canvas = Canvas::parse(&text).unwrap();
+        let blockers: Vec<&Node<'_>> = canvas.nodes.iter().filter(|node| blockers.contains(&&*node.id)).collect();
+        let Position { x, y } = place(&canvas, &blockers, own);
+        (x, y)
+    }
+
+    #[test]
+    fn nodes_are_placed_as_the_source_does() {
+        let a = ("a", 0.0, 50.0, 400.0, 300.0);
+        assert_eq!(at(&[], &[], &[], None), (0.0, 50.0));
+        assert_eq!(at(&[a], &[], &[], None), (0.0, 400.0));
+        let b = ("b", 500.0, 50.0, 400.0, 900.0);
+        assert_eq!(at(&[a, b], &[("a", "b")], &[], None), (0.0, 400.0), "b is not in the left column");
+        assert_eq!(at(&[a, b], &[], &[], None), (0.0, 1000.0));
+        assert_eq!(at(&[a], &[], &["a"], None), (500.0, 50.0));
+        let c = ("c", 500.0, 50.0, 400.0, 300.0);
+        assert_eq!(at(&[a, c], &[], &["a"], None), (500.0, 400.0), "one step down");
+        assert_eq!(at(&[a, c], &[], &["a"], Some("c")), (500.0, 50.0), "its own old place is free");
+        let d = ("d", 880.0, 400.0, 50.0, 10.0);
+        assert_eq!(at(&[("a", 0.0, 400.0, 400.0, 300.0), d], &[], &["a"], None), (500.0, 750.0), "down before up");
+        assert_eq!(at(&[("a", 0.0, 400.0, 400.0, 300.0), d, ("e", 500.0, 750.0, 1.0, 1.0)], &[], &["a"], None), (500.0, 50.0), "then up");
+        assert_eq!(at(&[a, c, ("e", 500.0, 400.0, 1.0, 1.0)], &[], &["a"], None), (500.0, 750.0), "never above the start");
+        assert_eq!(at(&[a, ("f", 500.0, 350.0, 400.0, 300.0)], &[], &["a"], None), (500.0, 750.0), "touching is taken");
+        let g = ("g", 100.0, 101.0, 401.0, 300.0);
+        assert_eq!(at(&[a, g], &[], &["a", "g"], None), (601.0, 76.0), "right of both, in the middle, rounded");
+        assert_eq!(at(&[a, ("h", 0.0, -1e9, 9e9, 2e9)], &[], &["a"], None), (500.0, 1_000_000_050.0), "below what has no end");
+    }
+}

@@ -1,0 +1,256 @@
+//! All accomplishments at one moment, and what follows from them. One pass over the index; every answer is computed from
+//! one of these, so that numbers agree with each other.
+
+use super::canvas::Canvas;
+use super::note::{Body, depends_on, text_of};
+use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, one_of, properties};
+use crate::vault::{Entry, Vault, VaultPath};
+use serde_yaml::Mapping;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError};
+
+/// An accomplishment as its note says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accomplishment {
+    /// Its note.
+    pub path: VaultPath,
+    /// `ACC-001`.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// One of [`EFFORTS`].
+    pub effort: &'static str,
+    /// One of [`STATUSES`].
+    pub status: &'static str,
+    /// One of [`PRIORITIES`].
+    pub priority: &'static str,
+    /// Whether it is marked as being worked on.
+    pub in_progress: bool,
+    /// The ids it depends on.
+    pub depends_on: Vec<String>,
+    /// The canvas that it names.
+    pub canvas_source: Option<String>,
+    /// What the rest of the note says.
+    pub body: Body,
+}
+
+impl Accomplishment {
+    /// Reads a note.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn read(path: &VaultPath, text: &str, properties: &Mapping) -> Result<Accomplishment, String> {
+        let value = |key: &str| text_of(properties, key).filter(|text| !text.is_empty());
+        let id = value("id").ok_or("it has no id")?;
+        if number_of(&id).is_none() {
+            return Err(format!("its id {:?} is not ACC- and a number", id.chars().take(40).collect::<String>()));
+        }
+        let chosen = |key: &str, known: &[&'static str], missing: &'static str| match value(key) {
+            None => Ok(missing),
+            Some(text) => one_of(known, &text).ok_or_else(|| format!("its {key} is none of {}", known.join(", "))),
+        };
+        let name = path.name();
+        Ok(Accomplishment {
+            title: value("title").unwrap_or_else(|| name.get(..name.len().saturating_sub(3)).unwrap_or(name).to_owned()),
+            effort: chosen("effort", &EFFORTS, "Engineering")?,
+            status: chosen("status", &STATUSES, "Not Started")?,
+            priority: chosen("priority", &PRIORITIES, "High")?,
+            in_progress: value("inProgress").is_some_and(|text| text.eq_ignore_ascii_case("true")),
+            depends_on: depends_on(properties),
+            canvas_source: value("canvas_source"),
+            body: Body::of(text),
+            path: path.clone(),
+            id,
+        })
+    }
+
+    /// How many of its tasks are complete.
+    pub fn completed_tasks(&self) -> usize {
+        self.body.tasks.iter().filter(|task| task.status == super::TaskStatus::Complete).count()
+    }
+}
+
+/// The number in `ACC-012`.
+pub(super) fn number_of(id: &str) -> Option<u32> {
+    id.strip_prefix("ACC-").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())).and_then(|digits| digits.parse().ok())
+}
+
+/// A note that calls itself an accomplishment and is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Which.
+    pub path: String,
+    /// The id that stands in it.
+    pub id: Option<String>,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// What the notes said, by path, each with the version it was read at.
+pub(super) type Known = HashMap<Box<str>, (u64, Read)>;
+
+/// `None` for a note that does not call itself an accomplishment.
+type Read = Result<Option<Arc<Accomplishment>>, Problem>;
+
+/// All accomplishments at one moment.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// Sorted by the number of their id, then by path.
+    pub(super) all: Vec<Arc<Accomplishment>>,
+    /// Notes that cannot be read as one.
+    pub problems: Vec<Problem>,
+    /// Ids that several notes have.
+    pub duplicates: Vec<String>,
+    by_id: HashMap<String, Vec<usize>>,
+}
+
+impl Accomplishments {
+    /// Reads all accomplishments from the index, brought up to date.
+    ///
+    /// # Errors
+    /// The vault's.
+    pub fn snapshot(&self, vault: &Vault) -> Result<Snapshot, Error> {
+        vault.refresh()?;
+        self.snapshot_of_index(vault)
+    }
+
+    pub(super) fn snapshot_of_index(&self, vault: &Vault) -> Result<Snapshot, Error> {
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = Known::new();
+        for entry in vault.files_below(&self.options.folder, ".md") {
+            // A note is read again only when it has become another.
+            let read = match known.remove(&entry.path) {
+                Some((version, read)) if version == entry.version() => read,
+                _ => read(vault, &entry),
+            };
+            match &read {
+                Ok(Some(accomplishment)) => all.push(Arc::clone(accomplishment)),
+                Ok(None) => {}
+                Err(problem) => problems.push(problem.clone()),
+            }
+            now.insert(entry.path.clone(), (entry.version(), read));
+        }
+        *known = now;
+        Ok(Snapshot::of(all, problems))
+    }
+}
+
+fn read(vault: &Vault, entry: &Entry) -> Read {
+    let problem = |id: Option<String>, why: String| Problem { path: entry.path.to_string(), id, why };
+    let path = VaultPath::file(&entry.path).map_err(|_| problem(None, "its name is not served".into()))?;
+    let text = vault.text(entry).map_err(|error| problem(None, error.to_string()))?;
+    let is_one = |properties: &Mapping| text_of(properties, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
+    let parsed;
+    let properties = match entry.properties() {
+        Some(properties) => properties,
+        None => match properties::parse(&text) {
+            Ok(properties) => {
+                parsed = properties;
+                &parsed
+            }
+            Err(why) => {
+                // What cannot be parsed may still say what it was meant to be.
+                let line = |key: &str| {
+                    text.lines()
+                        .take(60)
+                        .find_map(|line| line.strip_prefix(key))
+                        .map(|rest| rest.trim().trim_matches(['"', '\'']).to_owned())
+                };
+                let is_one = line("type:").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
+                return if is_one { Err(problem(line("id:"), why)) } else { Ok(None) };
+            }
+        },
+    };
+    if !is_one(properties) {
+        return Ok(None);
+    }
+    Accomplishment::read(&path, &text, properties).map(|found| Some(Arc::new(found))).map_err(|why| problem(text_of(properties, "id"), why))
+}
+
+impl Snapshot {
+    pub(super) fn of(mut all: Vec<Arc<Accomplishment>>, problems: Vec<Problem>) -> Snapshot {
+        all.sort_by(|a, b| (number_of(&a.id), &a.path).cmp(&(number_of(&b.id), &b.path)));
+        let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+        for (number, accomplishment) in all.iter().enumerate() {
+            by_id.entry(accomplishment.id.clone()).or_default().push(number);
+        }
+        let mut duplicates: Vec<String> = by_id.iter().filter(|(_, notes)| notes.len() > 1).map(|(id, _)| id.clone()).collect();
+        duplicates.sort();
+        Snapshot { all, problems, duplicates, by_id }
+    }
+
+    /// The accomplishment of an id.
+    ///
+    /// # Errors
+    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Error::Parse`] naming the broken one.
+    pub fn find(&self, id: &str) -> Result<&Accomplishment, Error> {
+        let notes = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
+        let found: Vec<&Accomplishment> = notes.iter().filter_map(|&number| self.all.get(number)).map(Arc::as_ref).collect();
+        match found.as_slice() {
+            [one] => Ok(one),
+            [] => Err(match self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)) {
+                Some(Problem { path, why, .. }) => Error::Parse { path: path.clone(), why: why.clone() },
+                None => Error::AccomplishmentNotFound(id.chars().take(60).collect()),
+            }),
+            several => {
+                let paths: Vec<&str> = several.iter().map(|accomplishment| accomplishment.path.as_str()).collect();
+                Err(Error::DuplicateId(format!("{id} is the id of {}. A person has to give one of them another id.", paths.join(" and "))))
+            }
+        }
+    }
+
+    /// Whether everything that has this id is completed; what does not exist is not.
+    fn is_completed(&self, id: &str) -> bool {
+        self.by_id
+            .get(id)
+            .is_some_and(|notes| notes.iter().all(|&number| self.all.get(number).is_some_and(|found| found.status == "Completed")))
+    }
+
+    /// What an accomplishment waits for: the dependencies that are not completed. One that is completed itself waits for
+    /// nothing any more.
+    pub fn blocking<'a>(&'a self, accomplishment: &'a Accomplishment) -> impl Iterator<Item = &'a str> {
+        let waits = accomplishment.status != "Completed";
+        accomplishment.depends_on.iter().map(String::as_str).filter(move |id| waits && !self.is_completed(id))
+    }
+
+    /// Whether an accomplishment waits for another one.
+    pub fn is_blocked(&self, accomplishment: &Accomplishment) -> bool {
+        self.blocking(accomplishment).next().is_some()
+    }
+
+    /// Whether an accomplishment can be begun.
+    pub fn is_ready(&self, accomplishment: &Accomplishment) -> bool {
+        accomplishment.status == "Not Started" && !self.is_blocked(accomplishment)
+    }
+
+    /// The title and status of the one with an id, as far as it exists.
+    pub fn about(&self, id: &str) -> Option<&Accomplishment> {
+        self.by_id.get(id).and_then(|notes| notes.first()).and_then(|&number| self.all.get(number)).map(Arc::as_ref)
+    }
+
+    /// All of them, plainly.
+    pub fn iter(&self) -> impl Iterator<Item = &Accomplishment> {
+        self.all.iter().map(Arc::as_ref)
+    }
+
+    /// Those whose note is on a canvas.
+    pub(super) fn on<'a>(&'a self, canvas: &Canvas<'_>) -> Vec<&'a Accomplishment> {
+        let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file()).collect();
+        self.iter().filter(|accomplishment| shown.contains(accomplishment.path.as_str())).collect()
+    }
+}
+
+impl Accomplishments {
+    /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
+    ///
+    /// # Errors
+    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
+        let text = self.canvas_text(vault, path)?;
+        let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+        let shown = snapshot.on(&canvas);
+        let agrees = super::dependency::disagreements(&canvas, snapshot) == 0;
+        Ok((shown, agrees))
+    }
+}

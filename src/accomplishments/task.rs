@@ -1,0 +1,392 @@
+//! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
+
+use super::markdown::{Kind, Line, Section, end, line_end, lines, section};
+use super::note;
+use super::properties::splice;
+use std::ops::Range;
+
+/// Where a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskStatus {
+    /// Not begun.
+    Open,
+    /// Being worked on.
+    InProgress,
+    /// Done.
+    Complete,
+    /// Put aside.
+    OnHold,
+}
+
+impl TaskStatus {
+    /// The names on the wire.
+    pub const NAMES: [&'static str; 4] = ["Open", "InProgress", "Complete", "OnHold"];
+
+    /// The name on the wire and in notes.
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskStatus::Open => "Open",
+            TaskStatus::InProgress => "InProgress",
+            TaskStatus::Complete => "Complete",
+            TaskStatus::OnHold => "OnHold",
+        }
+    }
+
+    /// The status of a name on the wire.
+    pub(super) fn named(name: &str) -> Option<TaskStatus> {
+        [TaskStatus::Open, TaskStatus::InProgress, TaskStatus::Complete, TaskStatus::OnHold]
+            .into_iter()
+            .find(|status| status.name() == name)
+    }
+
+    /// What a person may have written.
+    fn read(text: &str) -> TaskStatus {
+        let text = text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if says(&["progress"]) {
+            TaskStatus::InProgress
+        } else if says(&["complete", "done"]) {
+            TaskStatus::Complete
+        } else if says(&["hold", "paused"]) {
+            TaskStatus::OnHold
+        } else {
+            TaskStatus::Open
+        }
+    }
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// Its number in the note.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// What it achieves.
+    pub goal: String,
+    /// Details.
+    pub description: String,
+    /// How it is to be done.
+    pub technical_notes: Option<String>,
+    /// Hours.
+    pub estimate: Option<f64>,
+    /// Where it is.
+    pub status: TaskStatus,
+    /// Anything else.
+    pub notes: Option<String>,
+}
+
+impl Task {
+    /// The id on the wire: `ACC-001:Task 1:Name`.
+    pub fn id(&self, accomplishment: &str) -> String {
+        format!("{accomplishment}:Task {}:{}", self.number, self.name)
+    }
+}
+
+/// The fields, by the name they have in a note, in the order in which they are written.
+pub(super) const FIELDS: [&str; 6] = ["Goal", "Description", "Technical Notes", "Estimate", "Status", "Notes"];
+
+/// A task's place among the lines of its note.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) task: Task,
+    /// Which line its heading is.
+    heading: usize,
+    /// The lines of the heading and its list of fields; text of a person's that follows is not the task's.
+    own: Range<usize>,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug)]
+struct Field {
+    /// Its name as it is in [`FIELDS`]; of another one, as it is in the note.
+    name: String,
+    lines: Range<usize>,
+    /// The bytes of its value: from after the colon to the end of the last line, without the line end.
+    value: Range<usize>,
+}
+
+/// The tasks of a note in their order.
+pub(super) fn tasks(lines: &[Line<'_>]) -> Vec<Found> {
+    let Some(Section { body, .. }) = section(lines, "Tasks") else { return Vec::new() };
+    let headings = body.filter(|&at| lines.get(at).is_some_and(|line| line.kind == Kind::Heading(3)));
+    headings.filter_map(|heading| found(lines, heading)).collect()
+}
+
+fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
+    let (number, name) = numbered(lines.get(heading)?.heading())?;
+    let fields = fields(lines, heading + 1..end(lines, heading, 6));
+    let text = |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(lines, field));
+    let filled = |name: &str| text(name).filter(|text| !text.is_empty());
+    let task = Task {
+        number,
+        name: name.to_owned(),
+        goal: text("Goal").unwrap_or_default(),
+        description: text("Description").unwrap_or_default(),
+        technical_notes: filled("Technical Notes"),
+        estimate: filled("Estimate").and_then(|text| hours(&text)),
+        status: TaskStatus::read(&text("Status").unwrap_or_default()),
+        notes: filled("Notes"),
+    };
+    let own_end = fields.last().map_or(heading + 1, |last| last.lines.end);
+    Some(Found { task, heading, own: heading..own_end, fields })
+}
+
+/// `Task 3: Name`.
+fn numbered(heading: &str) -> Option<(u32, &str)> {
+    let rest = heading.get(..4).filter(|word| word.eq_ignore_ascii_case("task")).and_then(|_| heading.get(4..))?;
+    let (number, name) = rest.split_once(':')?;
+    Some((number.trim().parse().ok()?, name.trim()))
+}
+
+fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
+    let mut fields: Vec<Field> = Vec::new();
+    let mut blank = 0;
+    for at in body {
+        let Some(line) = lines.get(at) else { break };
+        if line.is_blank() {
+            blank += 1;
+            continue;
+        }
+        let value_end = line.place.start + line.text.len();
+        if let Some(item) = line.item() {
+            let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
+            fields.push(Field { name, lines: at..at + 1, value: from..value_end });
+        } else if let Some(last) = fields.last_mut().filter(|_| line.is_indented() || blank == 0 && line.kind == Kind::Text) {
+            last.lines.end = at + 1;
+            last.value.end = value_end;
+        } else if fields.is_empty() {
+            // A paragraph between heading and fields is a person's; the fields may still come.
+        } else {
+            break;
+        }
+        blank = 0;
+    }
+    fields
+}
+
+/// The name and the value of `**Goal:** value`.
+fn named(item: &str) -> Option<(String, &str)> {
+    let (name, rest) = item.trim_start().strip_prefix("**")?.split_once("**")?;
+    let (name, value) = match (name.trim().strip_suffix(':'), rest.trim_start().strip_prefix(':')) {
+        (Some(name), _) => (name, rest),
+        (None, Some(value)) => (name, value),
+        (None, None) => return None,
+    };
+    let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = FIELDS.iter().find(|known| known.eq_ignore_ascii_case(&words));
+    Some((known.map_or(words, |known| (*known).to_owned()), value))
+}
+
+/// A field's value; further lines without the indent that makes them its own.
+fn value(lines: &[Line<'_>], field: &Field) -> String {
+    let mut text = String::new();
+    for (number, line) in lines.get(field.lines.clone()).into_iter().flatten().enumerate() {
+        let from = if number == 0 { line.text.len() - (line.place.start + line.text.len()).saturating_sub(field.value.start) } else { 0 };
+        let part = line.text.get(from..).unwrap_or_default();
+        if number == 0 {
+            text.push_str(part.trim());
+        } else {
+            let part = part.strip_prefix("\t").or_else(|| part.strip_prefix("  ")).unwrap_or(part.trim_start());
+            text.push('\n');
+            text.push_str(part.trim_end());
+        }
+    }
+    text.trim_matches('\n').to_owned()
+}
+
+fn hours(text: &str) -> Option<f64> {
+    let number = text.trim_start().split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    number.parse().ok().filter(|hours: &f64| hours.is_finite())
+}
+
+/// Hours as they are written: `4h`, `2.5h`.
+pub(super) fn shown_hours(hours: f64) -> String {
+    format!("{hours}h")
+}
+
+/// A value as it will be read again after it was written.
+pub(super) fn normal(value: &str) -> String {
+    let value = value.replace("\r\n", "\n");
+    let mut lines = value.trim_matches('\n').trim_end().split('\n');
+    let first = lines.next().unwrap_or_default().trim();
+    lines.fold(first.to_owned(), |text, line| text + "\n" + line.trim_end())
+}
+
+/// A field's value as it is written after its colon: further lines set in, so that they stay the field's own.
+fn written(value: &str, eol: &str) -> String {
+    let value = value.replace("\r\n", "\n");
+    let value = value.trim_matches('\n').trim_end();
+    let mut lines = value.split('\n').map(str::trim_end);
+    let first = lines.next().unwrap_or_default().trim_start();
+    // What begins a block of its own is not read as one right after the name.
+    let block = value.contains('\n') && ["```", "~~~", "- ", "* ", "> ", "|"].iter().any(|sign| first.starts_with(sign));
+    let mut text = match (block, first.is_empty()) {
+        (true, _) => format!("{eol}  {first}"),
+        (false, true) => String::new(),
+        (false, false) => format!(" {first}"),
+    };
+    for line in lines {
+        text.push_str(eol);
+        if !line.is_empty() {
+            text.push_str("  ");
+            text.push_str(line);
+        }
+    }
+    text
+}
+
+/// The text of a note with one more task, whose fields are given by the names in [`FIELDS`].
+pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]) -> String {
+    let eol = line_end(text);
+    let mut block = format!("### Task {number}: {name}{eol}");
+    for (field, value) in fields {
+        block.push_str(&format!("- **{field}:**{}{eol}", written(value, eol)));
+    }
+    let lines = lines(text);
+    let whole = |text: &str| note::with_section(text, "Tasks", block.trim_end());
+    let Some(tasks) = section(&lines, "Tasks") else { return whole(text) };
+    let mut said = lines.get(tasks.body.clone()).unwrap_or_default().iter().filter(|line| !line.is_blank());
+    if said.next().is_some_and(|first| note::NOTHING.contains(&first.text.trim())) && said.next().is_none() {
+        return whole(text);
+    }
+    // After the last line that says something, so that the blank lines before the next section stay there.
+    let last = tasks.body.clone().rev().find(|&at| lines.get(at).is_some_and(|line| !line.is_blank())).unwrap_or(tasks.heading);
+    let Some(place) = lines.get(last).map(|line| line.place.clone()) else { return text.to_owned() };
+    let unfinished = if text.get(place.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
+    let gap = if last == tasks.heading { "" } else { eol };
+    let is_end = place.end == text.len();
+    let after = if is_end && !unfinished.is_empty() { block.trim_end_matches(['\r', '\n']) } else { block.as_str() };
+    let before_next = lines.get(last + 1).is_some_and(|next| !next.is_blank());
+    splice(text, place.end..place.end, &format!("{unfinished}{gap}{after}{}", if before_next { eol } else { "" }))
+}
+
+impl Found {
+    /// The note with this task under another name.
+    pub(super) fn named(&self, text: &str, name: &str) -> String {
+        heading(text, self.heading, self.task.number, name)
+    }
+
+    /// The note with another value of one of this task's [`FIELDS`].
+    pub(super) fn with(&self, text: &str, name: &str, value: &str) -> String {
+        let eol = line_end(text);
+        if let Some(field) = self.fields.iter().find(|field| field.name == name) {
+            return splice(text, field.value.clone(), &written(value, eol));
+        }
+        let order = |name: &str| FIELDS.iter().position(|field| *field == name);
+        let before = self.fields.iter().rev().find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
+        let after = before.map_or(self.heading, |field| field.lines.end - 1);
+        let all = lines(text);
+        let Some(place) = all.get(after).map(|line| line.place.clone()) else { return text.to_owned() };
+        let item = format!("- **{name}:**{}", written(value, eol));
+        if text.get(place.clone()).is_some_and(|line| line.ends_with('\n')) {
+            splice(text, place.end..place.end, &format!("{item}{eol}"))
+        } else {
+            splice(text, place.end..place.end, &format!("{eol}{item}"))
+        }
+    }
+
+    /// The note without this task: its heading and its fields. Text that a person wrote below them stays.
+    pub(super) fn removed(&self, text: &str) -> String {
+        let all = lines(text);
+        let (Some(first), Some(last)) = (all.get(self.own.start), all.get(self.own.end - 1)) else { return text.to_owned() };
+        let mut end = last.place.end;
+        // With it goes the blank line that parted it from what follows, if there is one before it as well.
+        let blank = |at: Option<usize>| at.and_then(|at| all.get(at)).filter(|line| line.is_blank());
+        if let (Some(_), Some(after)) = (blank(self.own.start.checked_sub(1)), blank(Some(self.own.end))) {
+            end = after.place.end;
+        }
+        splice(text, first.place.start..end, "")
+    }
+}
+
+/// The note with its tasks numbered from 1 in their order.
+pub(super) fn renumbered(text: &str) -> String {
+    let mut edited = text.to_owned();
+    for (number, task) in (1..).zip(tasks(&lines(text))) {
+        if task.task.number != number {
+            // Headings before this one have changed their length, but lines stay lines.
+            edited = heading(&edited, task.heading, number, &task.task.name);
+        }
+    }
+    edited
+}
+
+fn heading(text: &str, line: usize, number: u32, name: &str) -> String {
+    let lines = lines(text);
+    let Some(line) = lines.get(line) else { return text.to_owned() };
+    let old = line.heading();
+    let start = line.place.start + line.text.find(old).unwrap_or_default();
+    // `Task 1: Name`: what a person wrote around number and name stays.
+    let Some((before, _)) = numbered(old) else { return text.to_owned() };
+    let digits = old.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
+    let number_end = digits + old.get(digits..).map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+    let colon = old.find(':').map_or(old.len(), |at| at + 1);
+    let gap = old.get(number_end..colon).unwrap_or(":");
+    let number = if before == number { old.get(digits..number_end).unwrap_or_default().to_owned() } else { number.to_string() };
+    splice(text, start + digits..start + old.len(), &format!("{number}{gap} {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTE: &str = "# T\n\n## Tasks\nIntro.\n\n### Task 1: One\n- **Goal:** a\n- **Owner:** Ann\n- **Description:** b\n  more\n\n  and more\n- **Estimate:** about 4h\n- **Status:** In progress since May\n\nA person's words.\n\n### Task 2: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n";
+
+    fn all(text: &str) -> Vec<Found> {
+        tasks(&lines(text))
+    }
+
+    #[test]
+    fn tasks_are_read_as_people_write_them() {
+        let found = all(NOTE);
+        let task = &found[0].task;
+        assert_eq!(
+            (task.number, task.name.as_str(), task.goal.as_str(), task.description.as_str()),
+            (1, "One", "a", "b\nmore\n\nand more")
+        );
+        assert_eq!((task.estimate, task.status, &task.notes), (None, TaskStatus::InProgress, &None));
+        assert_eq!((found[1].task.name.as_str(), found[1].task.goal.as_str(), found.len()), ("Two: b", "g", 2));
+        for (text, status) in
+            [("done!", TaskStatus::Complete), ("paused", TaskStatus::OnHold), ("On Hold", TaskStatus::OnHold), ("?", TaskStatus::Open)]
+        {
+            assert_eq!(TaskStatus::read(text), status);
+        }
+        assert_eq!((hours("2.5h"), hours("4 hours"), hours("x")), (Some(2.5), Some(4.0), None));
+    }
+
+    #[test]
+    fn an_edit_touches_its_field_alone() {
+        let first = &all(NOTE)[0];
+        assert_eq!(first.with(NOTE, "Status", "Complete"), NOTE.replace("In progress since May", "Complete"));
+        assert_eq!(first.with(NOTE, "Description", "c\nd"), NOTE.replace("b\n  more\n\n  and more\n", "c\n  d\n"));
+        assert_eq!(first.with(NOTE, "Notes", "n"), NOTE.replace("since May\n", "since May\n- **Notes:** n\n"));
+        assert_eq!(first.with(NOTE, "Technical Notes", "t"), NOTE.replace("  and more\n", "  and more\n- **Technical Notes:** t\n"));
+        assert_eq!(first.named(NOTE, "Uno"), NOTE.replace("Task 1: One", "Task 1: Uno"));
+        let removed = renumbered(&first.removed(NOTE));
+        assert_eq!(
+            removed,
+            "# T\n\n## Tasks\nIntro.\n\nA person's words.\n\n### Task 1: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n"
+        );
+        let more = add(NOTE, 3, "Three", &[("Goal", "x".into()), ("Description", "```\ncode\n```".into())]);
+        assert_eq!(
+            more,
+            NOTE.replace("### Later\nx\n", "### Later\nx\n\n### Task 3: Three\n- **Goal:** x\n- **Description:**\n  ```\n  code\n  ```\n")
+        );
+        assert_eq!(all(&more)[2].task.description, "```\ncode\n```");
+    }
+
+    #[test]
+    fn a_task_is_added_wherever_there_is_room() {
+        for (before, after) in [
+            ("## Tasks", "## Tasks\n### Task 1: N\n- **Goal:** g"),
+            ("## Tasks\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n"),
+            ("## Tasks\n\n## Notes\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
+            ("## Tasks\n## Notes\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
+            ("x\r\n## Notes\r\n", "x\r\n\r\n## Tasks\r\n\r\n### Task 1: N\r\n- **Goal:** g\r\n\r\n## Notes\r\n"),
+            ("x", "x\n\n## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
+        ] {
+            assert_eq!(add(before, 1, "N", &[("Goal", "g".into())]), after, "{before:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `list_accomplishments`: all accomplishments, or those of a status or canvas.
+
+use super::{CANVAS_SOURCE, PROBLEMS, SUMMARY, Summary, by_id, page, problems, projects, refused, snapshot};
+use crate::accomplishments::STATUSES;
+use crate::tools::paging::{CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::schema::{COUNT, Shape, optional, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "list_accomplishments",
+    title: "List accomplishments",
+    description: "All accomplishments by id, with what each waits for and how many of its tasks are complete. Narrow them by status or \
+        canvas; get_accomplishment has the rest.",
+    effect: Effect::Reads,
+    input: &[optional("status", Shape::Status(&STATUSES), "Only those of this status"), CANVAS_SOURCE_FILTER, CURSOR],
+    output: &[
+        required("count", COUNT, "How many there are, on all pages"),
+        required("accomplishments", Shape::List(&Shape::Object(&SUMMARY)), "Sorted by id"),
+        PROBLEMS,
+        TRUNCATED,
+        NEXT_CURSOR,
+    ],
+    run,
+};
+
+const CANVAS_SOURCE_FILTER: crate::tools::Field =
+    crate::tools::Field { about: "Only those of this canvas: the path of a .canvas file; without it those of all", ..CANVAS_SOURCE };
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    count: usize,
+    accomplishments: Vec<Summary<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problems: Option<Vec<String>>,
+    #[serde(flatten)]
+    next: Next,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let snapshot = snapshot(context)?;
+    let projects = projects(context)?;
+    let canvas = match arguments.maybe("canvas_source") {
+        Some(canvas) => Some(projects.canvas(Some(canvas)).map_err(refused)?),
+        None => None,
+    };
+    let shown = match &canvas {
+        Some(canvas) => projects.on_canvas(context.vault, &snapshot, canvas).map_err(refused)?.0,
+        None => snapshot.iter().collect(),
+    };
+    let wanted = shown.into_iter().filter(|found| arguments.maybe("status").is_none_or(|status| found.status == status));
+    let all = wanted.map(|found| (by_id(found), found)).collect();
+    let (count, accomplishments, next) = page(arguments, all, |found| Summary::of(&snapshot, found))?;
+    Reply::of(&Listed { count, accomplishments, problems: problems(&snapshot), next })
+}

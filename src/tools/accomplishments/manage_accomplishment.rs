@@ -1,0 +1,84 @@
+//! `manage_accomplishment`: creating, updating and deleting accomplishments.
+
+use super::{FULL, ID, IF_MATCH, OPERATION, SUCCESS, full, projects, refused, snapshot};
+use crate::accomplishments::{Data, EFFORTS, PRIORITIES, STATUSES};
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde_json::json;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "manage_accomplishment",
+    title: "Create, update or delete an accomplishment",
+    description: "An accomplishment is one step of a project: a note, and a node on a canvas with edges from what it depends on. \
+        create needs data.title and data.effort, and gives it the next id. update changes only what data names; everything else in the \
+        note, ticked boxes and words of people's included, stays. delete moves the note to the vault's trash and removes its node, its \
+        edges and its id where others depended on it. For tasks use manage_task, for one dependency manage_dependency.",
+    effect: Effect::Replaces { idempotent: false },
+    input: &[
+        required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
+        optional("id", ANY_TEXT, "Required for update and delete; see list_accomplishments. To create, leave it out to get the next one"),
+        optional(
+            "data",
+            Shape::Object(&[
+                optional("title", ANY_TEXT, "Required to create. One line; another title also renames the note"),
+                optional("effort", Shape::OneOf(&EFFORTS), "Required to create: kind of work"),
+                optional("priority", Shape::OneOf(&PRIORITIES), "Created with High unless given"),
+                optional("status", Shape::Status(&STATUSES), "Created with Not Started unless given"),
+                optional("outcome", ANY_TEXT, "The state when it is done; Markdown without headings of level 1 or 2"),
+                optional(
+                    "acceptance_criteria",
+                    Shape::List(&ANY_TEXT),
+                    "All criteria, one line each. One that is there already keeps its box; to tick or untick one, begin it with [x] or [ ]",
+                ),
+                optional("depends_on", Shape::List(&ANY_TEXT), "All ids it depends on; on the same canvas"),
+                optional("canvas_source", ANY_TEXT, "Only to create: path of the .canvas file; without it the default canvas"),
+                optional("notes", ANY_TEXT, "Only to update: the section Notes, Markdown without headings of level 1 or 2"),
+                optional("inProgress", Shape::Flag, "Only to update: whether it is being worked on; see also set_work_focus"),
+            ]),
+            "What it is to be",
+        ),
+        IF_MATCH,
+    ],
+    output: &[
+        SUCCESS,
+        OPERATION,
+        optional("accomplishment", Shape::Object(&FULL), "As it is now; not after delete"),
+        optional("id", ANY_TEXT, "What was deleted"),
+    ],
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let (projects, vault) = (projects(context)?, context.vault);
+    let given = arguments.object("data");
+    let data = given.as_ref().map(data).unwrap_or_default();
+    let (operation, if_match) = (arguments.text("operation"), arguments.maybe("if_match"));
+    let id = || arguments.maybe("id").ok_or_else(|| Error::new(Code::InvalidArgument, format!("Argument id is missing: {ID}")));
+    let changed = match operation {
+        "create" => projects.create(vault, arguments.maybe("id"), &data),
+        "update" => projects.update(vault, id()?, &data, if_match),
+        _ => {
+            let id = id()?;
+            projects.delete(vault, id, if_match).map_err(refused)?;
+            return Reply::of(&json!({ "success": true, "operation": operation, "id": id }));
+        }
+    };
+    let changed = changed.map_err(refused)?;
+    let accomplishment = full(&snapshot(context)?, &changed);
+    Reply::of(&json!({ "success": true, "operation": operation, "accomplishment": accomplishment }))
+}
+
+fn data(given: &Arguments) -> Data<'_> {
+    Data {
+        title: given.maybe("title"),
+        effort: given.maybe("effort"),
+        priority: given.maybe("priority"),
+        status: given.maybe("status"),
+        outcome: given.maybe("outcome"),
+        acceptance_criteria: given.has("acceptance_criteria").then(|| given.texts("acceptance_criteria").collect()),
+        depends_on: given.has("depends_on").then(|| given.texts("depends_on").collect()),
+        canvas_source: given.maybe("canvas_source"),
+        notes: given.maybe("notes"),
+        in_progress: given.truth("inProgress"),
+    }
+}

@@ -1,0 +1,54 @@
+//! `manage_dependency`: which accomplishment blocks which.
+
+use super::{ID, OPERATION, SUCCESS, position, projects, refused};
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde_json::json;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "manage_dependency",
+    title: "Add or remove a dependency",
+    description: "Has one accomplishment block another, or not any more: an edge on the canvas and depends_on in the blocked one's note. \
+        add also moves the blocked one's node to the right of all it depends on. Both have to be on one canvas, and nothing may block \
+        itself, directly or through others.",
+    effect: Effect::Replaces { idempotent: true },
+    input: &[
+        required("operation", Shape::OneOf(&["add", "remove"]), "What to do"),
+        required("blocker_id", ANY_TEXT, ID),
+        required("blocked_id", ANY_TEXT, ID),
+    ],
+    output: &[
+        SUCCESS,
+        OPERATION,
+        required("blocker_id", ANY_TEXT, "What blocks"),
+        required("blocked_id", ANY_TEXT, "What is blocked"),
+        optional(
+            "new_position",
+            Shape::Object(&[required("x", Shape::Number, "From left to right"), required("y", Shape::Number, "From top to bottom")]),
+            "Where the blocked one's node is now; not there when it is on no canvas",
+        ),
+        required("message", ANY_TEXT, "What was done, and whether canvas and notes agree"),
+    ],
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let projects = projects(context)?;
+    let (operation, blocker, blocked) = (arguments.text("operation"), arguments.text("blocker_id"), arguments.text("blocked_id"));
+    let dependency = match operation {
+        "add" => projects.add_dependency(context.vault, blocker, blocked),
+        _ => projects.remove_dependency(context.vault, blocker, blocked),
+    };
+    let dependency = dependency.map_err(refused)?;
+    let mut reply = json!({
+        "success": true,
+        "operation": operation,
+        "blocker_id": blocker,
+        "blocked_id": blocked,
+        "message": dependency.message,
+    });
+    if let (Some(at), Some(members)) = (dependency.position, reply.as_object_mut()) {
+        members.insert("new_position".into(), position(at));
+    }
+    Reply::of(&reply)
+}

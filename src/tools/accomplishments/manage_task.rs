@@ -1,0 +1,91 @@
+//! `manage_task`: the tasks of an accomplishment.
+
+use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects, refused};
+use crate::accomplishments::{TaskData, TaskStatus};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
+use serde_json::json;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "manage_task",
+    title: "Add, update or remove a task",
+    description: "Tasks are sections of an accomplishment's note. add needs data.name and data.goal and puts the task at the end. update \
+        changes only the fields that data names. remove takes the task's heading and fields away, keeps other text that a person wrote \
+        below them, and numbers the remaining tasks anew, so that their ids change.",
+    effect: Effect::Replaces { idempotent: false },
+    input: &[
+        required("operation", Shape::OneOf(&["add", "update", "remove"]), "What to do"),
+        required("accomplishment_id", ANY_TEXT, ID),
+        optional("task_id", ANY_TEXT, "Required for update and remove, for example ACC-001:Task 1:Setup; get_accomplishment has it"),
+        optional(
+            "data",
+            Shape::Object(&[
+                optional("name", ANY_TEXT, "Required to add. One line"),
+                optional("goal", ANY_TEXT, "Required to add: what it achieves"),
+                optional("description", ANY_TEXT, "Details; no headings"),
+                optional("technical_notes", ANY_TEXT, "How it is to be done; no headings"),
+                optional("estimate", Shape::Number, "Hours"),
+                optional("status", Shape::Status(&TaskStatus::NAMES), "Added with Open unless given"),
+                optional("notes", ANY_TEXT, "Anything else; no headings"),
+            ]),
+            "What it is to be",
+        ),
+        IF_MATCH,
+    ],
+    output: &[
+        SUCCESS,
+        OPERATION,
+        required("accomplishment_id", ANY_TEXT, "Whose task"),
+        optional("task", Shape::Object(&BRIEF), "As it is now; not after remove"),
+        optional("task_id", ANY_TEXT, "What was removed"),
+    ],
+    run,
+};
+
+/// What is told of a task that was changed.
+pub(super) const BRIEF: [Field; 4] = [
+    required("task_id", ANY_TEXT, "Its id now"),
+    required("number", COUNT, "Its number"),
+    required("name", ANY_TEXT, "Its name"),
+    required("status", Shape::OneOf(&TaskStatus::NAMES), "Where it stands"),
+];
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let (projects, vault) = (projects(context)?, context.vault);
+    let (operation, id) = (arguments.text("operation"), arguments.text("accomplishment_id"));
+    let if_match = arguments.maybe("if_match");
+    let given = arguments.object("data");
+    let data = given.as_ref().map(data).unwrap_or_default();
+    let task_id = || {
+        let missing = || Error::new(Code::InvalidArgument, "Argument task_id is missing; get_accomplishment has it.");
+        arguments.maybe("task_id").ok_or_else(missing)
+    };
+    let task = match operation {
+        "add" => projects.add_task(vault, id, &data, if_match),
+        "update" => projects.update_task(vault, id, task_id()?, &data, if_match),
+        _ => {
+            let task_id = task_id()?;
+            projects.remove_task(vault, id, task_id, if_match).map_err(refused)?;
+            return Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task_id": task_id }));
+        }
+    };
+    let task = task.map_err(refused)?;
+    Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task": brief(id, &task) }))
+}
+
+/// See [`BRIEF`].
+pub(super) fn brief(id: &str, task: &crate::accomplishments::Task) -> serde_json::Value {
+    json!({ "task_id": task.id(id), "number": task.number, "name": task.name, "status": task.status.name() })
+}
+
+fn data(given: &Arguments) -> TaskData<'_> {
+    TaskData {
+        name: given.maybe("name"),
+        goal: given.maybe("goal"),
+        description: given.maybe("description"),
+        technical_notes: given.maybe("technical_notes"),
+        estimate: given.float("estimate"),
+        status: given.maybe("status"),
+        notes: given.maybe("notes"),
+    }
+}

@@ -1,0 +1,320 @@
+//! Toolset `accomplishments`: projects planned on a canvas that people edit in Obsidian at the same time.
+
+mod get_accomplishment;
+mod get_blocked_items;
+mod get_current_work;
+mod get_project_status;
+mod get_ready_to_start;
+mod list_accomplishments;
+mod manage_accomplishment;
+mod manage_dependency;
+mod manage_task;
+mod read_docs;
+mod set_work_focus;
+mod status;
+mod sync_dependencies;
+mod update_doc;
+
+pub use status::overview;
+
+use super::paging::{self, Next};
+use super::reply::fitting;
+use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
+use crate::accomplishments::{
+    Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, Position, STATUSES, Snapshot, Task, TaskStatus,
+};
+use crate::limits;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// The tools, in the order in which they are listed.
+pub static TOOLS: [&Tool; 13] = [
+    &manage_accomplishment::TOOL,
+    &manage_dependency::TOOL,
+    &manage_task::TOOL,
+    &set_work_focus::TOOL,
+    &get_accomplishment::TOOL,
+    &list_accomplishments::TOOL,
+    &get_current_work::TOOL,
+    &get_blocked_items::TOOL,
+    &get_ready_to_start::TOOL,
+    &get_project_status::TOOL,
+    &read_docs::TOOL,
+    &update_doc::TOOL,
+    &sync_dependencies::TOOL,
+];
+
+/// The resources of the set.
+pub static RESOURCES: [&Resource; 1] = [&status::RESOURCE];
+
+const ID: &str = "Id of an accomplishment, for example ACC-001; see list_accomplishments";
+const CANVAS_SOURCE: Field = optional("canvas_source", ANY_TEXT, "Path of a .canvas file in the vault; without it the default canvas");
+const IF_MATCH: Field =
+    optional("if_match", ANY_TEXT, "Change only if the note still has this etag; get_accomplishment and read_docs give it");
+const SUCCESS: Field = required("success", Shape::Flag, "True");
+const OPERATION: Field = required("operation", ANY_TEXT, "What was done");
+/// Notes that a list cannot show as what they claim to be.
+const PROBLEMS: Field = optional(
+    "problems",
+    Shape::List(&ANY_TEXT),
+    "Notes that cannot be read as accomplishments, and ids that several notes have; a person has to mend them",
+);
+
+const TASK: [Field; 9] = [
+    required("task_id", ANY_TEXT, "For manage_task and set_work_focus"),
+    required("number", COUNT, "Its number in the note"),
+    required("name", ANY_TEXT, "Its name"),
+    required("goal", ANY_TEXT, "What it achieves"),
+    required("description", ANY_TEXT, "Details"),
+    optional("technical_notes", ANY_TEXT, "How it is to be done"),
+    optional("estimate", Shape::Number, "Hours"),
+    required("status", Shape::OneOf(&TaskStatus::NAMES), "Where it stands"),
+    optional("notes", ANY_TEXT, "Anything else"),
+];
+
+/// An accomplishment with all that its note says.
+const FULL: [Field; 26] = [
+    required("id", ANY_TEXT, "Its id"),
+    required("title", ANY_TEXT, "Display name"),
+    required("type", ANY_TEXT, "accomplishment"),
+    required("effort", Shape::OneOf(&EFFORTS), "Kind of work"),
+    required("status", Shape::OneOf(&STATUSES), "Where it stands"),
+    required("priority", Shape::OneOf(&PRIORITIES), "How important it is"),
+    required("inProgress", Shape::Flag, "Whether it is marked as being worked on"),
+    required("is_blocked", Shape::Flag, "Whether it waits for something that is not completed"),
+    required("depends_on", Shape::List(&ANY_TEXT), "Ids of what it waits for"),
+    required("outcome", ANY_TEXT, "The state when it is done"),
+    required("acceptance_criteria", Shape::List(&ANY_TEXT), "What has to be so then"),
+    required("acceptance_criteria_done", Shape::List(&Shape::Flag), "For each criterion, whether its box is ticked"),
+    required("tasks", Shape::List(&Shape::Object(&TASK)), "Its tasks"),
+    required("notes", ANY_TEXT, "Free text"),
+    optional("canvas_source", ANY_TEXT, "Its canvas"),
+    required("vault_path", ANY_TEXT, "Its note"),
+    optional("created_by_plugin", Shape::Flag, "As in the note"),
+    optional("collapsed_height", Shape::Number, "As in the note"),
+    optional("expanded_height", Shape::Number, "As in the note"),
+    optional("expanded_width", Shape::Number, "As in the note"),
+    optional("created", ANY_TEXT, "When, as in the note"),
+    optional("updated", ANY_TEXT, "When, as in the note"),
+    optional("notion_page_id", ANY_TEXT, "As in the note"),
+    optional("other_properties", Shape::Anything, "Properties of the note that are not listed here"),
+    required("etag", ANY_TEXT, "Pass as if_match"),
+    optional("truncated", Shape::Flag, "Long texts are cut; vault_read has the whole note. Only present when true"),
+];
+
+/// An accomplishment in a list.
+const SUMMARY: [Field; 11] = [
+    required("id", ANY_TEXT, "Its id"),
+    required("title", ANY_TEXT, "Display name"),
+    required("status", Shape::OneOf(&STATUSES), "Where it stands"),
+    required("priority", Shape::OneOf(&PRIORITIES), "How important it is"),
+    required("effort", Shape::OneOf(&EFFORTS), "Kind of work"),
+    required("inProgress", Shape::Flag, "Whether it is marked as being worked on"),
+    required("is_blocked", Shape::Flag, "Whether it waits for something that is not completed"),
+    required("depends_on", Shape::List(&ANY_TEXT), "Ids of what it waits for"),
+    required("task_count", COUNT, "Tasks"),
+    required("completed_task_count", COUNT, "Tasks that are complete"),
+    required("vault_path", ANY_TEXT, "Its note"),
+];
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+struct Summary<'a> {
+    id: &'a str,
+    title: &'a str,
+    status: &'static str,
+    priority: &'static str,
+    effort: &'static str,
+    #[serde(rename = "inProgress")]
+    in_progress: bool,
+    is_blocked: bool,
+    depends_on: &'a [String],
+    task_count: usize,
+    completed_task_count: usize,
+    vault_path: &'a str,
+}
+
+impl<'a> Summary<'a> {
+    fn of(snapshot: &Snapshot, found: &'a Accomplishment) -> Summary<'a> {
+        Summary {
+            id: &found.id,
+            title: &found.title,
+            status: found.status,
+            priority: found.priority,
+            effort: found.effort,
+            in_progress: found.in_progress,
+            is_blocked: snapshot.is_blocked(found),
+            depends_on: &found.depends_on,
+            task_count: found.body.tasks.len(),
+            completed_task_count: found.completed_tasks(),
+            vault_path: found.path.as_str(),
+        }
+    }
+}
+
+fn projects<'a>(context: &Context<'a>) -> Result<&'a Accomplishments, Error> {
+    context.projects.ok_or_else(|| Error::new(Code::InternalError, "toolset accomplishments is not configured"))
+}
+
+fn snapshot(context: &Context<'_>) -> Result<Snapshot, Error> {
+    projects(context)?.snapshot(context.vault).map_err(refused)
+}
+
+fn refused(error: Refused) -> Error {
+    let code = match &error {
+        Refused::AccomplishmentNotFound(_) => Code::AccomplishmentNotFound,
+        Refused::TaskNotFound { .. } => Code::TaskNotFound,
+        Refused::DuplicateId(_) => Code::DuplicateId,
+        Refused::CircularDependency(_) => Code::CircularDependency,
+        Refused::CanvasNotFound(_) => Code::CanvasNotFound,
+        Refused::Parse { .. } => Code::ParseError,
+        Refused::AlreadyExists(_) => Code::AlreadyExists,
+        Refused::InvalidArgument(_) => Code::InvalidArgument,
+        Refused::InvalidRange(_) => Code::InvalidRange,
+        Refused::Vault(_) => Code::InternalError,
+    };
+    let message = error.to_string();
+    match error {
+        Refused::Vault(error) => Error::from(error),
+        _ => Error::new(code, message),
+    }
+}
+
+/// Notes that a person has to mend, in words.
+fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
+    let broken = snapshot.problems.iter().map(|problem| format!("{}: {}", problem.path, problem.why));
+    let twice = snapshot.duplicates.iter().map(|id| {
+        let paths: Vec<&str> = snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).collect();
+        format!("{id} is the id of {}", paths.join(" and "))
+    });
+    let all: Vec<String> = twice.chain(broken).take(limits::PROBLEMS_NAMED).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// A page of accomplishments, in the order of their keys; how many there are in all, and the way to the next page.
+fn page<'a, T: Serialize>(
+    arguments: &Arguments,
+    mut all: Vec<(String, &'a Accomplishment)>,
+    shown: impl Fn(&'a Accomplishment) -> T,
+) -> Result<(usize, Vec<T>, Next), Error> {
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let count = all.len();
+    if let Some(after) = paging::after(arguments)? {
+        all.retain(|(key, _)| *key > after);
+    }
+    let items = fitting(all.iter().map(|(_, found)| shown(found)));
+    let last = items.len().checked_sub(1).filter(|_| items.len() < all.len()).and_then(|last| all.get(last));
+    let next = Next::after(last.map(|(key, _)| key.as_str()));
+    Ok((count, items, next))
+}
+
+/// What sorts accomplishments by their id's number.
+fn by_id(found: &Accomplishment) -> String {
+    let digits = found.id.trim_start_matches("ACC-");
+    format!("{digits:0>12} {}", found.path.as_str())
+}
+
+/// What sorts accomplishments by priority, the highest first, and then by id.
+fn by_priority(found: &Accomplishment) -> String {
+    let least = PRIORITIES.iter().position(|priority| *priority == found.priority).unwrap_or(0);
+    format!("{} {}", PRIORITIES.len() - least, by_id(found))
+}
+
+fn task(accomplishment: &str, task: &Task, long: usize) -> Value {
+    let cut = |text: &str| clipped(text, long);
+    let mut shown = json!({
+        "task_id": task.id(accomplishment),
+        "number": task.number,
+        "name": task.name,
+        "goal": cut(&task.goal),
+        "description": cut(&task.description),
+        "status": task.status.name(),
+    });
+    if let Some(members) = shown.as_object_mut() {
+        let optional = [("technical_notes", &task.technical_notes), ("notes", &task.notes)];
+        members.extend(optional.into_iter().filter_map(|(name, text)| Some((name.to_owned(), cut(text.as_ref()?).into()))));
+        members.extend(task.estimate.map(|hours| ("estimate".to_owned(), hours.into())));
+    }
+    shown
+}
+
+fn clipped(text: &str, long: usize) -> String {
+    match text.char_indices().nth(long) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// An accomplishment with all that its note says, as far as that fits into an answer.
+fn full(snapshot: &Snapshot, changed: &Changed) -> Value {
+    let whole = shown(snapshot, changed, usize::MAX);
+    if whole.to_string().len() <= limits::RESULT_CHARS {
+        return whole;
+    }
+    let mut cut = shown(snapshot, changed, limits::TEXT_CUT);
+    if let Some(members) = cut.as_object_mut() {
+        members.insert("truncated".into(), true.into());
+        // A note of thousands of tasks is read as one.
+        if members.get("tasks").is_some_and(|tasks| tasks.to_string().len() > limits::RESULT_CHARS / 2) {
+            members.insert("tasks".into(), json!([]));
+        }
+        members.remove("other_properties");
+    }
+    cut
+}
+
+fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
+    const LISTED: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
+    const AS_THEY_ARE: [&str; 8] = [
+        "created_by_plugin",
+        "collapsed_height",
+        "expanded_height",
+        "expanded_width",
+        "created",
+        "updated",
+        "canvas_source",
+        "notion_page_id",
+    ];
+    let Changed { accomplishment: found, properties, etag } = changed;
+    let mut full = json!({
+        "id": found.id,
+        "title": found.title,
+        "type": "accomplishment",
+        "effort": found.effort,
+        "status": found.status,
+        "priority": found.priority,
+        "inProgress": found.in_progress,
+        "is_blocked": snapshot.is_blocked(found),
+        "depends_on": found.depends_on,
+        "outcome": clipped(&found.body.outcome, long),
+        "acceptance_criteria": found.body.criteria.iter().map(|criterion| clipped(&criterion.text, long)).collect::<Vec<_>>(),
+        "acceptance_criteria_done": found.body.criteria.iter().map(|criterion| criterion.done).collect::<Vec<_>>(),
+        "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, long)).collect::<Vec<_>>(),
+        "notes": clipped(&found.body.notes, long),
+        "vault_path": found.path.as_str(),
+        "etag": etag,
+    });
+    let mut others = Map::new();
+    for (name, value) in properties {
+        let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else { continue };
+        let fits = match name {
+            "created_by_plugin" => value.is_boolean(),
+            "collapsed_height" | "expanded_height" | "expanded_width" => value.is_number(),
+            _ => value.is_string(),
+        };
+        match full.as_object_mut() {
+            Some(members) if AS_THEY_ARE.contains(&name) && fits => drop(members.insert(name.to_owned(), value)),
+            _ if LISTED.contains(&name) => {}
+            _ => drop(others.insert(name.to_owned(), value)),
+        }
+    }
+    if let (false, Some(members)) = (others.is_empty(), full.as_object_mut()) {
+        members.insert("other_properties".into(), others.into());
+    }
+    full
+}
+
+fn position(position: Position) -> Value {
+    json!({ "x": position.x, "y": position.y })
+}

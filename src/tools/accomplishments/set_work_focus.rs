@@ -1,0 +1,48 @@
+//! `set_work_focus`: what is being worked on.
+
+use super::manage_task::{BRIEF, brief};
+use super::{FULL, ID, IF_MATCH, SUCCESS, full, projects, refused, snapshot};
+use crate::accomplishments::TaskStatus;
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde_json::json;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "set_work_focus",
+    title: "Say what is being worked on",
+    description: "Marks an accomplishment as being worked on or not, sets the status of one of its tasks, or both. A task that is set to \
+        InProgress marks its accomplishment too, unless in_progress says otherwise.",
+    effect: Effect::Replaces { idempotent: true },
+    input: &[
+        required("accomplishment_id", ANY_TEXT, ID),
+        optional("in_progress", Shape::Flag, "Whether the accomplishment is being worked on"),
+        optional("task_id", ANY_TEXT, "A task, together with task_status"),
+        optional("task_status", Shape::Status(&TaskStatus::NAMES), "The task's new status"),
+        IF_MATCH,
+    ],
+    output: &[
+        SUCCESS,
+        required("accomplishment", Shape::Object(&FULL), "As it is now"),
+        optional("task", Shape::Object(&BRIEF), "As it is now, if one was named"),
+    ],
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let wrong = |words: &str| Err(Error::new(Code::InvalidArgument, words));
+    let id = arguments.text("accomplishment_id");
+    let in_progress = arguments.truth("in_progress");
+    let task = match (arguments.maybe("task_id"), arguments.maybe("task_status")) {
+        (Some(task), Some(status)) => Some((task, status)),
+        (None, None) if in_progress.is_none() => return wrong("Give in_progress, or task_id and task_status."),
+        (None, None) => None,
+        _ => return wrong("task_id and task_status go together."),
+    };
+    let focused = projects(context)?.focus(context.vault, id, in_progress, task, arguments.maybe("if_match"));
+    let (changed, task) = focused.map_err(refused)?;
+    let mut reply = json!({ "success": true, "accomplishment": full(&snapshot(context)?, &changed) });
+    if let (Some(task), Some(members)) = (task, reply.as_object_mut()) {
+        members.insert("task".into(), brief(id, &task));
+    }
+    Reply::of(&reply)
+}

@@ -1,0 +1,72 @@
+//! `update_doc`: changing context documents.
+
+use super::{CANVAS_SOURCE, IF_MATCH, OPERATION, SUCCESS, projects, refused};
+use crate::accomplishments::docs::Edit;
+use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde_json::json;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "update_doc",
+    title: "Change a context document",
+    description: "Creates, replaces or deletes a context document (see read_docs), or changes lines of it, counted from 0: insert_at puts \
+        content before start_line, replace_at puts it in the place of start_line up to but without end_line. Everything else of the \
+        document stays. delete moves it to the vault's trash. Notes that are on the canvas are not context documents.",
+    effect: Effect::Replaces { idempotent: false },
+    input: &[
+        required("name", ANY_TEXT, "File name that ends in .md; with context: in front for the folder of further documents"),
+        required("operation", Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]), "What to do"),
+        optional("content", ANY_TEXT, "The text; for everything but delete"),
+        line("start_line", "For insert_at and replace_at: first line, counted from 0"),
+        line("end_line", "For replace_at: the line after the last, counted from 0"),
+        CANVAS_SOURCE,
+        IF_MATCH,
+    ],
+    output: &[
+        SUCCESS,
+        OPERATION,
+        required("doc_name", ANY_TEXT, "The document"),
+        required("message", ANY_TEXT, "What was done"),
+        required("line_count", COUNT, "Lines of the content that was given"),
+        optional(
+            "affected_range",
+            Shape::Object(&[required("start_line", COUNT, "First line, from 0"), required("end_line", COUNT, "The line after the last")]),
+            "Where that content stands now",
+        ),
+        optional("etag", ANY_TEXT, "Pass as if_match; not after delete"),
+    ],
+    run,
+};
+
+const fn line(name: &'static str, about: &'static str) -> Field {
+    optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let projects = projects(context)?;
+    let (name, operation) = (arguments.text("name"), arguments.text("operation"));
+    let missing = |name: &str| Error::new(Code::InvalidArgument, format!("Argument {name} is required for {operation}."));
+    let content = || arguments.maybe("content").ok_or_else(|| missing("content"));
+    let number = |name: &str| arguments.has(name).then(|| arguments.number(name)).ok_or_else(|| missing(name));
+    let edit = match operation {
+        "create" => Edit::Create(content()?),
+        "replace" => Edit::Replace(content()?),
+        "insert_at" => Edit::InsertAt(number("start_line")?, content()?),
+        "replace_at" => Edit::ReplaceAt(number("start_line")?, number("end_line")?, content()?),
+        _ => Edit::Delete,
+    };
+    let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
+    let done = projects.edit_document(context.vault, name, &canvas, edit, arguments.maybe("if_match")).map_err(refused)?;
+    let mut reply = json!({
+        "success": true,
+        "operation": operation,
+        "doc_name": name,
+        "message": done.message,
+        "line_count": done.line_count,
+    });
+    if let Some(members) = reply.as_object_mut() {
+        members.extend(done.affected.map(|(start, end)| ("affected_range".to_owned(), json!({ "start_line": start, "end_line": end }))));
+        members.extend(done.etag.map(|etag| ("etag".to_owned(), etag.into())));
+    }
+    Reply::of(&reply)
+}
