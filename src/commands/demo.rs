@@ -69,7 +69,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
     // Every toolset can be tried without further settings.
     for (setting, value) in [("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments"), ("DEFAULT_CANVAS", "Projects/Plan.canvas")] {
-        if settings.get(setting).is_none() {
+        if !settings.contains_key(setting) {
             settings.insert(setting, value.to_owned());
         }
     }
