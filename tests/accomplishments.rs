@@ -297,7 +297,7 @@ fn dependencies_are_kept_on_both_sides_and_never_go_in_a_circle() {
     let depend =
         |operation: &str, blocker: &str, blocked: &str| json!({ "operation": operation, "blocker_id": blocker, "blocked_id": blocked });
     let added = server.call("manage_dependency", depend("add", "ACC-001", "ACC-002"));
-    assert_eq!((&added["new_position"], &added["message"]), (&json!({ "x": 500.0, "y": 50.0 }), &json!("ACC-001 blocks ACC-002 now.")));
+    assert_eq!((&added["new_position"], &added["message"]), (&json!({ "x": 500, "y": 50 }), &json!("ACC-001 blocks ACC-002 now.")));
     server.call("manage_dependency", depend("add", "ACC-002", "ACC-003"));
     server.call("manage_dependency", depend("add", "ACC-001", "ACC-003"));
     let before = all(&folder);

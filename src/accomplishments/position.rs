@@ -23,16 +23,19 @@ const START_Y: f64 = 0.0;
 
 /// The place of a node with these blockers. `own` is the node itself, if it is on the canvas: its old place is free.
 pub(super) fn place(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
+    // Further out than any whole number that JSON's readers agree on, there is nothing to be seen.
+    let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
     let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own);
     if blockers.is_empty() {
         let pointed_to: HashSet<&str> = canvas.edges.iter().map(|edge| edge.points_to()).collect();
         let left = others().filter(|node| !pointed_to.contains(&*node.id));
         let lowest = left.map(|node| node.y + node.height).fold(START_Y, f64::max);
-        return Position { x: START_X, y: (lowest + VERTICAL_GAP).round() };
+        return Position { x: START_X, y: whole(lowest + VERTICAL_GAP) };
     }
     let right = blockers.iter().map(|node| node.x + node.width).fold(f64::NEG_INFINITY, f64::max);
-    let x = (right + HORIZONTAL_GAP).round();
-    let wanted = (blockers.iter().map(|node| node.y).sum::<f64>() / blockers.len() as f64).round();
+    let x = whole(right + HORIZONTAL_GAP);
+    let wanted = blockers.iter().map(|node| node.y).sum::<f64>() / blockers.len() as f64;
+    let wanted = whole(wanted);
     let column: Vec<&Node<'_>> = others().filter(|node| touch((x, NODE_WIDTH), (node.x, node.width))).collect();
     let is_free = |y: f64| column.iter().all(|node| !touch((y, NODE_HEIGHT), (node.y, node.height)));
     let step = NODE_HEIGHT + VERTICAL_GAP;
@@ -41,8 +44,10 @@ pub(super) fn place(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&st
     let steps = (((lowest - wanted) / step).ceil() + 1.0).clamp(1.0, STEPS) as u32;
     let mut ways = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
     let found = std::iter::once(wanted).chain(ways.by_ref().filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
-    Position { x, y: found.unwrap_or(lowest + VERTICAL_GAP).round() }
+    Position { x, y: whole(found.unwrap_or(lowest + VERTICAL_GAP)) }
 }
+
+const LIMIT: f64 = 9_007_199_254_740_991.0;
 
 /// Steps that are tried before the node goes below everything: a canvas may have nodes as tall as it likes.
 const STEPS: f64 = 10_000.0;

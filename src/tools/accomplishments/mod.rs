@@ -61,6 +61,11 @@ const PROBLEMS: Field = optional(
     "Notes that cannot be read as accomplishments, and ids that several notes have; a person has to mend them",
 );
 
+/// A line of a document.
+const fn line(name: &'static str, about: &'static str) -> Field {
+    optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
+}
+
 const TASK: [Field; 9] = [
     required("task_id", ANY_TEXT, "For manage_task and set_work_focus"),
     required("number", COUNT, "Its number in the note"),
@@ -315,6 +320,8 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
     full
 }
 
-fn position(position: Position) -> Value {
-    json!({ "x": position.x, "y": position.y })
+fn position(Position { x, y }: Position) -> Value {
+    // Whole numbers look like them, as on the canvas.
+    let number = |value: f64| if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
+    json!({ "x": number(x), "y": number(y) })
 }

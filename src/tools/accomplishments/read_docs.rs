@@ -1,9 +1,9 @@
 //! `read_docs`: context documents.
 
-use super::{CANVAS_SOURCE, projects, refused};
+use super::{CANVAS_SOURCE, line, projects, refused};
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
-use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -41,10 +41,6 @@ pub(super) static TOOL: Tool = Tool {
     ],
     run,
 };
-
-const fn line(name: &'static str, about: &'static str) -> Field {
-    optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
-}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     match arguments.maybe("doc_name").filter(|name| !name.is_empty()) {

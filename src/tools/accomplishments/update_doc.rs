@@ -1,8 +1,8 @@
 //! `update_doc`: changing context documents.
 
-use super::{CANVAS_SOURCE, IF_MATCH, OPERATION, SUCCESS, projects, refused};
+use super::{CANVAS_SOURCE, IF_MATCH, OPERATION, SUCCESS, line, projects, refused};
 use crate::accomplishments::docs::Edit;
-use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
 
@@ -37,10 +37,6 @@ pub(super) static TOOL: Tool = Tool {
     ],
     run,
 };
-
-const fn line(name: &'static str, about: &'static str) -> Field {
-    optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
-}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
