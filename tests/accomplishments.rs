@@ -346,6 +346,46 @@ fn dependencies_are_kept_on_both_sides_and_never_go_in_a_circle() {
 }
 
 #[test]
+fn a_dependency_lies_on_one_canvas_and_may_be_missing() {
+    let folder = by_hand();
+    let missing = first()
+        .replace("ACC-001", "ACC-005")
+        .replace("First", "Waits")
+        .replace("depends_on: []", "depends_on: [ACC-099]")
+        .replace("Completed", "Not Started");
+    std::fs::write(folder.vault().join("accomplishments/Waits.md"), missing).unwrap();
+    let server = serve(&folder);
+    let got = server.call("get_blocked_items", json!({}));
+    let waits = got["blocked_items"].as_array().unwrap().iter().find(|item| item["id"] == "ACC-005").unwrap();
+    assert_eq!(waits["blocking_items"], json!([{ "id": "ACC-099", "title": "", "status": "Missing" }]));
+    let before = all(&folder);
+    for (tool, arguments) in [
+        ("manage_dependency", json!({ "operation": "add", "blocker_id": "ACC-005", "blocked_id": "ACC-007" })),
+        ("manage_accomplishment", json!({ "operation": "update", "id": "ACC-007", "data": { "depends_on": ["ACC-005"] } })),
+        ("manage_accomplishment", json!({ "operation": "create", "data": { "title": "X", "effort": "Infra", "depends_on": ["ACC-005"] } })),
+        (
+            "manage_accomplishment",
+            json!({ "operation": "create", "data": { "title": "X", "effort": "Infra", "canvas_source": "projects/second.canvas", "depends_on": ["ACC-001"] } }),
+        ),
+    ] {
+        let error = server.fail(tool, arguments);
+        assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("is not on the canvas"), "{error}");
+    }
+    assert_eq!(all(&folder), before);
+    // What does not exist can still be removed, also where there is no edge.
+    server.call("manage_dependency", json!({ "operation": "remove", "blocker_id": "ACC-099", "blocked_id": "ACC-005" }));
+    assert_eq!(server.call("get_accomplishment", json!({ "id": "ACC-005" }))["is_blocked"], false);
+    // A second canvas is a project of its own.
+    let made = server.call(
+        "manage_accomplishment",
+        json!({ "operation": "create", "data": { "title": "Elsewhere", "effort": "Infra", "canvas_source": "projects/second.canvas" } }),
+    );
+    assert_eq!(made["accomplishment"]["canvas_source"], "projects/second.canvas");
+    let status = |canvas: &str| server.call("get_project_status", json!({ "canvas_source": canvas }))["total_accomplishments"].clone();
+    assert_eq!((status("projects/main.canvas"), status("projects/second.canvas")), (json!(2), json!(2)));
+}
+
+#[test]
 fn notes_are_brought_in_line_with_a_canvas() {
     let folder = Folder::with(&[]);
     let server = serve(&folder);
