@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 
@@ -58,22 +59,75 @@ pub enum Step {
     },
 }
 
-/// A step as it is written down: enough to take it back. Bytes in base64; of what the step makes, the etag is enough to
-/// know it again.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A step with the place that a file has in the trash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Noted {
+    step: Step,
+    place: String,
+}
+
+/// A step as it is written down: enough to take it back and to finish it. Bytes in base64.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-enum Noted {
+enum Written {
     Create { path: String, after: String },
     Replace { path: String, before: String, after: String },
-    Rename { from: String, to: String, etag: String },
-    Trash { path: String, place: String, etag: String },
+    Rename { from: String, to: String, bytes: String },
+    Trash { path: String, place: String, bytes: String },
+}
+
+impl Written {
+    fn of(noted: &Noted) -> Written {
+        let text = |path: &VaultPath| path.as_str().to_owned();
+        let code = |bytes: &Vec<u8>| STANDARD.encode(bytes);
+        match &noted.step {
+            Step::Create { path, bytes } => Written::Create { path: text(path), after: code(bytes) },
+            Step::Replace { path, before, after } => Written::Replace { path: text(path), before: code(before), after: code(after) },
+            Step::Rename { from, to, bytes } => Written::Rename { from: text(from), to: text(to), bytes: code(bytes) },
+            Step::Trash { path, bytes } => Written::Trash { path: text(path), place: noted.place.clone(), bytes: code(bytes) },
+        }
+    }
+
+    /// `None` for what this program does not write: a path that is not served, bytes that are none, a place in the trash that
+    /// is not a plain name. Whoever can put files into the vault can put this one there.
+    fn read(self) -> Option<Noted> {
+        let path = |text: String| VaultPath::file(&text).ok();
+        let bytes = |text: String| STANDARD.decode(text).ok();
+        let nowhere = String::new();
+        Some(match self {
+            Written::Create { path: at, after } => Noted { step: Step::Create { path: path(at)?, bytes: bytes(after)? }, place: nowhere },
+            Written::Replace { path: at, before, after } => {
+                Noted { step: Step::Replace { path: path(at)?, before: bytes(before)?, after: bytes(after)? }, place: nowhere }
+            }
+            Written::Rename { from, to, bytes: held } => {
+                Noted { step: Step::Rename { from: path(from)?, to: path(to)?, bytes: bytes(held)? }, place: nowhere }
+            }
+            Written::Trash { path: at, place, bytes: held } => {
+                VaultPath::file(&place).ok().filter(|name| name.as_str() == place && name.name() == place)?;
+                Noted { step: Step::Trash { path: path(at)?, bytes: bytes(held)? }, place }
+            }
+        })
+    }
 }
 
 /// The file with what is being changed, format 1: one JSON object.
 #[derive(Debug, Serialize, Deserialize)]
 struct Journal {
     version: u32,
-    steps: Vec<Noted>,
+    /// Which vault on which computer: a sync program may carry the file to others, where it means nothing.
+    vault: String,
+    steps: Vec<Written>,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its files are as before.
+    Open,
+    /// Its files are as it makes them.
+    Done,
+    /// Somebody has changed them.
+    Theirs,
 }
 
 /// The turn to change several files; others wait, also in other processes.
@@ -118,25 +172,38 @@ impl Vault {
     fn own_file(&self, number: usize) -> Result<PathBuf, Error> {
         let name = OWN_FILES.get(number).copied().unwrap_or_default();
         let place = self.jail.root().join(name);
-        if place.is_symlink() {
-            return Err(Error::NotAllowed { path: name.into(), why: "it is a link; remove it" });
+        // Opening a named pipe would wait for whoever writes to it.
+        if place.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(Error::NotAllowed { path: name.into(), why: "it is no plain file; remove it" });
         }
         Ok(place)
     }
 
-    /// A name in the trash that nothing has yet.
-    fn place_in_trash(&self, path: &VaultPath, taken: &[Noted]) -> Result<String, Error> {
+    /// What tells this vault on this computer from copies elsewhere.
+    fn identity(&self) -> String {
+        let inode = std::fs::metadata(self.jail.root()).map_or(0, |root| root.ino());
+        let machine = std::fs::read("/etc/machine-id").unwrap_or_default();
+        etag(&[machine, inode.to_le_bytes().to_vec()].concat())
+    }
+
+    fn trash(&self) -> Result<PathBuf, Error> {
         let folder = self.jail.root().join(TRASH);
         if folder.is_symlink() {
             return Err(Error::NotAllowed { path: TRASH.into(), why: "it is a link; nothing is moved there" });
         }
+        Ok(folder)
+    }
+
+    /// A name in the trash that nothing has yet.
+    fn place_in_trash(&self, path: &VaultPath, taken: &[Noted]) -> Result<String, Error> {
+        let folder = self.trash()?;
         let (stem, ending) =
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));
         let names =
             std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{ending}")));
         let is_taken = |name: &str| {
             folder.join(name).symlink_metadata().is_ok()
-                || taken.iter().any(|step| matches!(step, Noted::Trash { place, .. } if place == name))
+                || taken.iter().any(|noted| noted.place == name)
         };
         names
             .into_iter()
@@ -153,8 +220,8 @@ impl Turn<'_> {
     /// have the bytes they had; where even that could not be done, the next change does it first.
     pub fn change(&self, steps: &[Step]) -> Result<(), Error> {
         let noted = self.note(steps)?;
-        for (number, step) in steps.iter().enumerate() {
-            if let Err(error) = self.take(step, noted.get(number)) {
+        for (number, step) in noted.iter().enumerate() {
+            if let Err(error) = self.take(step) {
                 self.take_back(noted.get(..number).unwrap_or_default());
                 return Err(error);
             }
@@ -167,42 +234,52 @@ impl Turn<'_> {
     fn note(&self, steps: &[Step]) -> Result<Vec<Noted>, Error> {
         let mut noted: Vec<Noted> = Vec::new();
         for step in steps {
-            noted.push(match step {
-                Step::Create { path, bytes } => Noted::Create { path: path.as_str().into(), after: etag(bytes) },
-                Step::Replace { path, before, after } => {
-                    Noted::Replace { path: path.as_str().into(), before: STANDARD.encode(before), after: etag(after) }
-                }
-                Step::Rename { from, to, bytes } => Noted::Rename { from: from.as_str().into(), to: to.as_str().into(), etag: etag(bytes) },
-                Step::Trash { path, bytes } => {
-                    let place = self.vault.place_in_trash(path, &noted)?;
-                    Noted::Trash { path: path.as_str().into(), place, etag: etag(bytes) }
-                }
-            });
+            let place = match step {
+                Step::Trash { path, .. } => self.vault.place_in_trash(path, &noted)?,
+                _ => String::new(),
+            };
+            noted.push(Noted { step: step.clone(), place });
         }
         if noted.len() > 1 {
-            let journal = serde_json::to_vec(&Journal { version: 1, steps: noted.clone() }).unwrap_or_default();
+            let journal = Journal { version: 1, vault: self.vault.identity(), steps: noted.iter().map(Written::of).collect() };
+            let journal = serde_json::to_vec(&journal).unwrap_or_default();
             let place = self.vault.own_file(0)?;
             disk::replace(&place, &journal, Mode::Private, || Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
         }
         Ok(noted)
     }
 
-    fn take(&self, step: &Step, noted: Option<&Noted>) -> Result<(), Error> {
-        match (step, noted) {
-            (Step::Create { path, bytes }, _) => self.vault.exchange(path, None, bytes),
-            (Step::Replace { path, before, after }, _) => self.vault.exchange(path, Some(before), after),
-            (Step::Rename { from, to, bytes }, _) => self.vault.rename(from, to, bytes),
-            (Step::Trash { path, bytes }, Some(Noted::Trash { place, .. })) => self.vault.to_trash(path, place, bytes),
-            (Step::Trash { .. }, _) => Ok(()),
+    fn take(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
+        match step {
+            Step::Create { path, bytes } => self.vault.exchange(path, None, bytes),
+            Step::Replace { path, before, after } => self.vault.exchange(path, Some(before), after),
+            Step::Rename { from, to, bytes } => self.vault.rename(from, to, bytes),
+            Step::Trash { path, bytes } => self.vault.to_trash(path, place, bytes),
+        }
+    }
+
+    /// Puts a file back.
+    fn undo(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
+        match step {
+            Step::Create { path, bytes } => {
+                let place = self.vault.place_in_trash(path, &[])?;
+                self.vault.to_trash(path, &place, bytes)?;
+                // It has the bytes that were just checked.
+                disk::discard(&self.vault.trash()?.join(place));
+                Ok(())
+            }
+            Step::Replace { path, before, after } => self.vault.exchange(path, Some(after), before),
+            Step::Rename { from, to, bytes } => self.vault.rename(to, from, bytes),
+            Step::Trash { path, bytes } => self.vault.bring_back(place, path, bytes),
         }
     }
 
     /// Puts back what was done, the last first, and forgets it when all is as it was.
     fn take_back(&self, done: &[Noted]) {
         let mut all = true;
-        for step in done.iter().rev() {
-            if let Err(error) = self.undo(step) {
-                log::error!("a change of several files could not be taken back in {}: {error}", step.path());
+        for noted in done.iter().rev() {
+            if let Err(error) = self.undo(noted) {
+                log::error!("a change of several files could not be taken back in {}: {error}", noted.step.path());
                 all = false;
             }
         }
@@ -222,7 +299,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Takes back what a crash left half done.
+    /// Takes back what a crash left half done; or finishes it, where somebody has gone on from what was done already.
     fn recover(&self) -> Result<(), Error> {
         let place = self.vault.own_file(0)?;
         let bytes = match std::fs::read(&place) {
@@ -230,69 +307,59 @@ impl Turn<'_> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
         };
-        let Some(journal) = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1) else {
-            return Err(Error::NotAllowed {
-                path: OWN_FILES[0].into(),
-                why: "it is not what this version writes; look into it, then remove it",
-            });
+        let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
+        let ours = read.filter(|journal| journal.vault == self.vault.identity());
+        let Some(noted) = ours.and_then(|journal| journal.steps.into_iter().map(Written::read).collect::<Option<Vec<Noted>>>()) else {
+            log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
+            return disk::set_aside(&place, &place.with_extension("foreign")).map_err(Error::disk("rename the file", OWN_FILES[0]));
         };
-        // All of it was done, and only the note of it is left: so it is on a computer that a sync program copied it to.
-        if journal.steps.iter().all(|step| self.is_done(step)) {
-            self.forget();
-            return Ok(());
-        }
-        log::warn!("a change of {} files was interrupted; putting them back", journal.steps.len());
-        for step in journal.steps.iter().rev() {
-            match self.undo(step) {
-                // Somebody has changed the file since: theirs stays.
-                Err(Error::Conflict(_) | Error::NotFound { .. }) => log::warn!("{} was changed since; it stays as it is", step.path()),
-                other => other?,
+        let states: Vec<State> = noted.iter().map(|noted| self.state(noted)).collect();
+        let last_done = states.iter().rposition(|state| *state == State::Done);
+        let gone_on = states.iter().enumerate().any(|(number, state)| *state == State::Theirs && Some(number) < last_done);
+        log::warn!("a change of {} files was interrupted; {} it", noted.len(), if gone_on { "finishing" } else { "taking back" });
+        let all: Vec<(&Noted, State)> = noted.iter().zip(states).collect();
+        if all.iter().any(|(_, state)| *state != State::Done) {
+            if gone_on {
+                all.iter().filter(|(_, state)| *state == State::Open).try_for_each(|(noted, _)| self.take(noted))?;
+            } else {
+                all.iter().rev().filter(|(_, state)| *state == State::Done).try_for_each(|(noted, _)| self.undo(noted))?;
             }
+        }
+        for (noted, _) in all.iter().filter(|(_, state)| *state == State::Theirs) {
+            log::warn!("{} was changed since; it stays as it is", noted.step.path());
         }
         self.forget();
         Ok(())
     }
 
-    fn etag_of(&self, path: &str) -> Option<String> {
-        self.vault.bytes_if_any(&VaultPath::file(path).ok()?).ok().flatten().map(|bytes| etag(&bytes))
-    }
-
-    fn is_done(&self, step: &Noted) -> bool {
-        match step {
-            Noted::Create { path, after } | Noted::Replace { path, after, .. } => self.etag_of(path).as_ref() == Some(after),
-            Noted::Rename { from, to, .. } => self.etag_of(from).is_none() && self.etag_of(to).is_some(),
-            Noted::Trash { path, .. } => self.etag_of(path).is_none(),
-        }
-    }
-
-    /// Puts a file back, if it is what the step made of it.
-    fn undo(&self, step: &Noted) -> Result<(), Error> {
-        let file = VaultPath::file;
-        match step {
-            Noted::Create { path, after } if self.etag_of(path).as_ref() == Some(after) => {
-                let path = file(path)?;
-                self.vault.remove(&path, &self.vault.bytes(&path)?)
+    fn state(&self, Noted { step, .. }: &Noted) -> State {
+        let holds = |path: &VaultPath| self.vault.bytes_if_any(path).unwrap_or_default();
+        let (done, open) = match step {
+            Step::Create { path, bytes } => {
+                let here = holds(path);
+                (here.as_ref() == Some(bytes), here.is_none())
             }
-            Noted::Replace { path, before, after } if self.etag_of(path).as_ref() == Some(after) => {
-                let path = file(path)?;
-                let before = STANDARD.decode(before).unwrap_or_default();
-                self.vault.exchange(&path, Some(&self.vault.bytes(&path)?), &before)
+            // A file that is renamed first and then replaced is at neither place what both steps know.
+            Step::Replace { path, before, after } => {
+                let here = holds(path);
+                (here.as_ref() == Some(after), here.as_ref() == Some(before) || here.is_none())
             }
-            Noted::Rename { from, to, etag } if self.etag_of(to).as_ref() == Some(etag) && self.etag_of(from).is_none() => {
-                let to = file(to)?;
-                self.vault.rename(&to, &file(from)?, &self.vault.bytes(&to)?)
-            }
-            Noted::Trash { path, place, .. } if self.etag_of(path).is_none() => self.vault.bring_back(place, &file(path)?),
-            _ => Ok(()),
+            Step::Rename { from, to, bytes } => (holds(from).is_none() && holds(to).is_some(), holds(from).as_ref() == Some(bytes)),
+            Step::Trash { path, bytes } => (holds(path).is_none(), holds(path).as_ref() == Some(bytes)),
+        };
+        match (done, open) {
+            (true, _) => State::Done,
+            (false, true) => State::Open,
+            (false, false) => State::Theirs,
         }
     }
 }
 
-impl Noted {
+impl Step {
     fn path(&self) -> &str {
         match self {
-            Noted::Create { path, .. } | Noted::Replace { path, .. } | Noted::Trash { path, .. } => path,
-            Noted::Rename { to, .. } => to,
+            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Trash { path, .. } => path.as_str(),
+            Step::Rename { to, .. } => to.as_str(),
         }
     }
 }
@@ -300,44 +367,57 @@ impl Noted {
 /// Moving files, for the steps above.
 impl Vault {
     fn rename(&self, from: &VaultPath, to: &VaultPath, known: &[u8]) -> Result<(), Error> {
-        let (from, old) = &self.locate(from)?;
+        let old = &self.movable(from)?;
         let new = self.jail.root().join(to.as_str());
-        let same = std::fs::metadata(&new)
-            .is_ok_and(|new| std::fs::metadata(old).is_ok_and(|old| super::index::Stamp::of(&new) == super::index::Stamp::of(&old)));
+        let stamp = |place: &std::path::Path| std::fs::metadata(place).ok().map(|found| super::index::Stamp::of(&found));
         // A name that differs only by case is the same file where the file system does not tell them apart.
+        let same = stamp(&new).is_some() && stamp(&new) == stamp(old);
         let new = if same { new } else { self.jail.for_writing(to, true)? };
         if !same && new.symlink_metadata().is_ok() {
             return Err(Error::Conflict(None));
         }
         let _turn = self.write_turn(old);
-        let look = || if std::fs::read(old).ok().as_deref() == Some(known) { Ok(()) } else { Err(Error::Conflict(None)) };
-        disk::rename(old, &new, look).map_err(|error| naming(error, from))?;
+        disk::rename(old, &new, still(old, known)).map_err(|error| naming(error, from))?;
         self.index.removed(from);
         self.index.wrote(to);
         Ok(())
     }
 
     fn to_trash(&self, path: &VaultPath, place: &str, known: &[u8]) -> Result<(), Error> {
-        let (path, old) = &self.locate(path)?;
-        let trash = self.jail.root().join(TRASH);
+        let old = &self.movable(path)?;
+        let trash = self.trash()?;
         disk::create_folder(&trash).map_err(Error::disk("create the folder", TRASH))?;
         let _turn = self.write_turn(old);
-        let look = || if std::fs::read(old).ok().as_deref() == Some(known) { Ok(()) } else { Err(Error::Conflict(None)) };
-        disk::rename(old, &trash.join(place), look).map_err(|error| naming(error, path))?;
+        disk::rename(old, &trash.join(place), still(old, known)).map_err(|error| naming(error, path))?;
         self.index.removed(path);
         Ok(())
     }
 
-    fn bring_back(&self, place: &str, path: &VaultPath) -> Result<(), Error> {
-        let old = self.jail.root().join(TRASH).join(place);
-        if !old.is_file() {
+    fn bring_back(&self, place: &str, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
+        let old = self.trash()?.join(place);
+        if !old.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
         }
         let new = self.jail.for_writing(path, true)?;
-        disk::rename(&old, &new, || Ok(())).map_err(|error| naming(error, path))?;
+        disk::rename(&old, &new, still(&old, known)).map_err(|error| naming(error, path))?;
         self.index.wrote(path);
         Ok(())
     }
+
+    /// The place of a file that may be moved: its own name, and not a link to another.
+    fn movable(&self, path: &VaultPath) -> Result<PathBuf, Error> {
+        let (path, place) = self.locate(path)?;
+        if place != self.jail.root().join(path.as_str()) {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
+        }
+        super::write::existing(&place, &path)?;
+        Ok(place)
+    }
+}
+
+/// The last look before a file is moved: it is still what the step says.
+fn still<'a>(place: &'a std::path::Path, known: &'a [u8]) -> impl FnOnce() -> Result<(), Error> + 'a {
+    move || if std::fs::read(place).ok().as_deref() == Some(known) { Ok(()) } else { Err(Error::Conflict(None)) }
 }
 
 fn naming(error: Error, path: &VaultPath) -> Error {
@@ -400,9 +480,7 @@ mod tests {
             {
                 let turn = vault.take_turn().unwrap();
                 let noted = turn.note(&steps()).unwrap();
-                for (step, noted) in steps().iter().zip(&noted).take(done) {
-                    turn.take(step, Some(noted)).unwrap();
-                }
+                noted.iter().take(done).for_each(|noted| turn.take(noted).unwrap());
             }
             drop(vault);
             Vault::open(&root).unwrap().recover();
@@ -418,15 +496,59 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
-        let (other, twin) = self::vault();
-        let noted = twin.take_turn().unwrap().note(&steps()).unwrap();
-        assert_eq!(noted.len(), 5);
-        std::fs::copy(other.join(OWN_FILES[0]), root.join(OWN_FILES[0])).unwrap();
+        let journal = Journal { version: 1, vault: vault.identity(), steps: Vec::new() };
+        let noted = Noted { step: steps()[4].clone(), place: String::new() };
+        let journal = Journal { steps: vec![Written::of(&noted)], ..journal };
+        std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
         vault.recover();
         assert_eq!(all(&root), after);
-        for root in [root, other] {
-            std::fs::remove_dir_all(root).unwrap();
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    /// Whoever can put files into the vault could have had others moved, emptied or deleted.
+    #[test]
+    fn a_journal_that_somebody_else_wrote_does_nothing() {
+        let (root, vault) = vault();
+        let outside = root.with_extension("outside");
+        std::fs::write(&outside, "secret").unwrap();
+        std::fs::create_dir(root.join(TRASH)).unwrap();
+        let ours = vault.identity();
+        let gone = STANDARD.encode("secret");
+        for (identity, steps) in [
+            (ours.as_str(), format!(r#"{{"step":"trash","path":"x.md","place":"{}","bytes":"{gone}"}}"#, outside.display())),
+            (&ours, format!(r#"{{"step":"trash","path":"x.md","place":"../sub/b.md","bytes":"{gone}"}}"#)),
+            (&ours, r#"{"step":"replace","path":"a.md","before":"%%%","after":"YQ=="}"#.to_owned()),
+            (&ours, r#"{"step":"create","path":"../x.md","after":"YQ=="}"#.to_owned()),
+            (&ours, r#"{"step":"create","path":".obsidian/x.md","after":"YQ=="}"#.to_owned()),
+            ("another", r#"{"step":"create","path":"a.md","after":"YQ=="},{"step":"create","path":"n.md","after":"YQ=="}"#.to_owned()),
+        ] {
+            let journal = format!(r#"{{"version":1,"vault":"{identity}","steps":[{steps}]}}"#);
+            std::fs::write(root.join(OWN_FILES[0]), journal).unwrap();
+            vault.recover();
+            let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).filter(|name| !name.ends_with(".foreign")).collect();
+            assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"], "{steps}");
+            assert_eq!((std::fs::read(root.join("a.md")).unwrap(), std::fs::read(&outside).unwrap()), (b"a".to_vec(), b"secret".to_vec()), "{steps}");
+            vault.take_turn().unwrap();
         }
+        std::fs::remove_file(outside).unwrap();
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    /// A person who went on from what was done keeps it together with the rest.
+    #[test]
+    fn after_a_crash_near_the_end_it_is_finished() {
+        let (root, vault) = vault();
+        {
+            let turn = vault.take_turn().unwrap();
+            let noted = turn.note(&steps()).unwrap();
+            noted.iter().take(4).for_each(|noted| turn.take(noted).unwrap());
+        }
+        std::fs::write(root.join("a.md"), "A and more").unwrap();
+        vault.recover();
+        let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
+        assert_eq!((std::fs::read(root.join("a.md")).unwrap(), std::fs::read(root.join("c.canvas")).unwrap()), (b"A and more".to_vec(), b"{ }".to_vec()));
+        std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
@@ -449,19 +571,14 @@ mod tests {
         {
             let turn = vault.take_turn().unwrap();
             let noted = turn.note(&steps()).unwrap();
-            steps().iter().zip(&noted).take(3).for_each(|(step, noted)| turn.take(step, Some(noted)).unwrap());
+            noted.iter().take(3).for_each(|noted| turn.take(noted).unwrap());
         }
-        std::fs::write(root.join("a.md"), "a person's").unwrap();
+        // The step for this one was not done: what a person made of it is no reason to go on.
+        std::fs::write(root.join("gone.md"), "a person's").unwrap();
         Vault::open(&root).unwrap().recover();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"]);
-        assert_eq!(std::fs::read(root.join("a.md")).unwrap(), b"a person's");
-        // What nobody here wrote is not taken for an order.
-        std::fs::write(root.join(OWN_FILES[0]), "{\"version\":1,\"steps\":[{\"step\":\"create\",\"path\":\"../x.md\",\"after\":\"\"}]}")
-            .unwrap();
-        vault.recover();
-        std::fs::write(root.join(OWN_FILES[0]), "torn").unwrap();
-        assert!(vault.take_turn().is_err());
+        assert_eq!((std::fs::read(root.join("gone.md")).unwrap(), std::fs::read(root.join("a.md")).unwrap()), (b"a person's".to_vec(), b"a".to_vec()));
         std::fs::remove_dir_all(&root).unwrap();
     }
 }

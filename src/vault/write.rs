@@ -162,7 +162,7 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
+pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
     match fs::metadata(place) {
         // A rename would replace even a file that its owner made read-only; that mark is a wish to be respected.
         Ok(metadata) if metadata.mode() & 0o222 == 0 => Err(Error::ReadOnly(path.as_str().into())),
