@@ -166,6 +166,12 @@ pub const TRASH_NAMES: u32 = 1_000;
 pub const TITLE_CHARS: usize = 200;
 /// Bytes of the file name made from a title: with the ending, and a temporary name beside it, every file system takes it.
 pub const TITLE_FILE_BYTES: usize = 180;
+/// The highest number of an id; far above what a canvas can hold.
+pub const HIGHEST_ID: u32 = 999_999;
+/// Notes that one message names.
+pub const NAMED: usize = 5;
+/// Lines at the head of a note that cannot be parsed in which its type and id are looked for.
+pub const PROPERTY_LINES: usize = 60;
 /// Tasks that an error names when the one asked for does not exist.
 pub const TASKS_NAMED: usize = 20;
 /// Characters to which each long text of an accomplishment is cut when its note does not fit into one answer.

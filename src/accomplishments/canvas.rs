@@ -5,6 +5,8 @@ use super::{Error, Position};
 use crate::vault::VaultPath;
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::collections::HashSet;
+use unicode_normalization::UnicodeNormalization;
 
 /// A node; what is not listed here is kept and not looked at.
 #[derive(Debug, Clone, Deserialize)]
@@ -13,9 +15,13 @@ pub(super) struct Node<'a> {
     pub(super) id: Cow<'a, str>,
     #[serde(borrow, default)]
     file: Option<Cow<'a, str>>,
+    #[serde(default)]
     pub(super) x: f64,
+    #[serde(default)]
     pub(super) y: f64,
+    #[serde(default)]
     pub(super) width: f64,
+    #[serde(default)]
     pub(super) height: f64,
 }
 
@@ -51,9 +57,9 @@ pub(super) struct Canvas<'a> {
 }
 
 impl Node<'_> {
-    /// The file that the node shows, without what people put around paths.
+    /// The file that the node shows, in the form of [`form`].
     pub(super) fn file(&self) -> Option<&str> {
-        self.file.as_deref().map(|file| file.trim_start_matches("./").trim_start_matches('/'))
+        self.file.as_deref()
     }
 }
 
@@ -90,14 +96,18 @@ impl<'a> Canvas<'a> {
         if text.trim().is_empty() {
             return Ok(Canvas { nodes: Vec::new(), edges: Vec::new() });
         }
-        let File { nodes, edges } = serde_json::from_str(text)
+        let File { mut nodes, edges } = serde_json::from_str(text)
             .map_err(|error| format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column()))?;
+        for node in &mut nodes {
+            node.file = node.file.take().map(|file| Cow::Owned(form(file.trim_start_matches("./").trim_start_matches('/')).into_owned()));
+        }
         Ok(Canvas { nodes, edges })
     }
 
     /// The node that shows a note.
     pub(super) fn node_of(&self, path: &VaultPath) -> Option<&Node<'a>> {
-        self.nodes.iter().find(|node| node.file() == Some(path.as_str()))
+        let path = form(path.as_str());
+        self.nodes.iter().find(|node| node.file() == Some(&*path))
     }
 }
 
@@ -117,8 +127,38 @@ impl Edited {
         let empty = text.trim_start_matches('\u{feff}').trim().is_empty();
         let text = if empty { "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}".to_owned() } else { text };
         let canvas = Edited { text, name: name.to_owned() };
-        canvas.read()?;
+        canvas.check()?;
         Ok(canvas)
+    }
+
+    /// Whether it is a canvas that can be edited: what a parser lets pass may still be none, and would not be one afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Parse`].
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let wrong = |why: &str| Err(Error::Parse { path: self.name.clone(), why: why.to_owned() });
+        let canvas = self.read()?;
+        if self.text.as_bytes().get(self.start()) != Some(&b'{') {
+            return wrong("it is not a JSON object");
+        }
+        for list in ["nodes", "edges"] {
+            let Some(place) = json::member(&self.text, self.start(), list) else { continue };
+            let objects = json::elements(&self.text, place.start);
+            if self.text.as_bytes().get(place.start) != Some(&b'[')
+                || objects.iter().any(|one| self.text.as_bytes().get(one.start) != Some(&b'{'))
+            {
+                return wrong("its nodes and edges are not lists of objects");
+            }
+        }
+        let mut ids = HashSet::new();
+        if canvas.nodes.iter().any(|node| !ids.insert(&*node.id)) {
+            return wrong("two of its nodes have one id");
+        }
+        let far = |number: f64| !(-FAR..=FAR).contains(&number);
+        if canvas.nodes.iter().any(|node| [node.x, node.y, node.width, node.height].into_iter().any(far)) {
+            return wrong("a node is too large, or too far out");
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -181,6 +221,9 @@ impl Edited {
     /// [`Error::Parse`].
     pub(super) fn remove_edges(&mut self, which: impl Fn(&Edge<'_>) -> bool) -> Result<(), Error> {
         let numbers: Vec<usize> = self.read()?.edges.iter().enumerate().filter(|(_, edge)| which(edge)).map(|(number, _)| number).collect();
+        if numbers.is_empty() {
+            return Ok(());
+        }
         let array = self.list("edges");
         self.text = json::without(&self.text, array, &numbers);
         Ok(())
@@ -227,7 +270,8 @@ impl Edited {
 
     fn nodes_of(&self, file: &VaultPath) -> Result<Vec<(usize, String)>, Error> {
         let canvas = self.read()?;
-        let shown = canvas.nodes.iter().enumerate().filter(|(_, node)| node.file() == Some(file.as_str()));
+        let file = form(file.as_str());
+        let shown = canvas.nodes.iter().enumerate().filter(|(_, node)| node.file() == Some(&*file));
         Ok(shown.map(|(number, node)| (number, node.id.to_string())).collect())
     }
 
@@ -238,6 +282,14 @@ impl Edited {
         }
     }
 }
+
+/// A path as paths are compared: a name in another Unicode form is that name.
+pub(super) fn form(path: &str) -> Cow<'_, str> {
+    if path.is_ascii() { Cow::Borrowed(path) } else { Cow::Owned(path.nfc().collect()) }
+}
+
+/// Nothing on a canvas is further out.
+const FAR: f64 = 1e12;
 
 fn text(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()

@@ -38,7 +38,10 @@ impl Accomplishments {
     /// # Errors
     /// What `plan` said, or why the files could not be written.
     pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let turn = vault.take_turn()?;
+        let turn = vault.take_turn().map_err(|error| match error {
+            VaultError::Conflict(None) => Error::Busy,
+            other => Error::Vault(other),
+        })?;
         for _ in 0..limits::EDIT_RETRIES {
             vault.refresh_now()?;
             let snapshot = self.snapshot_of_index(vault)?;
@@ -53,12 +56,12 @@ impl Accomplishments {
                 created: None,
             };
             let planned = plan(&mut change)?;
-            match turn.change(&change.steps()) {
+            match turn.change(&change.steps()?) {
                 Err(VaultError::Conflict(None)) => {}
                 other => return other.map(|()| planned).map_err(Error::Vault),
             }
         }
-        Err(Error::Vault(VaultError::Conflict(None)))
+        Err(Error::Busy)
     }
 }
 
@@ -118,12 +121,20 @@ impl Change<'_> {
     /// The canvases that show a file.
     ///
     /// # Errors
-    /// The vault's. A canvas that is none is not looked at: it shows nothing.
+    /// [`Error::Parse`] for one that cannot be read and names the file; the vault's.
     pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
         let mut found = Vec::new();
         for entry in self.vault.files_below(&VaultPath::folder("")?, ".canvas") {
-            let text = self.vault.text(&entry)?;
-            let shows = super::canvas::Canvas::parse(&text).is_ok_and(|canvas| canvas.node_of(file).is_some());
+            let text = match self.vault.text(&entry) {
+                // A canvas of that size is no canvas of this program's.
+                Err(VaultError::TooLarge { .. }) => continue,
+                other => other?,
+            };
+            let shows = match super::canvas::Canvas::parse(&text) {
+                Ok(canvas) => canvas.node_of(file).is_some(),
+                Err(why) if text.contains(file.name()) => return Err(Error::Parse { path: entry.path.to_string(), why }),
+                Err(_) => false,
+            };
             if shows {
                 found.push(VaultPath::file(&entry.path)?);
             }
@@ -168,7 +179,7 @@ impl Change<'_> {
         Ok(Changed { accomplishment, properties, etag })
     }
 
-    fn steps(self) -> Vec<Step> {
+    fn steps(self) -> Result<Vec<Step>, Error> {
         let mut steps = Vec::new();
         if let Some((path, text)) = self.created {
             steps.push(Step::Create { path, bytes: text.into_bytes() });
@@ -188,13 +199,14 @@ impl Change<'_> {
             }
         }
         for (path, Open { before, now }) in self.canvases {
+            now.check()?;
             match before {
                 Some(before) if before == now.text.as_bytes() => {}
                 Some(before) => steps.push(Step::Replace { path, before, after: now.text.into_bytes() }),
                 None => steps.push(Step::Create { path, bytes: now.text.into_bytes() }),
             }
         }
-        steps
+        Ok(steps)
     }
 }
 

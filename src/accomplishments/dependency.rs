@@ -1,6 +1,6 @@
 //! Dependencies: edges of a canvas and `depends_on` of notes, which say the same. Neither may go in a circle.
 
-use super::canvas::{Canvas, Edited};
+use super::canvas::{Canvas, Edited, form};
 use super::change::Change;
 use super::manage::node_of;
 use super::position::{Position, place};
@@ -9,6 +9,7 @@ use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error};
 use crate::secret;
 use crate::vault::{Vault, VaultPath};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -112,7 +113,7 @@ impl Graph {
 
 /// What the edges of a canvas say: blocker and blocked by id; and the edges that say nothing, with the reason.
 fn edges_of<'a>(canvas: &Canvas<'_>, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
-    let by_path: HashMap<&str, &str> = snapshot.all.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect();
+    let by_path: HashMap<Cow<'_, str>, &str> = snapshot.all.iter().map(|found| (form(found.path.as_str()), found.id.as_str())).collect();
     let nodes: HashMap<&str, Result<&str, String>> = canvas
         .nodes
         .iter()
@@ -194,21 +195,28 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     graph.must_stay_free(wanted, id, DISAGREE)?;
     // Nodes of a note that is there several times count all.
     let nodes_of = |path: &VaultPath| -> Vec<String> {
-        read.nodes.iter().filter(|node| node.file() == Some(path.as_str())).map(|node| node.id.to_string()).collect()
+        read.nodes.iter().filter(|node| node.file() == Some(&*form(path.as_str()))).map(|node| node.id.to_string()).collect()
     };
     let mut fresh = Vec::new();
-    for blocker in &added {
-        let other = snapshot.find(blocker)?;
-        let own = node_of(&read, path, id, &canvas_path)?;
-        if !drawn.contains(&(blocker.as_str(), id.as_str())) {
-            fresh.push((node_of(&read, &other.path, blocker, &canvas_path)?.id.to_string(), own.id.to_string()));
+    for blocker in wanted.iter().filter(|blocker| !drawn.contains(&(blocker.as_str(), id.as_str()))) {
+        let ends = snapshot.find(blocker).and_then(|other| {
+            let own = node_of(&read, path, id, &canvas_path)?;
+            Ok((node_of(&read, &other.path, blocker, &canvas_path)?.id.to_string(), own.id.to_string()))
+        });
+        match ends {
+            Ok(ends) => fresh.push(ends),
+            // What the note had before may lie elsewhere, or nowhere.
+            Err(_) if !added.contains(blocker) => {}
+            Err(error) => return Err(error),
         }
     }
     let own_nodes = nodes_of(path);
-    let gone: HashSet<String> = drawn
+    // Only what was named goes: an edge that somebody drew and that the note does not know is for sync_dependencies.
+    let gone: HashSet<String> = accomplishment
+        .depends_on
         .iter()
-        .filter(|(blocker, blocked)| blocked == id && !wanted.iter().any(|known| known == blocker))
-        .filter_map(|(blocker, _)| snapshot.about(blocker))
+        .filter(|blocker| !wanted.contains(blocker))
+        .filter_map(|blocker| snapshot.about(blocker))
         .flat_map(|other| nodes_of(&other.path))
         .collect();
     canvas.remove_edges(|edge| edge.direction().is_some_and(|(from, to)| gone.contains(from) && own_nodes.iter().any(|own| own == to)))?;
@@ -234,20 +242,28 @@ impl Accomplishments {
             if !known {
                 wanted.push(blocker.to_owned());
             }
+            let canvas_path = change.canvas_of(&accomplishment)?;
+            let before = change.canvas(&canvas_path, false)?.text.clone();
             // A dependency that one side has already is completed on the other.
             let unknown = Accomplishment {
                 depends_on: accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect(),
                 ..accomplishment.clone()
             };
             set_dependencies(change, &unknown, &wanted)?;
-            let canvas_path = change.canvas_of(&accomplishment)?;
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, false)?;
             let read = canvas.read()?;
             let own = node_of(&read, &accomplishment.path, blocked, &canvas_path)?.id.to_string();
             let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
-            let position = place(&read, &blockers, Some(&own));
-            canvas.move_node(&own, position)?;
+            // One that is there already moves nothing.
+            let here = read.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y });
+            let position = match here.filter(|_| known && canvas.text == before) {
+                Some(here) => here,
+                None => place(&read, &blockers, Some(&own)),
+            };
+            if here != Some(position) {
+                canvas.move_node(&own, position)?;
+            }
             if !known {
                 change.touch(&accomplishment.path)?;
             }
@@ -271,7 +287,19 @@ impl Accomplishments {
             }
             let left: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
             let canvas_path = change.canvas_of(&accomplishment)?;
-            set_dependencies(change, &accomplishment, &left)?;
+            // One that only the canvas has is named all the same.
+            let mut named = accomplishment.clone();
+            if !known {
+                named.depends_on.push(blocker.to_owned());
+            }
+            let edges = |change: &mut Change<'_>| match change.canvas(&canvas_path, false) {
+                Ok(canvas) => Ok(canvas.read()?.edges.len()),
+                Err(Error::CanvasNotFound(_)) => Ok(0),
+                Err(other) => Err(other),
+            };
+            let before = edges(change)?;
+            set_dependencies(change, &named, &left)?;
+            let known = known || edges(change)? < before;
             if known {
                 change.touch(&accomplishment.path)?;
             }
@@ -341,7 +369,10 @@ impl Accomplishments {
                     drawn.iter().filter(|id| !new.iter().any(|known| known == *id)).map(|id| (*id).to_owned()).collect();
                 new.extend(fresh);
                 if new != found.depends_on {
-                    change.note(&found.path)?.set("depends_on", New::List(&new))?;
+                    if let Err(error) = change.note(&found.path)?.set("depends_on", New::List(&new)) {
+                        errors.push(error.to_string());
+                        continue;
+                    }
                     change.touch(&found.path)?;
                     updates.push(Update { id: found.id.clone(), title: found.title.clone(), old: found.depends_on.clone(), new });
                 }

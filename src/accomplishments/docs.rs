@@ -1,6 +1,6 @@
 //! Context documents: notes beside a canvas that are not on it, and all notes of one more folder.
 
-use super::canvas::Canvas;
+use super::canvas::{Canvas, form};
 use super::markdown::line_end;
 use super::{Accomplishments, Error, text};
 use crate::vault::together::Step;
@@ -62,7 +62,7 @@ impl Accomplishments {
         let mut found = Vec::new();
         for entry in vault.files_below(&folder, ".md") {
             let path = VaultPath::file(&entry.path)?;
-            if path.parent() == folder && !shown.iter().any(|file| file == path.as_str()) {
+            if path.parent() == folder && !shown.contains(&form(path.as_str()).into_owned()) {
                 found.push((path.name().to_owned(), path));
             }
         }
@@ -87,10 +87,7 @@ impl Accomplishments {
         from: Option<usize>,
         to: Option<usize>,
     ) -> Result<Document, Error> {
-        let path = self.place(name, canvas)?;
-        if !name.starts_with(PREFIX) {
-            self.canvas_text(vault, canvas)?;
-        }
+        let path = self.document(vault, name, canvas)?;
         let bytes = vault.bytes(&path)?;
         let etag = etag(&bytes);
         let text = text(bytes, &path)?;
@@ -114,15 +111,8 @@ impl Accomplishments {
         edit: Edit<'_>,
         if_match: Option<&str>,
     ) -> Result<Edited, Error> {
-        let path = vault.spelled(&self.place(name, canvas)?);
-        if !path.name().to_lowercase().ends_with(".md") {
-            return Err(Error::InvalidArgument("name must end in .md.".into()));
-        }
         let turn = vault.take_turn()?;
-        if !name.starts_with(PREFIX) && self.shown_on(vault, canvas)?.iter().any(|file| file == path.as_str()) {
-            let why = "it is on the canvas, so it is no context document; use the tools for accomplishments, or vault_edit";
-            return Err(Error::Vault(VaultError::NotAllowed { path: path.as_str().into(), why }));
-        }
+        let path = self.document(vault, name, canvas)?;
         let before = match edit {
             Edit::Create(_) => vault.bytes_if_any(&path)?,
             _ => Some(vault.bytes(&path)?),
@@ -166,7 +156,25 @@ impl Accomplishments {
         }
     }
 
-    /// The path of a document. Nothing outside the two folders has a name here.
+    /// The path of a document: a note that is not on the canvas.
+    fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
+        let path = vault.spelled(&self.place(name, canvas)?);
+        if !path.name().to_lowercase().ends_with(".md") {
+            return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
+        }
+        let shown = match self.shown_on(vault, canvas) {
+            // Further documents need no canvas.
+            Err(Error::CanvasNotFound(_)) if name.starts_with(PREFIX) => Vec::new(),
+            other => other?,
+        };
+        if shown.contains(&form(path.as_str()).into_owned()) {
+            let why = "it is on the canvas, so it is no context document; use the tools for accomplishments, or vault_edit";
+            return Err(Error::Vault(VaultError::NotAllowed { path: path.as_str().into(), why }));
+        }
+        Ok(path)
+    }
+
+    /// The path that a name means. Nothing outside the two folders has a name here.
     fn place(&self, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
         let (folder, below) = match name.strip_prefix(PREFIX) {
             Some(below) => (
@@ -214,6 +222,10 @@ fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Error> {
 /// A text with these lines in the place of others, and how many they are. Line ends are those of the text.
 fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(String, usize), Error> {
     check_range((from, to), count_lines(text.as_bytes()))?;
+    // A byte order mark is the beginning of the file and of no line.
+    if let Some(rest) = text.strip_prefix('\u{feff}') {
+        return with_lines(rest, (from, to), content).map(|(text, count)| (format!("\u{feff}{text}"), count));
+    }
     if content.is_empty() && from == to {
         return Err(Error::InvalidArgument("content must not be empty.".into()));
     }
@@ -242,6 +254,7 @@ mod tests {
             ("a\r\nb\r\n", (1, 2), "x\ny", "a\r\nx\r\ny\r\n"),
             ("a\nb\nc", (0, 2), "", "c"),
             ("", (0, 0), "x", "x\n"),
+            ("\u{feff}a\n", (0, 0), "x", "\u{feff}x\na\n"),
         ] {
             assert_eq!(with_lines(text, range, content).unwrap().0, after, "{text:?} {range:?}");
         }

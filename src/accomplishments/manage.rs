@@ -3,7 +3,7 @@
 use super::canvas::Canvas;
 use super::change::{Change, Changed};
 use super::dependency::{Graph, connect, set_dependencies};
-use super::note::{Note, template};
+use super::note::{Note, must_be_text, template};
 use super::position::{NODE_HEIGHT, NODE_WIDTH, place};
 use super::properties::New;
 use super::snapshot::{Accomplishment, number_of};
@@ -82,7 +82,7 @@ impl Accomplishments {
             must_be_free(change, &title, &path, None)?;
             let id = match id {
                 Some(id) => free_id(change, id)?,
-                None => next_id(change),
+                None => free_id(change, &next_id(change))?,
             };
             let blockers = unique(data.depends_on.as_deref().unwrap_or_default());
             for blocker in &blockers {
@@ -352,7 +352,12 @@ fn unique(ids: &[&str]) -> Vec<String> {
 /// A title that can be the first line of a note.
 fn checked_title(title: &str) -> Result<String, Error> {
     let title = title.trim();
-    if title.is_empty() || title.chars().any(char::is_control) || title.chars().count() > limits::TITLE_CHARS {
+    if title.contains("%%") || title.contains("<!--") {
+        return Err(Error::InvalidArgument("data.title must not begin a comment (%% or <!--): it would hide the note's text.".into()));
+    }
+    // Line ends of Unicode's, byte order marks, and what is no character.
+    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    if title.is_empty() || title.chars().any(odd) || title.chars().count() > limits::TITLE_CHARS {
         return Err(Error::InvalidArgument(format!("data.title must be one line of 1 to {} characters.", limits::TITLE_CHARS)));
     }
     Ok(title.to_owned())
@@ -421,8 +426,8 @@ fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str
 
 /// The id that a caller wants, if nobody has it.
 fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
-    if number_of(id).is_none_or(|number| number == 0) {
-        return Err(Error::InvalidArgument("id must be ACC- and a number; leave it out to get the next one.".into()));
+    if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
+        return Err(Error::InvalidArgument("id must be ACC- and a number of at most six digits; leave it out to get the next one.".into()));
     }
     let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
     let taken = change.snapshot.all.iter().find(|other| by_number(&other.id)).map(|other| other.path.as_str().to_owned());
@@ -445,8 +450,8 @@ fn next_id(change: &Change<'_>) -> String {
 fn highest(text: &str) -> Option<u32> {
     let after = memchr::memmem::find_iter(text.as_bytes(), b"ACC-").filter_map(|at| text.get(at + 4..));
     let digits = after.filter_map(|rest| rest.get(..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())));
-    // More digits are no number that this program gave.
-    digits.filter(|digits| digits.len() <= 9).filter_map(|digits| digits.parse().ok()).max()
+    // Higher ones are none that this program gave.
+    digits.filter_map(|digits| digits.parse().ok()).filter(|number| *number < limits::HIGHEST_ID).max()
 }
 
 /// A task's fields as they are written.
@@ -477,6 +482,9 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
             return wrong("data.estimate must be hours, from 0 to 100000.");
         }
         task.estimate = Some(estimate);
+    }
+    for text in [data.goal, data.description, data.technical_notes, data.notes].into_iter().flatten() {
+        must_be_text("Tasks", &text.replace("\r\n", "\n"))?;
     }
     let filled = |text: &str| Some(normal(text)).filter(|text| !text.is_empty());
     task.goal = data.goal.map_or(task.goal, normal);

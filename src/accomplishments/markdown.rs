@@ -72,14 +72,54 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut inside = Inside::Nothing;
     let body = text.get(at..).unwrap_or_default();
     let line = |whole: &'_ str| whole.trim_end_matches('\n').trim_end_matches('\r').len();
-    body.split_inclusive('\n')
+    let mut lines: Vec<Line<'_>> = body
+        .split_inclusive('\n')
         .map(|whole| {
             let place = at..at + whole.len();
             at = place.end;
             let text = whole.get(..line(whole)).unwrap_or_default();
             Line { place, text, kind: inside.next(text) }
         })
-        .collect()
+        .collect();
+    underlined(&mut lines);
+    lines
+}
+
+/// A paragraph with a line of `=` or `-` below it is a heading of the first or second level (CommonMark, "Setext headings").
+fn underlined(lines: &mut [Line<'_>]) {
+    let (mut paragraph, mut in_item) = (None::<usize>, false);
+    for at in 0..lines.len() {
+        let Some(line) = lines.get(at) else { return };
+        let bare = line.text.trim_end();
+        let begun = bare.trim_start_matches(' ');
+        let level = match begun.chars().next() {
+            Some('=') if begun.trim_matches('=').is_empty() => Some(1),
+            Some('-') if begun.trim_matches('-').is_empty() => Some(2),
+            _ => None,
+        };
+        let plain = line.kind == Kind::Text && !line.is_blank() && bare.len() - begun.len() < 4;
+        match (level.filter(|_| plain), paragraph) {
+            (Some(level), Some(start)) => {
+                lines.get_mut(start..=at).into_iter().flatten().for_each(|inner| inner.kind = Kind::Opaque);
+                if let Some(first) = lines.get_mut(start) {
+                    first.kind = Kind::Heading(level);
+                }
+                paragraph = None;
+            }
+            // What goes on below a list item or a quote is theirs.
+            _ if !plain => (paragraph, in_item) = (None, false),
+            _ if line.item().is_some() || begun.starts_with(['>', '|']) => (paragraph, in_item) = (None, true),
+            (_, None) if !in_item => paragraph = Some(at),
+            _ => {}
+        }
+    }
+}
+
+/// How often `%%` stands in a line outside of inline code.
+fn signs(line: &str) -> usize {
+    let has_code = line.matches('`').count().is_multiple_of(2);
+    let outside = line.split('`').enumerate().filter(|(number, _)| !has_code || number % 2 == 0);
+    outside.map(|(_, part)| part.matches("%%").count()).sum()
 }
 
 /// The first section of this name, in any case.
@@ -151,7 +191,7 @@ impl Inside {
                 return Kind::Opaque;
             }
         }
-        if line.matches("%%").count() % 2 == 1 {
+        if signs(line) % 2 == 1 {
             *self = Inside::Comment;
             return if start.starts_with("%%") { Kind::Opaque } else { Kind::Text };
         }
@@ -181,6 +221,19 @@ mod tests {
         assert_eq!(headings, [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")]);
         let all: String = lines(text).iter().map(|line| &text[line.place.clone()]).collect();
         assert_eq!(all, "# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n".to_owned() + text.split("## Two\r\n").nth(1).unwrap());
+    }
+
+    #[test]
+    fn underlined_headings_and_signs_in_code_are_what_they_are() {
+        let text = "Title\nmore\n===\n\n- item\n---\nx `%%` y\n## A\nMine\n----\n> q\n---\n";
+        let headings: Vec<(usize, &str)> = lines(text)
+            .iter()
+            .filter_map(|line| match line.kind {
+                Kind::Heading(level) => Some((level, line.heading())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(headings, [(1, "Title"), (2, "A"), (2, "Mine")]);
     }
 
     #[test]

@@ -147,6 +147,7 @@ impl Note {
     /// [`Error::InvalidArgument`] for a text with headings, or open ends, that would break the note apart.
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
+        must_be_text(name, &content)?;
         let edited = with_section(&self.text, name, content.trim());
         let said = section_text(&edited, &lines(&edited), name);
         self.take(edited, name, said == content.trim())
@@ -162,7 +163,8 @@ impl Note {
         for text in texts {
             let (ticked, text) = boxed(text).map_or((None, *text), |(done, text)| (Some(done), text));
             let text = text.trim();
-            if text.is_empty() || text.contains(['\n', '\r']) {
+            must_be_text("Acceptance Criteria", text)?;
+            if text.is_empty() || text.contains('\n') {
                 return Err(Error::InvalidArgument("Each of data.acceptance_criteria must be one line of text.".into()));
             }
             wanted.push((ticked, text));
@@ -208,6 +210,14 @@ impl Note {
         self.text = edited;
         Ok(())
     }
+}
+
+/// Control characters end lines in some programs, and are seen in none.
+pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(Error::InvalidArgument(format!("The text for {name} has a control character.")));
+    }
+    Ok(())
 }
 
 /// All sections but one, each with its text.
@@ -355,7 +365,9 @@ fn put<'a>(text: &str, place: std::ops::Range<usize>, blocks: impl Iterator<Item
 /// A criterion's lines with its box ticked or not.
 fn with_box(block: &str, ticked: bool) -> String {
     let sign = if ticked { "[x]" } else { "[ ]" };
-    let item_at = block.find(['-', '*', '+']).map_or_else(|| block.find(['.', ')']).map_or(0, |at| at + 1), |at| at + 1);
+    let numbered = block.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let sign_of_item: &[char] = if numbered { &['.', ')'] } else { &['-', '*', '+'] };
+    let item_at = block.find(sign_of_item).map_or(0, |at| at + 1);
     let (before, rest) = block.split_at_checked(item_at).unwrap_or((block, ""));
     let gap = rest.len() - rest.trim_start().len();
     match boxed(rest) {

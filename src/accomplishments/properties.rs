@@ -62,17 +62,22 @@ pub(super) fn set(text: &str, key: &str, new: New<'_>) -> Result<String, String>
     if wanted.get(key) == Some(&new.value()) {
         return Ok(text.to_owned());
     }
+    let unsafe_way = || format!("its frontmatter is written in a way in which {key:?} cannot be replaced safely");
+    // Items that are no texts would be lost.
+    if wanted.get(key).and_then(Value::as_sequence).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
+        return Err(unsafe_way());
+    }
     let start = frontmatter::block(text).map_or(0, |block| block.as_ptr().addr() - text.as_ptr().addr());
     let end = start + frontmatter::block(text).map_or(0, str::len);
     let eol = line_end(text);
     let edited = match place_of(text, start..end, key) {
-        Some(place) => replaced(text, &place, new, eol),
+        Some(place) => replaced(text, &place, new, eol).ok_or_else(unsafe_way)?,
         None => splice(text, end..end, &format!("{key}: {}{eol}", new.yaml())),
     };
     wanted.insert(Value::String(key.to_owned()), new.value());
     match parse(&edited) {
         Ok(found) if found == wanted => Ok(edited),
-        _ => Err(format!("its frontmatter is written in a way in which {key:?} cannot be replaced safely")),
+        _ => Err(unsafe_way()),
     }
 }
 
@@ -104,15 +109,19 @@ fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Place> {
     })?;
     let mut place = Place { value: colon, lines: vec![first.clone()] };
     let mut open = depth(text.get(colon..first.end)?);
+    // In a block of text a number sign is text.
+    let is_text = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
     let mut waiting = Vec::new();
     for (line_place, line) in lines {
         let bare = line.trim_end();
-        let goes_on = open > 0 || bare.starts_with([' ', '\t']) && !bare.trim().is_empty() || bare == "-" || bare.starts_with("- ");
+        let is_comment = !is_text && open <= 0 && bare.trim_start().starts_with('#');
+        let is_set_in = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
+        let goes_on = !is_comment && (open > 0 || is_set_in || bare == "-" || bare.starts_with("- "));
         if goes_on {
             open += depth(line);
             place.lines.append(&mut waiting);
             place.lines.push(line_place);
-        } else if bare.is_empty() || bare.starts_with('#') {
+        } else if bare.is_empty() || is_comment {
             waiting.push(line_place);
         } else {
             break;
@@ -126,7 +135,8 @@ fn depth(yaml: &str) -> i32 {
     yaml.chars().map(|c| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'))).sum()
 }
 
-fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> String {
+/// `None` where comments would be lost.
+fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> Option<String> {
     let end = place.lines.last().map_or(place.value, |last| last.end);
     let first_end = place.lines.first().map_or(end, |first| first.end);
     let rest = text.get(place.value..first_end).unwrap_or_default();
@@ -136,7 +146,15 @@ fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> String {
     if let (New::List(items), true) = (new, place.lines.len() > 1 && value.trim().is_empty())
         && let Some(list) = block_list(text, place, items, eol)
     {
-        return splice(text, first_end..end, &list);
+        return Some(splice(text, first_end..end, &list));
+    }
+    let further: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
+    let is_list = value.trim().is_empty();
+    let is_text = value.trim_start().starts_with(['|', '>']);
+    // Comments of their own in a list that is written anew stay below it; anywhere else there is no place for them.
+    let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
+    if !is_list && !is_text && further.iter().any(|line| line.contains('#')) {
+        return None;
     }
     let old = value.trim();
     let shown = match new {
@@ -145,7 +163,7 @@ fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> String {
         New::Flag(_) => new.yaml(),
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
-    splice(text, place.value..end, &format!("{gap}{shown}{comment}{ending}"))
+    Some(splice(text, place.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
 }
 
 /// A value and the comment after it, with the white space between.
@@ -153,6 +171,11 @@ fn without_comment(rest: &str) -> (&str, &str) {
     let (mut quote, mut before, mut first) = (None, ' ', true);
     for (at, c) in rest.char_indices() {
         match quote {
+            // In double quotes a backslash takes the meaning from what follows.
+            Some('"') if before == '\\' => {
+                before = ' ';
+                continue;
+            }
             Some(open) if c == open => quote = None,
             Some(_) => {}
             None if c == '#' && before.is_whitespace() => {
@@ -269,6 +292,8 @@ mod tests {
             ("---\na: 1\n---\n", "title", "C# #1: \"x\"", "---\na: 1\ntitle: \"C# #1: \\\"x\\\"\"\n---\n"),
             ("---\n\"status\": a\nnested:\n  status: b\n---\n", "status", "c", "---\n\"status\": c\nnested:\n  status: b\n---\n"),
             ("---\nnested:\n  status: b\n---\n", "status", "c", "---\nnested:\n  status: b\nstatus: c\n---\n"),
+            ("---\nupdated: a\n  # mine\nb: 1\n---\n", "updated", "c", "---\nupdated: c\n  # mine\nb: 1\n---\n"),
+            ("---\ntitle: \"say \\\"x\\\" # 1\" # c\n---\n", "title", "Neu", "---\ntitle: \"Neu\" # c\n---\n"),
             ("---\nstatus: \"a # b\" # c\n---\n", "status", "d", "---\nstatus: \"d\" # c\n---\n"),
         ] {
             assert_eq!(set(before, key, New::Text(text)).unwrap(), after, "{before:?}");
@@ -291,6 +316,7 @@ mod tests {
                 list(&["A-2", "A-3"]),
                 "---\r\nd:\r\n- \"A-2\"\r\n- \"A-3\"\r\nx: 1\r\n---\r\n",
             ),
+            ("---\nd:\n  # first\n  - A-1 # x\n  # last\nx: 1\n---\n", list(&[]), "---\nd: []\n  # first\n  # last\nx: 1\n---\n"),
             ("---\nd:\n  - A-1\nx: 1\n---\n", list(&[]), "---\nd: []\nx: 1\n---\n"),
             ("---\nd:\n  - A-1\n  - A-2\n---\n", list(&["A-2", "A-1"]), "---\nd: [A-2, A-1]\n---\n"),
             ("---\nd: [\n  A-1,\n]\nx: 1\n---\n", list(&["A-1", "A-2"]), "---\nd: [A-1, A-2]\nx: 1\n---\n"),
@@ -309,6 +335,8 @@ mod tests {
             "---\n? status\n: a\n---\n",
             "---\n{status: a}\n---\n",
             "---\nstatus: &x a\nb: *x\n---\n",
+            "---\nstatus: [a,\n  # one\n  b]\n---\n",
+            "---\nstatus: [a, 5, null]\n---\n",
         ] {
             assert!(set(text, "status", New::Text("b")).is_err(), "{text:?}");
         }

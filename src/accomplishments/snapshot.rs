@@ -1,9 +1,10 @@
 //! All accomplishments at one moment, and what follows from them. One pass over the index; every answer is computed from
 //! one of these, so that numbers agree with each other.
 
-use super::canvas::Canvas;
+use super::canvas::{Canvas, form};
 use super::note::{Body, depends_on, text_of};
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, one_of, properties};
+use crate::limits;
 use crate::vault::{Entry, Vault, VaultPath};
 use serde_yaml::Mapping;
 use std::collections::{HashMap, HashSet};
@@ -151,14 +152,15 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
             }
             Err(why) => {
                 // What cannot be parsed may still say what it was meant to be.
+                let bare = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
                 let line = |key: &str| {
-                    text.lines()
-                        .take(60)
-                        .find_map(|line| line.strip_prefix(key))
-                        .map(|rest| rest.trim().trim_matches(['"', '\'']).to_owned())
+                    text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
+                        let (name, value) = line.split_once(':')?;
+                        (bare(name) == key).then(|| bare(value.split(" #").next().unwrap_or_default()))
+                    })
                 };
-                let is_one = line("type:").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
-                return if is_one { Err(problem(line("id:"), why)) } else { Ok(None) };
+                let is_one = line("type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
+                return if is_one { Err(problem(line("id"), why)) } else { Ok(None) };
             }
         },
     };
@@ -188,13 +190,20 @@ impl Snapshot {
         let notes = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
         let found: Vec<&Accomplishment> = notes.iter().filter_map(|&number| self.all.get(number)).map(Arc::as_ref).collect();
         match found.as_slice() {
-            [one] => Ok(one),
+            [one] => match self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)) {
+                None => Ok(one),
+                Some(broken) => Err(Error::DuplicateId(format!(
+                    "{id} is the id of {} and of {}, which cannot be read. A person has to give one of them another id.",
+                    one.path.as_str(),
+                    broken.path
+                ))),
+            },
             [] => Err(match self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)) {
                 Some(Problem { path, why, .. }) => Error::Parse { path: path.clone(), why: why.clone() },
                 None => Error::AccomplishmentNotFound(id.chars().take(60).collect()),
             }),
             several => {
-                let paths: Vec<&str> = several.iter().map(|accomplishment| accomplishment.path.as_str()).collect();
+                let paths: Vec<&str> = several.iter().take(limits::NAMED).map(|accomplishment| accomplishment.path.as_str()).collect();
                 Err(Error::DuplicateId(format!("{id} is the id of {}. A person has to give one of them another id.", paths.join(" and "))))
             }
         }
@@ -207,11 +216,9 @@ impl Snapshot {
             .is_some_and(|notes| notes.iter().all(|&number| self.all.get(number).is_some_and(|found| found.status == "Completed")))
     }
 
-    /// What an accomplishment waits for: the dependencies that are not completed. One that is completed itself waits for
-    /// nothing any more.
+    /// What an accomplishment waits for: the dependencies that are not completed.
     pub fn blocking<'a>(&'a self, accomplishment: &'a Accomplishment) -> impl Iterator<Item = &'a str> {
-        let waits = accomplishment.status != "Completed";
-        accomplishment.depends_on.iter().map(String::as_str).filter(move |id| waits && !self.is_completed(id))
+        accomplishment.depends_on.iter().map(String::as_str).filter(|id| !self.is_completed(id))
     }
 
     /// Whether an accomplishment waits for another one.
@@ -237,7 +244,7 @@ impl Snapshot {
     /// Those whose note is on a canvas.
     pub(super) fn on<'a>(&'a self, canvas: &Canvas<'_>) -> Vec<&'a Accomplishment> {
         let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file()).collect();
-        self.iter().filter(|accomplishment| shown.contains(accomplishment.path.as_str())).collect()
+        self.iter().filter(|accomplishment| shown.contains(&*form(accomplishment.path.as_str()))).collect()
     }
 }
 

@@ -41,7 +41,10 @@ impl TaskStatus {
 
     /// What a person may have written.
     fn read(text: &str) -> TaskStatus {
-        let text = text.to_lowercase();
+        let text = text.lines().next().unwrap_or_default().to_lowercase();
+        if text.trim_start().starts_with("not ") || text.contains("incomplete") {
+            return TaskStatus::Open;
+        }
         let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if says(&["progress"]) {
             TaskStatus::InProgress
@@ -92,8 +95,7 @@ pub(super) struct Found {
     pub(super) task: Task,
     /// Which line its heading is.
     heading: usize,
-    /// The lines of the heading and its list of fields; text of a person's that follows is not the task's.
-    own: Range<usize>,
+    /// Its list items; those without a name are a person's.
     fields: Vec<Field>,
 }
 
@@ -104,6 +106,14 @@ struct Field {
     lines: Range<usize>,
     /// The bytes of its value: from after the colon to the end of the last line, without the line end.
     value: Range<usize>,
+    /// Where the value's first line ends: of a status or an estimate, what stands below is a person's.
+    first_end: usize,
+}
+
+impl Field {
+    fn replaceable(&self) -> Range<usize> {
+        if matches!(self.name.as_str(), "Status" | "Estimate") { self.value.start..self.first_end } else { self.value.clone() }
+    }
 }
 
 /// The tasks of a note in their order.
@@ -128,8 +138,7 @@ fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
         status: TaskStatus::read(&text("Status").unwrap_or_default()),
         notes: filled("Notes"),
     };
-    let own_end = fields.last().map_or(heading + 1, |last| last.lines.end);
-    Some(Found { task, heading, own: heading..own_end, fields })
+    Some(Found { task, heading, fields })
 }
 
 /// `Task 3: Name`.
@@ -151,8 +160,8 @@ fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
         let value_end = line.place.start + line.text.len();
         if let Some(item) = line.item() {
             let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
-            fields.push(Field { name, lines: at..at + 1, value: from..value_end });
-        } else if let Some(last) = fields.last_mut().filter(|_| line.is_indented() || blank == 0 && line.kind == Kind::Text) {
+            fields.push(Field { name, lines: at..at + 1, value: from..value_end, first_end: value_end });
+        } else if let Some(last) = fields.last_mut().filter(|_| line.is_indented() || blank == 0 && goes_on(line)) {
             last.lines.end = at + 1;
             last.value.end = value_end;
         } else if fields.is_empty() {
@@ -163,6 +172,13 @@ fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
         blank = 0;
     }
     fields
+}
+
+/// Whether a line that is not set in still belongs to the list item above it: a paragraph does, a block of another kind not.
+fn goes_on(line: &Line<'_>) -> bool {
+    let begun = line.text.trim_start();
+    let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
+    line.kind == Kind::Text && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
 }
 
 /// The name and the value of `**Goal:** value`.
@@ -264,14 +280,17 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
 impl Found {
     /// The note with this task under another name.
     pub(super) fn named(&self, text: &str, name: &str) -> String {
-        heading(text, self.heading, self.task.number, name)
+        let all = lines(text);
+        let Some(line) = all.get(self.heading) else { return text.to_owned() };
+        let start = line.text.find(':').map_or(line.text.len(), |at| at + 1);
+        splice(text, line.place.start + start..line.place.start + line.text.len(), &format!(" {name}"))
     }
 
     /// The note with another value of one of this task's [`FIELDS`].
     pub(super) fn with(&self, text: &str, name: &str, value: &str) -> String {
         let eol = line_end(text);
         if let Some(field) = self.fields.iter().find(|field| field.name == name) {
-            return splice(text, field.value.clone(), &written(value, eol));
+            return splice(text, field.replaceable(), &written(value, eol));
         }
         let order = |name: &str| FIELDS.iter().position(|field| *field == name);
         let before = self.fields.iter().rev().find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
@@ -279,52 +298,45 @@ impl Found {
         let all = lines(text);
         let Some(place) = all.get(after).map(|line| line.place.clone()) else { return text.to_owned() };
         let item = format!("- **{name}:**{}", written(value, eol));
+        // A paragraph right below would become the item's.
+        let next = all.get(after + 1).filter(|next| !next.is_blank() && next.item().is_none() && !matches!(next.kind, Kind::Heading(_)));
+        let gap = if next.is_some() { eol } else { "" };
         if text.get(place.clone()).is_some_and(|line| line.ends_with('\n')) {
-            splice(text, place.end..place.end, &format!("{item}{eol}"))
+            splice(text, place.end..place.end, &format!("{item}{eol}{gap}"))
         } else {
             splice(text, place.end..place.end, &format!("{eol}{item}"))
         }
     }
 
-    /// The note without this task: its heading and its fields. Text that a person wrote below them stays.
+    /// The note without this task: its heading and its fields. Whatever else a person wrote below the heading stays.
     pub(super) fn removed(&self, text: &str) -> String {
         let all = lines(text);
-        let (Some(first), Some(last)) = (all.get(self.own.start), all.get(self.own.end - 1)) else { return text.to_owned() };
-        let mut end = last.place.end;
+        let mut gone: Vec<usize> = std::iter::once(self.heading).collect();
+        self.fields.iter().filter(|field| !field.name.is_empty()).for_each(|field| gone.extend(field.lines.clone()));
         // With it goes the blank line that parted it from what follows, if there is one before it as well.
-        let blank = |at: Option<usize>| at.and_then(|at| all.get(at)).filter(|line| line.is_blank());
-        if let (Some(_), Some(after)) = (blank(self.own.start.checked_sub(1)), blank(Some(self.own.end))) {
-            end = after.place.end;
+        let last = gone.iter().max().copied().unwrap_or(self.heading);
+        let blank = |at: Option<usize>| at.and_then(|at| all.get(at)).is_some_and(Line::is_blank);
+        if blank(self.heading.checked_sub(1)) && blank(Some(last + 1)) {
+            gone.push(last + 1);
         }
-        splice(text, first.place.start..end, "")
+        gone.sort_unstable();
+        gone.iter().rev().filter_map(|&at| all.get(at)).fold(text.to_owned(), |text, line| splice(&text, line.place.clone(), ""))
     }
 }
 
 /// The note with its tasks numbered from 1 in their order.
 pub(super) fn renumbered(text: &str) -> String {
+    let all = lines(text);
+    let found = tasks(&all);
     let mut edited = text.to_owned();
-    for (number, task) in (1..).zip(tasks(&lines(text))) {
-        if task.task.number != number {
-            // Headings before this one have changed their length, but lines stay lines.
-            edited = heading(&edited, task.heading, number, &task.task.name);
-        }
+    // From the end, so that places in front stay right.
+    for (number, found) in (1..).zip(&found).collect::<Vec<(u32, &Found)>>().into_iter().rev() {
+        let Some(line) = all.get(found.heading).filter(|_| found.task.number != number) else { continue };
+        let digits = line.text.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
+        let end = digits + line.text.get(digits..).map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+        edited = splice(&edited, line.place.start + digits..line.place.start + end, &number.to_string());
     }
     edited
-}
-
-fn heading(text: &str, line: usize, number: u32, name: &str) -> String {
-    let lines = lines(text);
-    let Some(line) = lines.get(line) else { return text.to_owned() };
-    let old = line.heading();
-    let start = line.place.start + line.text.find(old).unwrap_or_default();
-    // `Task 1: Name`: what a person wrote around number and name stays.
-    let Some((before, _)) = numbered(old) else { return text.to_owned() };
-    let digits = old.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
-    let number_end = digits + old.get(digits..).map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
-    let colon = old.find(':').map_or(old.len(), |at| at + 1);
-    let gap = old.get(number_end..colon).unwrap_or(":");
-    let number = if before == number { old.get(digits..number_end).unwrap_or_default().to_owned() } else { number.to_string() };
-    splice(text, start + digits..start + old.len(), &format!("{number}{gap} {name}"))
 }
 
 #[cfg(test)]
@@ -347,9 +359,14 @@ mod tests {
         );
         assert_eq!((task.estimate, task.status, &task.notes), (None, TaskStatus::InProgress, &None));
         assert_eq!((found[1].task.name.as_str(), found[1].task.goal.as_str(), found.len()), ("Two: b", "g", 2));
-        for (text, status) in
-            [("done!", TaskStatus::Complete), ("paused", TaskStatus::OnHold), ("On Hold", TaskStatus::OnHold), ("?", TaskStatus::Open)]
-        {
+        for (text, status) in [
+            ("done!", TaskStatus::Complete),
+            ("not done", TaskStatus::Open),
+            ("Open\n- not done because", TaskStatus::Open),
+            ("paused", TaskStatus::OnHold),
+            ("On Hold", TaskStatus::OnHold),
+            ("?", TaskStatus::Open),
+        ] {
             assert_eq!(TaskStatus::read(text), status);
         }
         assert_eq!((hours("2.5h"), hours("4 hours"), hours("x")), (Some(2.5), Some(4.0), None));
@@ -363,6 +380,14 @@ mod tests {
         assert_eq!(first.with(NOTE, "Notes", "n"), NOTE.replace("since May\n", "since May\n- **Notes:** n\n"));
         assert_eq!(first.with(NOTE, "Technical Notes", "t"), NOTE.replace("  and more\n", "  and more\n- **Technical Notes:** t\n"));
         assert_eq!(first.named(NOTE, "Uno"), NOTE.replace("Task 1: One", "Task 1: Uno"));
+        let below = NOTE.replace("since May\n", "since May\n  - [x] asked Ann\n> a quote\n");
+        assert_eq!(all(&below)[0].with(&below, "Status", "Complete"), below.replace("In progress since May", "Complete"));
+        let prose = "## Tasks\n### Task 1: A\nProse.\nMore.\n";
+        let once = all(prose)[0].with(prose, "Status", "Open");
+        assert_eq!(once, "## Tasks\n### Task 1: A\n- **Status:** Open\n\nProse.\nMore.\n");
+        assert_eq!(all(&once)[0].with(&once, "Status", "Complete"), once.replace("Open", "Complete"));
+        let mixed = "## Tasks\n### Task 1: A\nProse.\n- **Goal:** g\n\n- [x] mine\n";
+        assert_eq!(all(mixed)[0].removed(mixed), "## Tasks\nProse.\n\n- [x] mine\n");
         let removed = renumbered(&first.removed(NOTE));
         assert_eq!(
             removed,

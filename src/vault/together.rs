@@ -201,10 +201,7 @@ impl Vault {
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));
         let names =
             std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{ending}")));
-        let is_taken = |name: &str| {
-            folder.join(name).symlink_metadata().is_ok()
-                || taken.iter().any(|noted| noted.place == name)
-        };
+        let is_taken = |name: &str| folder.join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.place == name);
         names
             .into_iter()
             .find(|name| !is_taken(name))
@@ -527,7 +524,11 @@ mod tests {
             vault.recover();
             let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).filter(|name| !name.ends_with(".foreign")).collect();
             assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"], "{steps}");
-            assert_eq!((std::fs::read(root.join("a.md")).unwrap(), std::fs::read(&outside).unwrap()), (b"a".to_vec(), b"secret".to_vec()), "{steps}");
+            assert_eq!(
+                (std::fs::read(root.join("a.md")).unwrap(), std::fs::read(&outside).unwrap()),
+                (b"a".to_vec(), b"secret".to_vec()),
+                "{steps}"
+            );
             vault.take_turn().unwrap();
         }
         std::fs::remove_file(outside).unwrap();
@@ -547,7 +548,10 @@ mod tests {
         vault.recover();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
-        assert_eq!((std::fs::read(root.join("a.md")).unwrap(), std::fs::read(root.join("c.canvas")).unwrap()), (b"A and more".to_vec(), b"{ }".to_vec()));
+        assert_eq!(
+            (std::fs::read(root.join("a.md")).unwrap(), std::fs::read(root.join("c.canvas")).unwrap()),
+            (b"A and more".to_vec(), b"{ }".to_vec())
+        );
         std::fs::remove_dir_all(root).unwrap();
     }
 
@@ -578,7 +582,10 @@ mod tests {
         Vault::open(&root).unwrap().recover();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"]);
-        assert_eq!((std::fs::read(root.join("gone.md")).unwrap(), std::fs::read(root.join("a.md")).unwrap()), (b"a person's".to_vec(), b"a".to_vec()));
+        assert_eq!(
+            (std::fs::read(root.join("gone.md")).unwrap(), std::fs::read(root.join("a.md")).unwrap()),
+            (b"a person's".to_vec(), b"a".to_vec())
+        );
         std::fs::remove_dir_all(&root).unwrap();
     }
 }

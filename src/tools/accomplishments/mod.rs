@@ -177,6 +177,7 @@ fn refused(error: Refused) -> Error {
         Refused::AlreadyExists(_) => Code::AlreadyExists,
         Refused::InvalidArgument(_) => Code::InvalidArgument,
         Refused::InvalidRange(_) => Code::InvalidRange,
+        Refused::Busy => Code::Conflict,
         Refused::Vault(_) => Code::InternalError,
     };
     let message = error.to_string();
