@@ -199,6 +199,19 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
     let file = write_temporary(&temporary, words, Mode::Private)?;
     let mut made = std::fs::hard_link(&temporary, path);
+    // Not every file system has second names; there a crash in between leaves an empty file.
+    if made.as_ref().is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)) {
+        discard(&temporary);
+        return match OpenOptions::new().create_new(true).write(true).open(path) {
+            Ok(mut file) => {
+                let _ = file.try_lock();
+                file.write_all(words)?;
+                Ok(Some(file))
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(error),
+        };
+    }
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         && std::fs::read(path).is_ok_and(|found| found == words)
         && take_over(path)
@@ -215,8 +228,8 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
 
 /// Removes a file that its maker held locked, if nobody holds it any more; whether that was so.
 pub fn take_over(path: &Path) -> bool {
-    let free = File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path));
-    free && std::fs::remove_file(path).is_ok()
+    // Open, and so locked, until it is gone.
+    File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
 }
 
 /// Whether this process may make files in a folder, as far as permissions say.
@@ -260,11 +273,14 @@ pub fn remove_empty_folders(path: &Path, top: &Path) {
     }
 }
 
-/// Removes a folder in which there are folders and nothing else.
-pub fn remove_folders_without_files(folder: &Path) {
+/// Removes a folder in which there are folders and nothing else, so many deep at most. A link to one is none.
+pub fn remove_folders_without_files(folder: &Path, depth: usize) {
+    if depth == 0 || !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return;
+    }
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove_folders_without_files(&entry.path());
+            remove_folders_without_files(&entry.path(), depth - 1);
         }
     }
     let _ = std::fs::remove_dir(folder);

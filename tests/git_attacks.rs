@@ -710,3 +710,90 @@ fn a_move_that_failed_half_way_was_left_for_anybody_to_commit() {
     assert_eq!(write(&server, "b.md", "new")["pushed"], true);
     is_clean(&repository);
 }
+
+/// A link that a person put where a folder is to be leads to what is theirs, also outside the vault.
+#[test]
+fn a_file_behind_a_link_was_overwritten_and_folders_behind_one_were_removed() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("d", "a file")]);
+    let mine = repository.folder.path().join("mine");
+    std::fs::create_dir_all(mine.join("empty/deeper")).unwrap();
+    std::fs::write(mine.join("f.md"), "a person's").unwrap();
+    std::os::unix::fs::symlink(&mine, repository.folder.vault().join("lnk")).unwrap();
+    repository.git(&["add", "lnk"]);
+    repository.git(&["commit", "-qm", "link"]);
+    repository.git(&["push", "-q"]);
+    let clone = repository.clone("another");
+    git(&clone, &["rm", "-q", "d", "lnk"]);
+    std::fs::write(clone.join("lnk"), "a file now").unwrap();
+    std::fs::create_dir(clone.join("d")).unwrap();
+    std::fs::write(clone.join("d/f.md"), "theirs").unwrap();
+    git(&clone, &["add", "-A"]);
+    git(&clone, &["commit", "-qm", "folders"]);
+    git(&clone, &["push", "-q"]);
+    // As a crash leaves it, and then a person goes on.
+    pend(&repository);
+    std::fs::remove_file(repository.folder.vault().join("d")).unwrap();
+    std::os::unix::fs::symlink(&mine, repository.folder.vault().join("d")).unwrap();
+    let server = repository.serve();
+    assert_eq!(std::fs::read(mine.join("f.md")).unwrap(), b"a person's");
+    assert!(mine.join("empty/deeper").exists() && repository.folder.vault().join("d").is_symlink());
+    assert_eq!(repository.folder.read("lnk"), b"a file now");
+    assert_eq!(write(&server, "a.md", "new")["written"], true);
+    assert_eq!(std::fs::read(mine.join("f.md")).unwrap(), b"a person's");
+}
+
+#[test]
+fn staged_bytes_were_dropped_where_a_file_becomes_a_folder() {
+    for (old, new) in [("d", "d/f"), ("x/a", "x")] {
+        let repository = Repository::with(&[("a.md", &note("a")), (old, "1")]);
+        let clone = repository.clone("another");
+        git(&clone, &["rm", "-q", old]);
+        repository.git(&["fetch", "-q"]);
+        std::fs::create_dir_all(clone.join(new).parent().unwrap()).unwrap();
+        std::fs::write(clone.join(new), "theirs").unwrap();
+        git(&clone, &["add", "-A"]);
+        git(&clone, &["commit", "-qm", "another kind"]);
+        git(&clone, &["push", "-q"]);
+        pend(&repository);
+        repository.write(old, "STAGED");
+        repository.git(&["add", old]);
+        repository.write(old, "and more");
+        let server = repository.serve();
+        assert_eq!(
+            (repository.git(&["show", &format!(":{old}")]), repository.folder.read(old)),
+            ("STAGED".into(), b"and more".to_vec()),
+            "{old}"
+        );
+        assert_eq!(write(&server, "a.md", "new")["written"], true);
+        assert_eq!(repository.git(&["show", &format!(":{old}")]), "STAGED");
+    }
+}
+
+/// Whoever has switched in the middle of it can switch back.
+#[test]
+fn a_lock_that_was_left_kept_a_person_from_what_the_refusal_told_them_to_do() {
+    let repository = two();
+    repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
+    hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
+    let server = repository.serve();
+    assert_eq!(write(&server, "a.md", "new")["pushed"], true);
+    assert!(repository.folder.vault().join(".git/index.lock").exists());
+    // A merge that is forgotten, and a write that is refused for it.
+    std::fs::write(repository.folder.vault().join(".git/MERGE_HEAD"), repository.git(&["rev-parse", "HEAD"])).unwrap();
+    assert!(words(&write(&server, "b.md", "new")).contains("git merge --abort"));
+    assert!(!repository.folder.vault().join(".git/index.lock").exists(), "now it can be aborted");
+}
+
+/// What git thinks of a file that a filter made another size of: nothing is changed.
+#[test]
+fn filtered_files_and_notes_with_other_line_ends_looked_changed() {
+    let repository = Repository::with(&[("a.md", &note("a")), (".gitattributes", "*.md eol=crlf\n*.x filter=long\n")]);
+    for (name, value) in [("clean", "sed 's/ and much more//'"), ("smudge", "sed 's/$/ and much more/'")] {
+        repository.git(&["config", &format!("filter.long.{name}"), value]);
+    }
+    repository.pushed_by_another(&repository.clone("another"), "f.x", "x\n");
+    let done = write(&repository.serve(), "a.md", "new");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert_eq!(repository.folder.read("f.x"), b"x and much more\n");
+    is_clean(&repository);
+}

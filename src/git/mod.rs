@@ -54,8 +54,8 @@ pub struct Options {
 pub struct Git {
     vault: Arc<Vault>,
     options: Options,
-    /// The folder that all working trees of the repository share.
-    shared: OnceLock<PathBuf>,
+    /// The folder of this working tree's index, and the one that all working trees of the repository share.
+    folders: OnceLock<[PathBuf; 2]>,
 }
 
 /// What is to become of a note.
@@ -120,7 +120,7 @@ const LOCK: &str = ".neurostack-write.lock";
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        Git { vault, options, shared: OnceLock::new() }
+        Git { vault, options, folders: OnceLock::new() }
     }
 
     /// Whether git is there, new enough, and knows the vault; for the start.
@@ -273,20 +273,26 @@ impl Git {
         if path.is_symlink() {
             return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
         }
-        let shared = match self.shared.get() {
-            Some(shared) => shared.clone(),
+        let [own, shared] = match self.folders.get() {
+            Some(folders) => folders.clone(),
             None => {
-                let found = runner.run(&["rev-parse", "--git-common-dir"])?;
+                let found = runner.run(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
                 if !found.ok {
                     return Err(Failure::Refused(format!(
                         "The vault is not in a git repository that the server may use: {}",
                         found.words()
                     )));
                 }
-                self.shared.get_or_init(|| runner.folder.join(found.line())).clone()
+                let text = found.line();
+                let (own, shared) = text.split_once('\n').unwrap_or((&text, &text));
+                self.folders.get_or_init(|| [runner.folder.join(own), runner.folder.join(shared)]).clone()
             }
         };
-        Ok([wait_for(runner, &path, LOCK)?, wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?])
+        let locks = [wait_for(runner, &path, LOCK)?, wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
+        // One that was left over something half done is taken over by whoever has the turn, also when nothing else can be
+        // done now: a person may need the index to make it possible.
+        index::clear(&own.join("index.lock"));
+        Ok(locks)
     }
 }
 

@@ -350,7 +350,6 @@ impl Repository {
 /// [`Failure::Git`].
 pub(super) fn tidy_up(runner: &Runner<'_>) -> Result<(), Failure> {
     let git_dir = PathBuf::from(runner.must(&["rev-parse", "--absolute-git-dir"])?.line());
-    super::index::clear(&git_dir.join("index.lock"));
     let names = std::fs::read_dir(&git_dir).into_iter().flatten().flatten();
     let is_ours = |name: &str| name.starts_with(SCRATCH) || disk::is_temporary(name);
     names.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).for_each(|entry| drop(Scratch(entry.path())));

@@ -42,7 +42,7 @@ pub(super) fn settle(
     if published.on_upstream {
         let mut way = Move::prepare(repository, &index.on(&runner), &published.commit, false)?;
         if let Change::Write(bytes) = &target.change {
-            way.set(&target.name, bytes)?;
+            way.set(&index.on(&runner), &target.name, bytes)?;
         }
         if let Some(before) = &target.before {
             way.agree(&target.name, before);
@@ -71,6 +71,8 @@ pub(super) fn settle(
     };
     match finish(repository, &runner, &index, &published.commit, &target.name) {
         Ok(()) => {}
+        // Whoever is on another branch now needs the index.
+        Err(failure @ Failure::Refused(_)) if published.pushed => return Err(failure),
         Err(failure) if published.pushed => {
             index.leave();
             return Err(failure);
@@ -105,6 +107,8 @@ fn travel(
             over(repository, runner, index);
             said(&kept)
         }
+        // Whoever is on another branch now needs the index.
+        Err(failure @ Failure::Refused(_)) => Err(failure),
         Err(failure) => {
             index.leave();
             Err(failure)
@@ -131,7 +135,9 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, commit: &
     index.refresh(runner)?;
     // Another branch can be begun without the lock (git switch -c).
     if !repository.is_as_it_was(runner)? {
-        return Err(Failure::Git("somebody switched to another branch, or moved this one, at the same moment".into()));
+        return Err(Failure::Refused(
+            "somebody switched to another branch, or moved this one, at the same moment; git pull there brings it".into(),
+        ));
     }
     index.install()?;
     let from = repository.head.as_deref().unwrap_or_default();
@@ -203,13 +209,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     if !repository.is_as_it_was(&runner)? {
         return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
     }
-    let way = match Move::prepare(repository, &index.on(&runner), &commit, true) {
-        Ok(way) => way,
-        Err(failure) => {
-            index.leave();
-            return Err(failure);
-        }
-    };
+    let way = Move::prepare(repository, &index.on(&runner), &commit, true)?;
     match travel(vault, repository, &runner, index, &way, &commit, "finished after an interruption") {
         Err(failure) if is_pending(repository, &runner)? => Err(failure),
         // Files that stayed as somebody has them are a change on top of the commit.

@@ -101,7 +101,6 @@ pub(super) struct Move {
     /// With a folder `old` and a folder `new` in it.
     scratch: Scratch,
     files: Vec<File>,
-    going: HashSet<PathBuf>,
     /// Files that stay as they are, in the index and on disk, and why.
     left: HashMap<PathBuf, String>,
     /// Files whose entry in the index is what it is to become already: on disk they are what somebody made of them.
@@ -140,7 +139,7 @@ impl Move {
         for folder in [&scratch.0, &old, &new] {
             disk::create_folder(folder).map_err(wrong)?;
         }
-        let filters = filters(runner)?;
+        let filters = near_filters(repository, runner)?;
         let elsewhere = |folder: &PathBuf, index: Option<PathBuf>| Runner {
             folder: folder.clone(),
             elsewhere: Some((repository.git_dir.clone(), folder.clone())),
@@ -162,11 +161,17 @@ impl Move {
             check_out(&elsewhere(&new, Some(scratch.0.join("new-index"))), to, coming)?;
             set_entries(runner, files.iter().filter(staying))?;
         }
+        // `read-tree` leaves alone what the index has already.
+        let there = files.iter().filter(|file| settled.contains(&file.name) && file.new.is_some() && !file.is_module());
+        check_out(&elsewhere(&new, Some(scratch.0.join("settled-index"))), to, there)?;
         let known = files.iter().filter(staying).filter(|file| file.old.is_some() && !file.is_module());
-        check_out(&elsewhere(&old, Some(scratch.0.join("old-index"))), from, known)?;
-        let going = files.iter().filter(|file| file.new.is_none()).map(|file| file.name.clone()).collect();
+        // A filter may not be able to make an old version any more; then git is asked whether the file is that.
+        match check_out(&elsewhere(&old, Some(scratch.0.join("old-index"))), from, known) {
+            Ok(()) | Err(Failure::Git(_)) => {}
+            Err(other) => return Err(other),
+        }
         let modes = runner.run(&["config", "--type=bool", "--get", "core.fileMode"])?.line() != "false";
-        let mut way = Move { top: repository.top.clone(), scratch, files, going, left, settled, agreed: HashMap::new(), modes };
+        let mut way = Move { top: repository.top.clone(), scratch, files, left, settled, agreed: HashMap::new(), modes };
         if !filters.is_empty() {
             way.filter(runner)?;
         }
@@ -174,8 +179,7 @@ impl Move {
         Ok(way)
     }
 
-    /// Filters of a person's (git-lfs and the like) run where they always do, at the top of the working tree: they may be
-    /// programs in it, or look at what is beside the file.
+    /// Filters that are programs in the working tree run where they always do, at its top.
     fn filter(&self, runner: &Runner<'_>) -> Result<(), Failure> {
         let names: Vec<u8> = self.files.iter().flat_map(|file| [file.name.as_os_str().as_bytes(), b"\0"].concat()).collect();
         let answers = runner.must_with(&["check-attr", "-z", "--stdin", "filter"], &names)?;
@@ -197,19 +201,22 @@ impl Move {
                 disk::replace(&place, &made.stdout, Mode::Like(&mode), || Ok(())).map_err(wrong)?;
             }
         }
-        Ok(())
+        let made = self.files.iter().filter(|file| filtered.contains(file.name.as_os_str().as_bytes()));
+        set_entries(runner, made.filter(|file| self.made(&file.name).is_file()))
     }
 
-    /// Line ends that git itself would not count as a change are none.
+    /// Line ends that git itself would not count as a change are none; and where the old version cannot be made, git's word
+    /// has to do.
     fn agree_on_line_ends(&mut self, runner: &Runner<'_>) -> Result<(), Failure> {
         for file in &self.files {
             let (Some((_, object)), Some(name)) = (&file.old, file.name.to_str()) else { continue };
             let There::File(here, _) = look(&self.top, &file.name, false) else { continue };
-            let There::File(old, _) = look(&self.scratch.0.join("old"), &file.name, false) else { continue };
-            if here != old
-                && same_but_for_line_ends(&here, &old)
-                && runner.must_with(&["hash-object", "--stdin", &format!("--path={name}")], &here)?.line() == *object
-            {
+            let may_be = match look(&self.scratch.0.join("old"), &file.name, false) {
+                There::File(old, _) => here != old && same_but_for_line_ends(&here, &old),
+                There::Nothing => true,
+                _ => false,
+            };
+            if may_be && runner.must_with(&["hash-object", "--stdin", &format!("--path={name}")], &here)?.line() == *object {
                 self.agreed.insert(file.name.clone(), here);
             }
         }
@@ -225,13 +232,15 @@ impl Move {
     ///
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal.
-    pub(super) fn set(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn set(&self, runner: &Runner<'_>, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let place = self.made(Path::new(name));
         if place.symlink_metadata().is_err() {
             return Ok(());
         }
         let mode = place.metadata().map_err(wrong)?;
-        disk::replace(&place, bytes, Mode::Like(&mode), || Ok(())).map_err(wrong)
+        disk::replace(&place, bytes, Mode::Like(&mode), || Ok(())).map_err(wrong)?;
+        // What git noted down of the file it made is not so any more.
+        set_entries(runner, self.files.iter().filter(|file| file.name == Path::new(name)))
     }
 
     /// Whether the working tree can be moved: every file that differs is what one of the two commits has.
@@ -240,7 +249,7 @@ impl Move {
     /// [`Failure::Refused`] naming the first file that is somebody's.
     pub(super) fn check(&self) -> Result<(), Failure> {
         for file in self.moving() {
-            let what = match self.state(file) {
+            let what = match self.state(file, true) {
                 State::Theirs(what) => what,
                 State::Old if !self.may_write(file) => "its folder here cannot be written".to_owned(),
                 _ => continue,
@@ -260,7 +269,7 @@ impl Move {
         // What lies in a folder goes before it.
         going.sort_by(|a, b| b.name.cmp(&a.name));
         for file in going.into_iter().chain(coming) {
-            match self.state(file) {
+            match self.state(file, false) {
                 State::New => {}
                 State::Theirs(_) => kept.push(file.shown()),
                 State::Old => match self.put(file) {
@@ -299,11 +308,16 @@ impl Move {
         self.scratch.0.join("new").join(name)
     }
 
-    fn state(&self, file: &File) -> State {
+    /// With `ahead`, what is in the way of a file counts as gone if it will be: before anything has moved.
+    fn state(&self, file: &File, ahead: bool) -> State {
         if let Some(why) = self.left.get(&file.name) {
             return State::Theirs(why.clone());
         }
         if file.is_module() {
+            let mut sides = [&file.old, &file.new].into_iter().flatten();
+            if !sides.all(|(mode, _)| mode == GITLINK) {
+                return State::Theirs("it is a submodule on one side and a file on the other, which only git pull can do".into());
+            }
             // Its own repository is nobody's business; a new one has an empty folder, as git makes it.
             let missing =
                 file.new.as_ref().is_some_and(|(mode, _)| mode == GITLINK) && look(&self.top, &file.name, self.modes) == There::Nothing;
@@ -311,9 +325,9 @@ impl Move {
         }
         let there = match look(&self.top, &file.name, self.modes) {
             // What is in the way goes away itself.
-            There::Behind(above) if self.going.contains(&above) => There::Nothing,
+            There::Behind(above) if ahead && self.will_go(&above) => There::Nothing,
             There::Behind(above) => return State::Theirs(format!("{} is no folder here; move it away", above.display())),
-            There::Folder if self.is_leaving(&file.name) => There::Nothing,
+            There::Folder if self.is_leaving(&file.name, ahead) => There::Nothing,
             There::Folder => {
                 return State::Theirs("there is a folder of that name with files that are not committed; move them away".into());
             }
@@ -321,6 +335,9 @@ impl Move {
             there => there,
         };
         let new = file.new.as_ref().map_or(There::Nothing, |_| look(&self.scratch.0.join("new"), &file.name, self.modes));
+        if new == There::Other {
+            return State::Theirs(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
+        }
         if there == new {
             return State::New;
         }
@@ -342,8 +359,13 @@ impl Move {
         })
     }
 
-    /// Whether everything in a folder goes away.
-    fn is_leaving(&self, folder: &Path) -> bool {
+    /// Whether a file goes away, and is what it was.
+    fn will_go(&self, name: &Path) -> bool {
+        self.files.iter().find(|file| file.name == name && file.new.is_none()).is_some_and(|file| self.state(file, true) == State::Old)
+    }
+
+    /// Whether everything in a folder goes away; or has gone, and left nothing but folders.
+    fn is_leaving(&self, folder: &Path, ahead: bool) -> bool {
         let mut open = vec![(folder.to_path_buf(), 0)];
         while let Some((folder, depth)) = open.pop() {
             let Ok(entries) = std::fs::read_dir(self.top.join(&folder)) else { return false };
@@ -352,7 +374,7 @@ impl Move {
                 let name = folder.join(entry.file_name());
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() && depth < limits::DEPTH => open.push((name, depth + 1)),
-                    _ if self.going.contains(&name) => {}
+                    _ if ahead && self.will_go(&name) => {}
                     _ => return false,
                 }
             }
@@ -362,7 +384,7 @@ impl Move {
 
     fn put(&self, file: &File) -> io::Result<()> {
         let place = self.top.join(&file.name);
-        let last_look = || if self.state(file) == State::Old { Ok(()) } else { Err(io::Error::from(io::ErrorKind::ResourceBusy)) };
+        let last_look = || if self.state(file, false) == State::Old { Ok(()) } else { Err(io::Error::from(io::ErrorKind::ResourceBusy)) };
         let Some((mode, _)) = &file.new else {
             if place.symlink_metadata().is_ok() {
                 disk::remove(&place, last_look)?;
@@ -374,13 +396,20 @@ impl Move {
             return Ok(());
         };
         for above in file.name.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
-            disk::create_folder(&self.top.join(above))?;
+            let above = self.top.join(above);
+            disk::create_folder(&above)?;
+            // A link to a folder leads to somebody else's.
+            if !above.symlink_metadata()?.is_dir() {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
         }
         if mode == GITLINK {
             return disk::create_folder(&place);
         }
         // All that was in it has gone.
-        disk::remove_folders_without_files(&place);
+        if look(&self.top, &file.name, false) == There::Folder && self.is_leaving(&file.name, false) {
+            disk::remove_folders_without_files(&place, limits::DEPTH);
+        }
         match look(&self.scratch.0.join("new"), &file.name, self.modes) {
             There::Link(to) => disk::replace_with_link(&place, &to, last_look),
             There::File(bytes, _) => {
@@ -457,7 +486,7 @@ fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Resul
         } else if file.new.is_some() && (file.name.ancestors().skip(1).any(clash) || below()) {
             "somebody has staged a file where it needs a folder, or a folder of that name"
         } else if own.iter().any(|[tag, ..]| tag.eq_ignore_ascii_case("s")) && repository.top.join(&file.name).symlink_metadata().is_ok() {
-            "it is here although the sparse checkout leaves it out"
+            "it is here although the index says that it is not checked out (sparse checkout, skip-worktree)"
         } else if modules
             .iter()
             .any(|module| file.name != *module && file.name.starts_with(module) && repository.top.join(module).join(".git").exists())
@@ -468,16 +497,43 @@ fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Resul
         };
         left.insert(file.name.clone(), why.to_owned());
     }
+    // What stays in the index leaves no room for a file of its name, or for one below it.
+    loop {
+        let stays = |name: &Path| left.contains_key(name) && entries.contains_key(name);
+        let below = |name: &Path| {
+            let after = entries.range(name.to_path_buf()..).skip_while(|(found, _)| *found == name);
+            after.map(|(found, _)| found).take_while(|found| found.starts_with(name)).any(|found| stays(found))
+        };
+        let more: Vec<PathBuf> = files
+            .iter()
+            .filter(|file| file.new.is_some() && !left.contains_key(&file.name))
+            .filter(|file| file.name.ancestors().skip(1).any(stays) || below(&file.name))
+            .map(|file| file.name.clone())
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        left.extend(more.into_iter().map(|name| (name, "something of somebody's stays where it belongs".to_owned())));
+    }
     Ok((left, settled))
 }
 
-/// The names of the filters that are configured.
-fn filters(runner: &Runner<'_>) -> Result<Vec<String>, Failure> {
-    let found = runner.run(&["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process)$"])?;
-    let mut names: Vec<String> =
-        found.parts().filter_map(|name| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned())).collect();
-    names.sort();
-    names.dedup();
+/// The names of the filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
+fn near_filters(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<String>, Failure> {
+    let found = runner.run(&["config", "-z", "--get-regexp", r"^filter\..*\.(smudge|process|clean)$"])?;
+    let mut names = Vec::new();
+    // <name>\n<value>
+    for part in found.parts() {
+        let Some((setting, command)) = part.split_once('\n') else { continue };
+        let Some((name, _)) = setting.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
+        let is_near = |word: &str| {
+            let word = word.trim_matches(['"', '\'']);
+            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
+        };
+        if command.split_whitespace().any(is_near) && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
     Ok(names)
 }
 
