@@ -178,8 +178,10 @@ pub const TASKS_NAMED: usize = 20;
 pub const TEXT_CUT: usize = 1_000;
 /// Notes that a list names because they cannot be read.
 pub const PROBLEMS_NAMED: usize = 20;
-/// Names of context documents in one answer.
-pub const DOCUMENT_NAMES: usize = 500;
+/// Ids that one entry of a list names.
+pub const LISTED: usize = 100;
+/// Acceptance criteria that are shown of a note too long for one answer.
+pub const CRITERIA: usize = 30;
 /// Accomplishments in the graph of a project: more nobody can look at, and Mermaid stops at 500 edges by default.
 pub const GRAPH_NODES: usize = 150;
 /// Characters of a title in a graph or table.

@@ -385,6 +385,114 @@ fn a_dependency_lies_on_one_canvas_and_may_be_missing() {
     assert_eq!((status("projects/main.canvas"), status("projects/second.canvas")), (json!(2), json!(2)));
 }
 
+/// Every answer fits into what clients take, and says how to go on.
+#[test]
+fn answers_have_an_end() {
+    let tasks: String = (1..=3_000).map(|n| format!("### Task {n}: T{n}\n- **Goal:** g\n\n")).collect();
+    let criteria: String = (0..3_000).map(|n| format!("- [ ] criterion {n}\n")).collect();
+    let ids: Vec<String> = (2..9_000).map(|n| format!("ACC-{n}")).collect();
+    let huge = first().replace("depends_on: []", &format!("depends_on: [{}]\ntitle2: {}", ids.join(", "), "x".repeat(50_000)));
+    let huge = format!("{huge}\n## Acceptance Criteria\n{criteria}\n## Tasks\n{tasks}");
+    let folder = Folder::with(&[("accomplishments/First.md", huge.as_bytes()), ("projects/main.canvas", CANVAS.as_bytes())]);
+    for n in 0..300 {
+        let path = folder.vault().join(format!("docs/{n} {}.md", "long ".repeat(30)));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "y".repeat(if n % 2 == 0 { 60_000 } else { 100 })).unwrap();
+        std::fs::write(folder.vault().join(format!("accomplishments/twin {n}.md")), first().replace("ACC-001", "ACC-9000")).unwrap();
+    }
+    let server = serve(&folder);
+    let mut from = 0;
+    let mut seen = 0;
+    loop {
+        let answer = server.call("get_accomplishment", json!({ "id": "ACC-001", "from_task": from }));
+        assert!(answer.to_string().len() < 100_000);
+        seen += answer["tasks"].as_array().unwrap().len();
+        match answer["next_task"].as_u64() {
+            Some(next) => from = next,
+            None => break,
+        }
+    }
+    assert_eq!(seen, 3_000);
+    for (tool, arguments) in [
+        ("get_blocked_items", json!({})),
+        ("list_accomplishments", json!({})),
+        ("get_project_status", json!({})),
+        ("get_current_work", json!({})),
+        ("set_work_focus", json!({ "accomplishment_id": "ACC-001", "in_progress": true })),
+    ] {
+        let answer = server.call(tool, arguments);
+        assert!(answer.to_string().len() < 100_000, "{tool}: {}", answer.to_string().len());
+    }
+    assert!(server.fail("get_accomplishment", json!({ "id": "ACC-9000" })).to_string().len() < 5_000);
+    let (mut cursor, mut documents) = (Value::Null, 0);
+    loop {
+        let page = server.call("read_docs", json!({ "cursor": cursor }));
+        assert!(page.to_string().len() < 100_000);
+        documents += page["documents"].as_object().unwrap().len() + page["too_long"].as_array().map_or(0, Vec::len);
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(documents, 300);
+    // The last of many tasks goes as fast as the first.
+    let started = std::time::Instant::now();
+    server.call("manage_task", json!({ "operation": "remove", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:T1" }));
+    assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+/// What an attack found: bytes that nobody named.
+#[test]
+fn what_nobody_named_was_changed() {
+    let folder = by_hand();
+    // An edge that a person drew, and that no note knows.
+    let hand = "{\"id\":\"hand\",\"fromNode\":\"c\",\"toNode\":\"b\",\"label\":\"mine\"}";
+    let drawn = CANVAS
+        .replace("{\"id\":\"t\"", "{\"id\":\"c\",\"type\":\"file\",\"file\":\"accomplishments/Third.md\",\"x\":5,\"y\":500,\"width\":1,\"height\":1},\n\t\t{\"id\":\"t\"")
+        .replace("{\"id\":\"f\"", &format!("{hand},\n\t\t{{\"id\":\"f\""));
+    std::fs::write(folder.vault().join("projects/main.canvas"), &drawn).unwrap();
+    std::fs::write(folder.vault().join("accomplishments/Third.md"), first().replace("ACC-001", "ACC-003").replace("First", "Third"))
+        .unwrap();
+    let server = serve(&folder);
+    let depend = |operation: &str, blocker: &str| {
+        server.call("manage_dependency", json!({ "operation": operation, "blocker_id": blocker, "blocked_id": "ACC-007" }))
+    };
+    let has = |what: &str| String::from_utf8(folder.read("projects/main.canvas")).unwrap().contains(what);
+    depend("remove", "ACC-001");
+    assert!(has(hand) && !has("\"id\":\"e\""));
+    depend("add", "ACC-001");
+    update(&server, "ACC-007", json!({ "depends_on": ["ACC-001"] }));
+    assert!(has(hand));
+    assert!(depend("remove", "ACC-003")["message"].as_str().unwrap().contains("does not block"), "one that only the canvas has");
+    assert!(!has(hand));
+    // What is no canvas is not made into one, and not into something else.
+    for odd in [
+        "[]",
+        "[[],[]]",
+        "{\"nodes\":[[\"a\"]]}",
+        "{\"nodes\":[{\"id\":\"n\",\"type\":\"text\",\"x\":0,\"y\":1.7e308,\"width\":1,\"height\":1.7e308}]}",
+    ] {
+        std::fs::write(folder.vault().join("projects/main.canvas"), odd).unwrap();
+        let error = server.fail("manage_accomplishment", json!({ "operation": "create", "data": { "title": "X", "effort": "Infra" } }));
+        assert_eq!(error["code"], "PARSE_ERROR", "{odd}: {error}");
+        assert_eq!(folder.read("projects/main.canvas"), odd.as_bytes());
+    }
+    // A canvas that cannot be read and may show the note keeps it where it is.
+    std::fs::write(folder.vault().join("projects/main.canvas"), drawn.replace("\"edges\"", "edges")).unwrap();
+    let before = all(&folder);
+    for arguments in
+        [json!({ "operation": "delete", "id": "ACC-007" }), json!({ "operation": "update", "id": "ACC-007", "data": { "title": "New" } })]
+    {
+        assert_eq!(server.fail("manage_accomplishment", arguments)["code"], "PARSE_ERROR");
+    }
+    assert_eq!(all(&folder), before);
+    // A title that would hide the note's text.
+    assert_eq!(
+        server.fail("manage_accomplishment", json!({ "operation": "create", "data": { "title": "50%% less", "effort": "Infra" } }))["code"],
+        "INVALID_ARGUMENT"
+    );
+}
+
 #[test]
 fn notes_are_brought_in_line_with_a_canvas() {
     let folder = Folder::with(&[]);

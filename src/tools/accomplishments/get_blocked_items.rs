@@ -31,7 +31,7 @@ const BLOCKED: [Field; 12] = joined(
             required("title", ANY_TEXT, "Its title; empty when it does not exist"),
             required("status", ANY_TEXT, "Its status, or Missing when it does not exist"),
         ])),
-        "What it waits for",
+        "What it waits for; the first hundred",
     )],
 );
 
@@ -58,7 +58,7 @@ struct All<'a> {
 }
 
 fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Blocked<'a> {
-    let blocking = snapshot.blocking(found).map(|id| {
+    let blocking = snapshot.blocking(found).take(crate::limits::LISTED).map(|id| {
         let about = snapshot.about(id);
         Blocking { id, title: about.map_or("", |about| &about.title), status: about.map_or("Missing", |about| about.status) }
     });

@@ -79,7 +79,7 @@ const TASK: [Field; 9] = [
 ];
 
 /// An accomplishment with all that its note says.
-const FULL: [Field; 26] = [
+const FULL: [Field; 27] = [
     required("id", ANY_TEXT, "Its id"),
     required("title", ANY_TEXT, "Display name"),
     required("type", ANY_TEXT, "accomplishment"),
@@ -105,7 +105,8 @@ const FULL: [Field; 26] = [
     optional("notion_page_id", ANY_TEXT, "As in the note"),
     optional("other_properties", Shape::Anything, "Properties of the note that are not listed here"),
     required("etag", ANY_TEXT, "Pass as if_match"),
-    optional("truncated", Shape::Flag, "Long texts are cut; vault_read has the whole note. Only present when true"),
+    optional("truncated", Shape::Flag, "Long texts and lists are cut. Only present when true"),
+    optional("next_task", COUNT, "Pass as from_task to get the tasks that follow"),
 ];
 
 /// An accomplishment in a list.
@@ -117,7 +118,7 @@ const SUMMARY: [Field; 11] = [
     required("effort", Shape::OneOf(&EFFORTS), "Kind of work"),
     required("inProgress", Shape::Flag, "Whether it is marked as being worked on"),
     required("is_blocked", Shape::Flag, "Whether it waits for something that is not completed"),
-    required("depends_on", Shape::List(&ANY_TEXT), "Ids of what it waits for"),
+    required("depends_on", Shape::List(&ANY_TEXT), "Ids of what it waits for; the first hundred"),
     required("task_count", COUNT, "Tasks"),
     required("completed_task_count", COUNT, "Tasks that are complete"),
     required("vault_path", ANY_TEXT, "Its note"),
@@ -144,13 +145,13 @@ impl<'a> Summary<'a> {
     fn of(snapshot: &Snapshot, found: &'a Accomplishment) -> Summary<'a> {
         Summary {
             id: &found.id,
-            title: &found.title,
+            title: found.title.char_indices().nth(limits::TEXT_CUT).and_then(|(end, _)| found.title.get(..end)).unwrap_or(&found.title),
             status: found.status,
             priority: found.priority,
             effort: found.effort,
             in_progress: found.in_progress,
             is_blocked: snapshot.is_blocked(found),
-            depends_on: &found.depends_on,
+            depends_on: found.depends_on.get(..limits::LISTED).unwrap_or(&found.depends_on),
             task_count: found.body.tasks.len(),
             completed_task_count: found.completed_tasks(),
             vault_path: found.path.as_str(),
@@ -189,9 +190,10 @@ fn refused(error: Refused) -> Error {
 
 /// Notes that a person has to mend, in words.
 fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
-    let broken = snapshot.problems.iter().map(|problem| format!("{}: {}", problem.path, problem.why));
+    let broken = snapshot.problems.iter().map(|problem| clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT));
     let twice = snapshot.duplicates.iter().map(|id| {
-        let paths: Vec<&str> = snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).collect();
+        let paths: Vec<&str> =
+            snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).take(limits::NAMED).collect();
         format!("{id} is the id of {}", paths.join(" and "))
     });
     let all: Vec<String> = twice.chain(broken).take(limits::PROBLEMS_NAMED).collect();
@@ -254,18 +256,38 @@ fn clipped(text: &str, long: usize) -> String {
 
 /// An accomplishment with all that its note says, as far as that fits into an answer.
 fn full(snapshot: &Snapshot, changed: &Changed) -> Value {
+    part(snapshot, changed, 0)
+}
+
+/// The same with the tasks from one on.
+fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
     let whole = shown(snapshot, changed, usize::MAX);
-    if whole.to_string().len() <= limits::RESULT_CHARS {
+    if from_task == 0 && whole.to_string().len() <= limits::RESULT_CHARS {
         return whole;
     }
     let mut cut = shown(snapshot, changed, limits::TEXT_CUT);
-    if let Some(members) = cut.as_object_mut() {
-        members.insert("truncated".into(), true.into());
-        // A note of thousands of tasks is read as one.
-        if members.get("tasks").is_some_and(|tasks| tasks.to_string().len() > limits::RESULT_CHARS / 2) {
-            members.insert("tasks".into(), json!([]));
+    let Some(members) = cut.as_object_mut() else { return cut };
+    members.remove("other_properties");
+    members.insert("truncated".into(), true.into());
+    for list in ["depends_on", "acceptance_criteria", "acceptance_criteria_done"] {
+        if let Some(Value::Array(items)) = members.get_mut(list) {
+            items.truncate(if list == "depends_on" { limits::LISTED } else { limits::CRITERIA });
         }
-        members.remove("other_properties");
+    }
+    if let Some(Value::Array(tasks)) = members.remove("tasks") {
+        let count = tasks.len();
+        let mut room = limits::RESULT_CHARS / 2;
+        let fits = |task: &Value| {
+            let cost = task.to_string().len();
+            let fits = cost < room;
+            room = room.saturating_sub(cost);
+            fits
+        };
+        let tasks: Vec<Value> = tasks.into_iter().skip(from_task).take_while(fits).collect();
+        if from_task + tasks.len() < count {
+            members.insert("next_task".into(), (from_task + tasks.len()).into());
+        }
+        members.insert("tasks".into(), tasks.into());
     }
     cut
 }
@@ -285,7 +307,7 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
     let Changed { accomplishment: found, properties, etag } = changed;
     let mut full = json!({
         "id": found.id,
-        "title": found.title,
+        "title": clipped(&found.title, long),
         "type": "accomplishment",
         "effort": found.effort,
         "status": found.status,
@@ -310,7 +332,10 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
             _ => value.is_string(),
         };
         match full.as_object_mut() {
-            Some(members) if AS_THEY_ARE.contains(&name) && fits => drop(members.insert(name.to_owned(), value)),
+            Some(members) if AS_THEY_ARE.contains(&name) && fits => {
+                let value = value.as_str().map(|text| clipped(text, long).into()).unwrap_or(value);
+                members.insert(name.to_owned(), value);
+            }
             _ if LISTED.contains(&name) => {}
             _ => drop(others.insert(name.to_owned(), value)),
         }

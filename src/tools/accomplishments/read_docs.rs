@@ -34,7 +34,7 @@ pub(super) static TOOL: Tool = Tool {
         optional("etag", ANY_TEXT, "Pass as if_match"),
         optional("documents", Shape::Anything, "All documents of this page: name and text"),
         optional("document_count", COUNT, "How many there are, on all pages"),
-        optional("document_names", Shape::List(&ANY_TEXT), "Their names"),
+        optional("document_names", Shape::List(&ANY_TEXT), "Their names, as far as they fit"),
         optional("too_long", Shape::List(&ANY_TEXT), "Documents of this page that are read one by one, with doc_name"),
         TRUNCATED,
         NEXT_CURSOR,
@@ -71,10 +71,7 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
     let to = read.range.0 + lines;
     let truncated = to < read.range.1;
     if truncated && lines == 0 {
-        return Err(Error::new(
-            Code::TooLarge,
-            format!("Line {} of {name} is too long for one answer; vault_read shows it in parts.", read.range.0),
-        ));
+        return Err(Error::new(Code::TooLarge, format!("Line {} of {name} is too long for one answer.", read.range.0)));
     }
     let mut reply = json!({
         "doc_name": name,
@@ -105,8 +102,14 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
     let found = projects.documents(context.vault, &canvas).map_err(refused)?;
     let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
-    let document_names: Vec<String> =
-        crate::tools::reply::fitting(names.iter().cloned()).into_iter().take(limits::DOCUMENT_NAMES).collect();
+    let mut names_room = limits::RESULT_CHARS / 4;
+    let listed = names.iter().take_while(|name| {
+        let cost = json!(name).to_string().len() + 1;
+        let fits = cost < names_room;
+        names_room = names_room.saturating_sub(cost);
+        fits
+    });
+    let document_names: Vec<String> = listed.cloned().collect();
     let mut room = (limits::RESULT_CHARS - 2_000).saturating_sub(document_names.iter().map(|name| name.len() + 6).sum());
     let after = paging::after(arguments)?;
     let start = match &after {
@@ -120,7 +123,9 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         let Ok(read) = projects.read_document(context.vault, name, &canvas, None, None) else { continue };
         let cost = json!(read.content).to_string().len() + json!(name).to_string().len() + 4;
         if cost > room {
-            if cost > limits::RESULT_CHARS / 2 {
+            let named = json!(name).to_string().len() + 1;
+            if cost > limits::RESULT_CHARS / 2 && named < room {
+                room -= named;
                 too_long.push(name.clone());
                 last = Some(name.clone());
                 continue;
