@@ -13,8 +13,8 @@ use std::path::Path;
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
-/// What the names of temporary files have in common, as a pattern.
-pub const TEMPORARIES: &str = ".vault-sync-mcp-*.tmp";
+/// What the names of all our own files in a vault have in common, as a pattern.
+pub const OWN_NAMES: &str = ".vault-sync-mcp*";
 
 /// Permission bits and owner of a file to be written.
 #[derive(Debug, Clone, Copy)]

@@ -87,7 +87,7 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
 
 /// A paragraph with a line of `=` or `-` below it is a heading of the first or second level (CommonMark, "Setext headings").
 fn underlined(lines: &mut [Line<'_>]) {
-    let (mut paragraph, mut in_item) = (None::<usize>, false);
+    let (mut paragraph, mut in_item, mut after_blank) = (None::<usize>, false, false);
     for at in 0..lines.len() {
         let Some(line) = lines.get(at) else { return };
         let bare = line.text.trim_end();
@@ -98,6 +98,7 @@ fn underlined(lines: &mut [Line<'_>]) {
             _ => None,
         };
         let plain = line.kind == Kind::Text && !line.is_blank() && bare.len() - begun.len() < 4;
+        let was_blank = line.is_blank();
         match (level.filter(|_| plain), paragraph) {
             (Some(level), Some(start)) => {
                 lines.get_mut(start..=at).into_iter().flatten().for_each(|inner| inner.kind = Kind::Opaque);
@@ -106,12 +107,15 @@ fn underlined(lines: &mut [Line<'_>]) {
                 }
                 paragraph = None;
             }
-            // What goes on below a list item or a quote is theirs.
-            _ if !plain => (paragraph, in_item) = (None, false),
-            _ if line.item().is_some() || begun.starts_with(['>', '|']) => (paragraph, in_item) = (None, true),
-            (_, None) if !in_item => paragraph = Some(at),
+            _ if line.is_blank() => paragraph = None,
+            _ if !plain => (paragraph, in_item) = (None, in_item && line.is_indented()),
+            // What goes on below a list item, a quote, a table or HTML is theirs; after a blank line what is set in.
+            _ if line.item().is_some() || begun.starts_with(['>', '|', '<']) || begun.contains('|') => (paragraph, in_item) = (None, true),
+            (_, None) if in_item && (!after_blank || line.is_indented()) => {}
+            (_, None) => (paragraph, in_item) = (Some(at), false),
             _ => {}
         }
+        after_blank = was_blank;
     }
 }
 
@@ -175,6 +179,10 @@ impl Inside {
                 return Kind::Opaque;
             }
         }
+        if start.trim_end() == "$$" {
+            *self = Inside::Code { sign: '$', length: 2 };
+            return Kind::Opaque;
+        }
         if indent < 4 {
             for sign in ['`', '~'] {
                 let rest = start.trim_start_matches(sign);
@@ -225,7 +233,7 @@ mod tests {
 
     #[test]
     fn underlined_headings_and_signs_in_code_are_what_they_are() {
-        let text = "Title\nmore\n===\n\n- item\n---\nx `%%` y\n## A\nMine\n----\n> q\n---\n";
+        let text = "Title\nmore\n===\n\n- item\n\n  para\n---\n\na | b\n--- | ---\n1 | 2\n---\n\n<div>\n---\n\n$$\nx\n---\n$$\n- item\n---\n\nx `%%` y\n## A\nMine\n----\n> q\n---\n";
         let headings: Vec<(usize, &str)> = lines(text)
             .iter()
             .filter_map(|line| match line.kind {

@@ -194,9 +194,13 @@ impl Note {
         let lines = lines(&self.text);
         let Some(first) = lines.iter().find(|line| line.kind == Kind::Heading(1)) else { return };
         let made_of = |title: &str| format!("{title} (Accomplishment)");
-        if first.heading() == made_of(old_title).trim() {
+        if first.heading() == made_of(old_title).trim() && first.text.trim_start().starts_with('#') {
             let start = first.place.start + first.text.find(first.heading()).unwrap_or_default();
-            self.text = splice(&self.text, start..start + first.heading().len(), &made_of(new_title));
+            let edited = splice(&self.text, start..start + first.heading().len(), &made_of(new_title));
+            // A heading that would mean something else there stays what it was.
+            if Body::of(&edited) == Body::of(&self.text) {
+                self.text = edited;
+            }
         }
     }
 
@@ -357,9 +361,28 @@ fn remove_all(
 
 /// Puts blocks in the place of one, which ends as it did: the last line of a file may have no end.
 fn put<'a>(text: &str, place: std::ops::Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
-    let list = blocks.map(String::as_str).collect::<Vec<_>>().join(eol);
-    let ended = place.is_empty() || text.get(place.clone()).is_some_and(|old| old.ends_with('\n'));
-    splice(text, place, &format!("{list}{}", if ended { eol } else { "" }))
+    let old = text.get(place.clone()).unwrap_or_default();
+    // The line that was there keeps its own end.
+    let own = match old {
+        "" => eol,
+        old if old.ends_with("\r\n") => "\r\n",
+        old if old.ends_with('\n') => "\n",
+        _ => "",
+    };
+    let blocks: Vec<&String> = blocks.collect();
+    let mut list = String::new();
+    for (number, block) in blocks.iter().enumerate() {
+        let is_last = number + 1 == blocks.len();
+        let end = match (number, is_last) {
+            (0, true) => own,
+            (0, false) if !own.is_empty() => own,
+            (_, true) if own.is_empty() => "",
+            _ => eol,
+        };
+        list.push_str(block);
+        list.push_str(end);
+    }
+    splice(text, place, &list)
 }
 
 /// A criterion's lines with its box ticked or not.

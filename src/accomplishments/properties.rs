@@ -149,7 +149,12 @@ fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> Option<String
         return Some(splice(text, first_end..end, &list));
     }
     let further: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let is_list = value.trim().is_empty();
+    let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
+    // In another order, or written anew, comments beside items that stay would have no place.
+    let is_emptied = matches!(new, New::List([]));
+    if is_list && !is_emptied && further.iter().any(|line| line.contains('#')) {
+        return None;
+    }
     let is_text = value.trim_start().starts_with(['|', '>']);
     // Comments of their own in a list that is written anew stay below it; anywhere else there is no place for them.
     let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();

@@ -150,7 +150,8 @@ fn numbered(heading: &str) -> Option<(u32, &str)> {
 
 fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
-    let mut blank = 0;
+    // Whether the last item can go on: not after a block of another kind.
+    let (mut blank, mut open) = (0, false);
     for at in body {
         let Some(line) = lines.get(at) else { break };
         if line.is_blank() {
@@ -160,14 +161,14 @@ fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
         let value_end = line.place.start + line.text.len();
         if let Some(item) = line.item() {
             let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
+            open = true;
             fields.push(Field { name, lines: at..at + 1, value: from..value_end, first_end: value_end });
-        } else if let Some(last) = fields.last_mut().filter(|_| line.is_indented() || blank == 0 && goes_on(line)) {
+        } else if let Some(last) = fields.last_mut().filter(|_| open && (line.is_indented() || blank == 0 && goes_on(line))) {
             last.lines.end = at + 1;
             last.value.end = value_end;
-        } else if fields.is_empty() {
-            // A paragraph between heading and fields is a person's; the fields may still come.
         } else {
-            break;
+            // A person's; further fields may still come.
+            open = false;
         }
         blank = 0;
     }
@@ -278,6 +279,11 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
 }
 
 impl Found {
+    /// Whether a field stands in it several times: nobody can tell which one counts.
+    pub(super) fn has_twice(&self, name: &str) -> bool {
+        self.fields.iter().filter(|field| field.name == name).count() > 1
+    }
+
     /// The note with this task under another name.
     pub(super) fn named(&self, text: &str, name: &str) -> String {
         let all = lines(text);
@@ -386,6 +392,9 @@ mod tests {
         let once = all(prose)[0].with(prose, "Status", "Open");
         assert_eq!(once, "## Tasks\n### Task 1: A\n- **Status:** Open\n\nProse.\nMore.\n");
         assert_eq!(all(&once)[0].with(&once, "Status", "Complete"), once.replace("Open", "Complete"));
+        let parted = "## Tasks\n### Task 1: A\n- **Goal:** g\n> quote\n\nText.\n- **Status:** Complete\n";
+        assert_eq!((all(parted)[0].task.status, all(parted)[0].task.goal.as_str()), (TaskStatus::Complete, "g"));
+        assert_eq!(all(parted)[0].removed(parted), "## Tasks\n> quote\n\nText.\n");
         let mixed = "## Tasks\n### Task 1: A\nProse.\n- **Goal:** g\n\n- [x] mine\n";
         assert_eq!(all(mixed)[0].removed(mixed), "## Tasks\nProse.\n\n- [x] mine\n");
         let removed = renumbered(&first.removed(NOTE));

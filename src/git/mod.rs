@@ -28,7 +28,6 @@ pub use history::Version;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
-use crate::vault::together::OWN_FILES;
 use crate::vault::{self, Vault, VaultPath, etag};
 use index::Index;
 use process::Runner;
@@ -323,8 +322,7 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
         Err(error) => return Err(wrong(error)),
     };
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    let ours = [LOCK, disk::TEMPORARIES].into_iter().chain(OWN_FILES);
-    let missing: Vec<&str> = ours.filter(|name| !has(name)).collect();
+    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES].into_iter().filter(|name| !has(name)).collect();
     if missing.is_empty() {
         return Ok(());
     }

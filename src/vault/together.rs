@@ -12,6 +12,7 @@ use crate::limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -126,7 +127,9 @@ enum State {
     Open,
     /// Its files are as it makes them.
     Done,
-    /// Somebody has changed them.
+    /// Somebody has changed what it made.
+    DoneAndMore,
+    /// Somebody has changed what was there before.
     Theirs,
 }
 
@@ -266,8 +269,12 @@ impl Turn<'_> {
                 Ok(())
             }
             Step::Replace { path, before, after } => self.vault.exchange(path, Some(after), before),
-            Step::Rename { from, to, bytes } => self.vault.rename(to, from, bytes),
-            Step::Trash { path, bytes } => self.vault.bring_back(place, path, bytes),
+            // With whatever somebody has written in it since.
+            Step::Rename { from, to, .. } => self.vault.rename(to, from, &self.vault.bytes(to)?),
+            Step::Trash { path, bytes } => match self.vault.bring_back(place, path) {
+                Err(Error::NotFound { .. }) => self.vault.exchange(path, None, bytes),
+                other => other,
+            },
         }
     }
 
@@ -308,22 +315,32 @@ impl Turn<'_> {
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let Some(noted) = ours.and_then(|journal| journal.steps.into_iter().map(Written::read).collect::<Option<Vec<Noted>>>()) else {
             log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
-            return disk::set_aside(&place, &place.with_extension("foreign")).map_err(Error::disk("rename the file", OWN_FILES[0]));
+            let names = (0..limits::TRASH_NAMES).map(|number| place.with_extension(format!("foreign-{number}")));
+            return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
+                Some(name) => disk::set_aside(&place, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
+                None => Ok(()),
+            };
         };
-        let states: Vec<State> = noted.iter().map(|noted| self.state(noted)).collect();
-        let last_done = states.iter().rposition(|state| *state == State::Done);
-        let gone_on = states.iter().enumerate().any(|(number, state)| *state == State::Theirs && Some(number) < last_done);
-        log::warn!("a change of {} files was interrupted; {} it", noted.len(), if gone_on { "finishing" } else { "taking back" });
-        let all: Vec<(&Noted, State)> = noted.iter().zip(states).collect();
-        if all.iter().any(|(_, state)| *state != State::Done) {
-            if gone_on {
-                all.iter().filter(|(_, state)| *state == State::Open).try_for_each(|(noted, _)| self.take(noted))?;
-            } else {
-                all.iter().rev().filter(|(_, state)| *state == State::Done).try_for_each(|(noted, _)| self.undo(noted))?;
+        let all: Vec<(&Noted, State)> = noted.iter().map(|noted| (noted, self.state(noted))).collect();
+        // Where somebody has gone on from what was done, the rest is done too; otherwise what was done is taken back.
+        let forward = all.iter().any(|(_, state)| *state == State::DoneAndMore);
+        let is_over = all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
+        log::warn!(
+            "a change of {} files was interrupted; {} it",
+            noted.len(),
+            if forward || is_over { "finishing" } else { "taking back" }
+        );
+        let outcomes: Vec<Result<(), Error>> = if forward || is_over {
+            all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
+        } else {
+            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted)).collect()
+        };
+        for error in outcomes.into_iter().filter_map(Result::err) {
+            match error {
+                // The disk has to be mended first.
+                Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable => return Err(error),
+                other => log::warn!("a file stays as somebody has made it: {other}"),
             }
-        }
-        for (noted, _) in all.iter().filter(|(_, state)| *state == State::Theirs) {
-            log::warn!("{} was changed since; it stays as it is", noted.step.path());
         }
         self.forget();
         Ok(())
@@ -331,25 +348,38 @@ impl Turn<'_> {
 
     fn state(&self, Noted { step, .. }: &Noted) -> State {
         let holds = |path: &VaultPath| self.vault.bytes_if_any(path).unwrap_or_default();
-        let (done, open) = match step {
-            Step::Create { path, bytes } => {
-                let here = holds(path);
-                (here.as_ref() == Some(bytes), here.is_none())
-            }
-            // A file that is renamed first and then replaced is at neither place what both steps know.
-            Step::Replace { path, before, after } => {
-                let here = holds(path);
-                (here.as_ref() == Some(after), here.as_ref() == Some(before) || here.is_none())
-            }
-            Step::Rename { from, to, bytes } => (holds(from).is_none() && holds(to).is_some(), holds(from).as_ref() == Some(bytes)),
-            Step::Trash { path, bytes } => (holds(path).is_none(), holds(path).as_ref() == Some(bytes)),
+        let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {
+            here if here.as_deref() == before => State::Open,
+            // It has another name still.
+            None => State::Open,
+            Some(here) if here == after => State::Done,
+            Some(here) if has_what_was_new(before.unwrap_or_default(), after, &here) => State::DoneAndMore,
+            Some(_) => State::Theirs,
         };
-        match (done, open) {
-            (true, _) => State::Done,
-            (false, true) => State::Open,
-            (false, false) => State::Theirs,
+        let either = |is_done: bool| if is_done { State::Done } else { State::Open };
+        match step {
+            Step::Create { path, bytes } => compared(holds(path), None, bytes),
+            Step::Replace { path, before, after } => compared(holds(path), Some(before), after),
+            Step::Rename { from, to, .. } => either(holds(from).is_none() && holds(to).is_some()),
+            Step::Trash { path, .. } => either(holds(path).is_none()),
         }
     }
+}
+
+/// Whether a text that somebody has changed was changed from what a step made, and not from what was before: it has the
+/// pieces that the step put in, or, where it put in none, lacks those that it took out.
+fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
+    let pieces = |text: &[u8]| -> HashSet<String> {
+        let text = String::from_utf8_lossy(text).into_owned();
+        text.split(['\n', ',', '[', ']']).map(str::trim).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+    };
+    let (before, after, here) = (pieces(before), pieces(after), pieces(here));
+    let added: Vec<&String> = after.difference(&before).collect();
+    if added.is_empty() {
+        return before.difference(&after).all(|piece| !here.contains(piece));
+    }
+    // More than half: somebody may have changed one of them.
+    added.iter().filter(|piece| here.contains(**piece)).count() * 2 > added.len()
 }
 
 impl Step {
@@ -390,13 +420,13 @@ impl Vault {
         Ok(())
     }
 
-    fn bring_back(&self, place: &str, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
+    fn bring_back(&self, place: &str, path: &VaultPath) -> Result<(), Error> {
         let old = self.trash()?.join(place);
         if !old.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
         }
         let new = self.jail.for_writing(path, true)?;
-        disk::rename(&old, &new, still(&old, known)).map_err(|error| naming(error, path))?;
+        disk::rename(&old, &new, || Ok(())).map_err(|error| naming(error, path))?;
         self.index.wrote(path);
         Ok(())
     }
@@ -522,7 +552,7 @@ mod tests {
             let journal = format!(r#"{{"version":1,"vault":"{identity}","steps":[{steps}]}}"#);
             std::fs::write(root.join(OWN_FILES[0]), journal).unwrap();
             vault.recover();
-            let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).filter(|name| !name.ends_with(".foreign")).collect();
+            let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).filter(|name| !name.contains(".foreign-")).collect();
             assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"], "{steps}");
             assert_eq!(
                 (std::fs::read(root.join("a.md")).unwrap(), std::fs::read(&outside).unwrap()),
@@ -535,24 +565,52 @@ mod tests {
         std::fs::remove_dir_all(root).unwrap();
     }
 
-    /// A person who went on from what was done keeps it together with the rest.
+    /// A person who went on from what was done keeps it together with the rest, wherever the crash was.
     #[test]
-    fn after_a_crash_near_the_end_it_is_finished() {
-        let (root, vault) = vault();
-        {
-            let turn = vault.take_turn().unwrap();
-            let noted = turn.note(&steps()).unwrap();
-            noted.iter().take(4).for_each(|noted| turn.take(noted).unwrap());
-        }
-        std::fs::write(root.join("a.md"), "A and more").unwrap();
-        vault.recover();
-        let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
-        assert_eq!(
-            (std::fs::read(root.join("a.md")).unwrap(), std::fs::read(root.join("c.canvas")).unwrap()),
-            (b"A and more".to_vec(), b"{ }".to_vec())
-        );
-        std::fs::remove_dir_all(root).unwrap();
+    fn after_a_crash_what_somebody_went_on_from_is_finished_and_all_else_taken_back() {
+        let lines = |text: &str| text.replace(' ', "\n").into_bytes();
+        let change = || {
+            [
+                Step::Rename { from: path("sub/b.md"), to: path("sub/c.md"), bytes: b"b".to_vec() },
+                Step::Replace { path: path("sub/c.md"), before: b"b".to_vec(), after: lines("title c") },
+                Step::Trash { path: path("gone.md"), bytes: b"gone".to_vec() },
+                Step::Replace { path: path("c.canvas"), before: b"{}".to_vec(), after: b"{\"node\":1}".to_vec() },
+            ]
+        };
+        let after = |done: usize, edit: &dyn Fn(&Path)| {
+            let (root, vault) = vault();
+            {
+                let turn = vault.take_turn().unwrap();
+                let noted = turn.note(&change()).unwrap();
+                noted.iter().take(done).for_each(|noted| turn.take(noted).unwrap());
+            }
+            edit(&root);
+            vault.recover();
+            vault.take_turn().unwrap();
+            let found = all(&root);
+            std::fs::remove_dir_all(root).unwrap();
+            found
+                .into_iter()
+                .map(|(name, bytes)| format!("{name}={}", String::from_utf8(bytes).unwrap().replace('\n', " ")))
+                .collect::<Vec<_>>()
+        };
+        let put =
+            |name: &'static str, text: &'static str| move |root: &Path| std::fs::write(root.join(name), text.replace(' ', "\n")).unwrap();
+        let before = |note: &str, canvas: &str, gone: &str| {
+            vec!["a.md=a".to_owned(), format!("c.canvas={canvas}"), format!("gone.md={gone}"), note.to_owned()]
+        };
+        let finished = |note: &str, canvas: &str| {
+            vec![".trash/gone.md=gone".to_owned(), "a.md=a".into(), format!("c.canvas={canvas}"), note.to_owned()]
+        };
+        // Renamed, and then edited under its new name: the name goes back, the words stay.
+        assert_eq!(after(1, &put("sub/c.md", "b and more")), before("sub/b.md=b and more", "{}", "gone"));
+        // Replaced, and then edited.
+        assert_eq!(after(2, &put("sub/c.md", "title c and more")), finished("sub/c.md=title c and more", "{\"node\":1}"));
+        // All done; somebody edits the last one, or empties the trash.
+        assert_eq!(after(4, &put("c.canvas", "{\"node\":1} {}")), finished("sub/c.md=title c", "{\"node\":1} {}"));
+        assert_eq!(after(3, &|root| std::fs::remove_file(root.join(".trash/gone.md")).unwrap()), before("sub/b.md=b", "{}", "gone"));
+        // The canvas was not reached, and somebody edits it.
+        assert_eq!(after(3, &put("c.canvas", "mine")), before("sub/b.md=b", "mine", "gone"));
     }
 
     #[test]
