@@ -10,6 +10,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
+use std::time::SystemTime;
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -25,6 +26,10 @@ pub enum Mode<'a> {
     Private,
     /// Those of the file that is replaced; its owner and group too, as far as the system lets us.
     Like(&'a Metadata),
+    /// The same, or as a new file without one, but to be run or not by everybody who may read it.
+    Program(Option<&'a Metadata>, bool),
+    /// The same, and with the time at which that one was written.
+    Dated(Option<&'a Metadata>, SystemTime),
 }
 
 /// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
@@ -254,14 +259,12 @@ pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> i
     outcome
 }
 
-/// Makes a file one that may be run, by everybody who may read it, or not.
+/// Sets the time at which a file of our own was written.
 ///
 /// # Errors
 /// What the disk says.
-pub fn set_executable(file: &Path, executable: bool) -> io::Result<()> {
-    let mode = std::fs::metadata(file)?.permissions().mode();
-    let bits = (mode & 0o444) >> 2;
-    std::fs::set_permissions(file, Permissions::from_mode(if executable { mode | bits } else { mode & !0o111 }))
+pub fn set_time(file: &Path, modified: SystemTime) -> io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.set_modified(modified)
 }
 
 /// Removes a folder and those above it as far as they are empty, up to but without `top`.
@@ -308,19 +311,27 @@ pub fn remove_copy(folder: &Path) -> io::Result<()> {
 fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result<File> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
     let first_bits = match mode {
-        Mode::New => 0o666,
-        Mode::Private | Mode::Like(_) => 0o600,
+        Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
+        Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
     };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(first_bits).open(temporary)?;
     // Not every network file system has locks; there a crash's leftover is removed by hand.
     let _ = file.try_lock();
     file.write_all(bytes)?;
-    if let Mode::Like(old) = mode {
+    if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
         // The sync program may run as another user, and has to be able to write its note again. Only root may give a
         // file away; a group one is a member of may always be kept.
         let _ = fchown(&file, None, Some(old.gid()));
         let _ = fchown(&file, Some(old.uid()), None);
         file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+    }
+    if let Mode::Program(_, is_program) = mode {
+        let bits = file.metadata()?.permissions().mode() & 0o7777;
+        let runnable = (bits & 0o444) >> 2;
+        file.set_permissions(Permissions::from_mode(if is_program { bits | runnable } else { bits & !0o111 }))?;
+    }
+    if let Mode::Dated(_, modified) = mode {
+        file.set_modified(modified)?;
     }
     file.sync_all()?;
     Ok(file)

@@ -797,3 +797,29 @@ fn filtered_files_and_notes_with_other_line_ends_looked_changed() {
     assert_eq!(repository.folder.read("f.x"), b"x and much more\n");
     is_clean(&repository);
 }
+
+/// Git looks into a file that was saved in the second of the index's own time; a newer index would hide the change.
+#[test]
+fn a_change_of_the_same_size_within_a_second_was_hidden_from_git() {
+    for news in [false, true] {
+        let repository = Repository::with(&[("a.md", &note("a")), ("t.md", "- [ ]\n")]);
+        // All in one second, with times that say so.
+        let save = |text: &str| {
+            repository.write("t.md", text);
+            let file = std::fs::File::options().write(true).open(repository.folder.vault().join("t.md")).unwrap();
+            let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000);
+            file.set_modified(second).unwrap();
+        };
+        save("- [x]\n");
+        repository.git(&["commit", "-qam", "x"]);
+        repository.git(&["push", "-q"]);
+        let index = std::fs::File::options().write(true).open(repository.folder.vault().join(".git/index")).unwrap();
+        index.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000)).unwrap();
+        save("- [y]\n");
+        if news {
+            repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
+        }
+        assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+        assert_eq!(repository.git(&["status", "--porcelain"]), " M t.md\n", "news {news}");
+    }
+}

@@ -10,6 +10,7 @@ use crate::limits;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What our lock says; git's own is empty or an index. One that a crash left is known by it.
 const MARK: &[u8] = b"vault-sync-mcp\n";
@@ -18,7 +19,9 @@ const MARK: &[u8] = b"vault-sync-mcp\n";
 #[derive(Debug)]
 pub(super) struct Index {
     place: PathBuf,
-    before: Option<Vec<u8>>,
+    /// Its bytes, and when it was written: git takes a file for changed perhaps, and looks into it, if it was saved in the
+    /// second of the index's own time or later ("racy git"). A copy with another time would hide such a change for good.
+    before: Option<(Vec<u8>, SystemTime)>,
     /// The copy, for runs of git.
     pub(super) copy: Scratch,
     lock: Lock,
@@ -65,8 +68,8 @@ impl Index {
         let lock = Lock { place: lock, held, left: false };
         let copy = repository.scratch("index")?;
         let index = Index { before: read(&place)?, place, copy, lock };
-        if let Some(bytes) = &index.before {
-            disk::replace(&index.copy.0, bytes, Mode::New, || Ok(())).map_err(wrong)?;
+        if let Some((bytes, modified)) = &index.before {
+            disk::replace(&index.copy.0, bytes, Mode::Dated(None, *modified), || Ok(())).map_err(wrong)?;
         }
         Ok(index)
     }
@@ -103,9 +106,9 @@ impl Index {
         if !self.lock.is_ours() {
             return Err(Failure::Git("somebody removed the lock on the index meanwhile".into()));
         }
-        let made = read(&self.copy.0)?.unwrap_or_default();
+        let Some((made, modified)) = read(&self.copy.0)? else { return Err(Failure::Git("the index that was made is gone".into())) };
         let old = std::fs::metadata(&self.place).ok();
-        disk::replace(&self.place, &made, old.as_ref().map_or(Mode::New, Mode::Like), || Ok(())).map_err(wrong)
+        disk::replace(&self.place, &made, Mode::Dated(old.as_ref(), modified), || Ok(())).map_err(wrong)
     }
 
     /// Puts back what the index was.
@@ -115,9 +118,9 @@ impl Index {
     pub(super) fn restore(&self) -> Result<(), Failure> {
         match &self.before {
             _ if !self.lock.is_ours() => Err(Failure::Git("somebody removed the lock on the index meanwhile".into())),
-            Some(bytes) => {
+            Some((bytes, modified)) => {
                 let now = std::fs::metadata(&self.place).ok();
-                disk::replace(&self.place, bytes, now.as_ref().map_or(Mode::New, Mode::Like), || Ok(())).map_err(wrong)
+                disk::replace(&self.place, bytes, Mode::Dated(now.as_ref(), *modified), || Ok(())).map_err(wrong)
             }
             None => {
                 disk::discard(&self.place);
@@ -139,8 +142,12 @@ impl Index {
     /// # Errors
     /// [`Failure::Git`].
     pub(super) fn refresh(&self, runner: &Runner<'_>) -> Result<(), Failure> {
-        // Its exit code says whether everything is clean, which nobody asked.
-        self.on(runner).run(&["update-index", "-q", "--refresh"]).map(drop)
+        // Its exit code says whether everything is clean, which nobody asked. Where there is much to look into, git does that
+        // when it is asked the next time.
+        match self.on(&runner.to_the_end(limits::GIT_AFTER).at(&runner.folder)).run(&["update-index", "-q", "--refresh"]) {
+            Ok(_) | Err(Failure::Git(_)) => Ok(()),
+            Err(other) => Err(other),
+        }
     }
 
     /// A runner whose index is the copy.
@@ -156,9 +163,11 @@ pub(super) fn clear(lock: &Path) {
     }
 }
 
-fn read(place: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match std::fs::read(place) {
-        Ok(bytes) => Ok(Some(bytes)),
+fn read(place: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
+    // The time first: an index that is replaced in between is newer than that.
+    let modified = std::fs::metadata(place).and_then(|found| found.modified());
+    match modified.and_then(|modified| Ok((std::fs::read(place)?, modified))) {
+        Ok(read) => Ok(Some(read)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(wrong(error)),
     }

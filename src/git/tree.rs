@@ -152,9 +152,14 @@ impl Move {
         };
         let staying = |file: &&File| !left.contains_key(&file.name);
         if left.is_empty() {
+            let dated = runner.index.as_ref().and_then(|index| index.metadata().and_then(|found| found.modified()).ok());
             let moved = elsewhere(&new, runner.index.clone()).run(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to])?;
             if !moved.ok {
                 return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", moved.words())));
+            }
+            // It was written with another folder in view: what git would have looked into by its time is still to be.
+            if let (Some(index), Some(dated)) = (&runner.index, dated) {
+                disk::set_time(index, dated).map_err(wrong)?;
             }
         } else {
             let coming = files.iter().filter(staying).filter(|file| file.new.is_some() && !file.is_module());
@@ -414,10 +419,7 @@ impl Move {
             There::Link(to) => disk::replace_with_link(&place, &to, last_look),
             There::File(bytes, _) => {
                 let before = place.symlink_metadata().ok().filter(|found| found.is_file());
-                disk::replace(&place, &bytes, before.as_ref().map_or(Mode::New, Mode::Like), last_look)?;
-                let executable = mode == EXECUTABLE;
-                let was = before.is_some_and(|before| before.permissions().mode() & 0o100 != 0);
-                if executable == was { Ok(()) } else { disk::set_executable(&place, executable) }
+                disk::replace(&place, &bytes, Mode::Program(before.as_ref(), mode == EXECUTABLE), last_look)
             }
             _ => Err(io::ErrorKind::ResourceBusy.into()),
         }
