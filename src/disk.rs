@@ -9,7 +9,7 @@ use crate::secret;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
@@ -28,7 +28,7 @@ pub enum Mode<'a> {
     Like(&'a Metadata),
     /// The same, or as a new file without one, but to be run or not by everybody who may read it.
     Program(Option<&'a Metadata>, bool),
-    /// The same, and with the time at which that one was written.
+    /// The same, and with a time of its own at which it was written.
     Dated(Option<&'a Metadata>, SystemTime),
 }
 
@@ -48,8 +48,7 @@ pub fn replace<E: From<io::Error>>(
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Opened first: what cannot be flushed afterwards is not begun.
     let open_folder = File::open(folder)?;
-    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    let temporary = new_temporary(folder)?;
     let outcome = write_temporary(&temporary, bytes, mode).map_err(E::from).and_then(|_open| {
         lock_for_a_moment(&open_folder);
         last_look()?;
@@ -156,14 +155,7 @@ pub fn is_temporary(name: &str) -> bool {
     name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX)).is_some_and(|id| id.len() == 32)
 }
 
-/// Removes a temporary file that a crash left behind. One that a live process is writing is locked by it and stays.
-/// Whether it was removed.
-pub fn remove_leftover(temporary: &Path) -> bool {
-    let Ok(file) = File::open(temporary) else { return false };
-    file.try_lock().is_ok() && std::fs::remove_file(temporary).is_ok()
-}
-
-/// Renames a file out of the way; for a damaged state file.
+/// Renames a file out of the way; for one that is damaged, or not ours to use.
 ///
 /// # Errors
 /// What the disk says.
@@ -181,8 +173,7 @@ pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
     match file.try_lock() {
         // Somebody may have removed it meanwhile: then another process could make and lock it anew.
         Ok(()) if is_still_there(&file, path) => Ok(Some(file)),
-        Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => Ok(None),
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
@@ -200,8 +191,7 @@ pub fn is_still_there(file: &File, path: &Path) -> bool {
 /// What the disk says.
 pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    let temporary = new_temporary(folder)?;
     let file = write_temporary(&temporary, words, Mode::Private)?;
     let mut made = std::fs::hard_link(&temporary, path);
     // Not every file system has second names; there a crash in between leaves an empty file.
@@ -219,7 +209,7 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     }
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         && std::fs::read(path).is_ok_and(|found| found == words)
-        && take_over(path)
+        && remove_leftover(path)
     {
         made = std::fs::hard_link(&temporary, path);
     }
@@ -231,8 +221,9 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     }
 }
 
-/// Removes a file that its maker held locked, if nobody holds it any more; whether that was so.
-pub fn take_over(path: &Path) -> bool {
+/// Removes a file that its maker held locked, as a temporary one is while it is written, if nobody holds it any more;
+/// whether it was removed.
+pub fn remove_leftover(path: &Path) -> bool {
     // Open, and so locked, until it is gone.
     File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
 }
@@ -249,8 +240,7 @@ pub fn may_write_in(folder: &Path) -> bool {
 /// What `last_look` or the disk said; then the target is as it was.
 pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    let temporary = new_temporary(folder)?;
     std::os::unix::fs::symlink(to, &temporary)?;
     let outcome = last_look().and_then(|()| std::fs::rename(&temporary, target));
     if outcome.is_err() {
@@ -294,8 +284,7 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
 /// # Errors
 /// What the disk says.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
-    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-    let probe = folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}"));
+    let probe = new_temporary(folder)?;
     write_temporary(&probe, b"", Mode::Private)?;
     std::fs::remove_file(&probe)
 }
@@ -306,6 +295,12 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
 /// What the disk says.
 pub fn remove_copy(folder: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(folder)
+}
+
+/// A name for a temporary file in a folder; nothing has it yet.
+fn new_temporary(folder: &Path) -> io::Result<PathBuf> {
+    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}")))
 }
 
 fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result<File> {

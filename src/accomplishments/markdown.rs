@@ -216,17 +216,18 @@ impl Inside {
 mod tests {
     use super::*;
 
+    fn headings(text: &str) -> Vec<(usize, &str)> {
+        let level = |line: &Line<'_>| match line.kind {
+            Kind::Heading(level) => Some(level),
+            _ => None,
+        };
+        lines(text).iter().filter_map(|line| Some((level(line)?, line.heading()))).collect()
+    }
+
     #[test]
     fn headings_are_told_from_what_looks_like_them() {
         let text = "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n";
-        let headings: Vec<(usize, &str)> = lines(text)
-            .iter()
-            .filter_map(|line| match line.kind {
-                Kind::Heading(level) => Some((level, line.heading())),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(headings, [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")]);
+        assert_eq!(headings(text), [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")]);
         let all: String = lines(text).iter().map(|line| &text[line.place.clone()]).collect();
         assert_eq!(all, "# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n".to_owned() + text.split("## Two\r\n").nth(1).unwrap());
     }
@@ -234,14 +235,7 @@ mod tests {
     #[test]
     fn underlined_headings_and_signs_in_code_are_what_they_are() {
         let text = "Title\nmore\n===\n\n- item\n\n  para\n---\n\na | b\n--- | ---\n1 | 2\n---\n\n<div>\n---\n\n$$\nx\n---\n$$\n- item\n---\n\nx `%%` y\n## A\nMine\n----\n> q\n---\n";
-        let headings: Vec<(usize, &str)> = lines(text)
-            .iter()
-            .filter_map(|line| match line.kind {
-                Kind::Heading(level) => Some((level, line.heading())),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(headings, [(1, "Title"), (2, "A"), (2, "Mine")]);
+        assert_eq!(headings(text), [(1, "Title"), (2, "A"), (2, "Mine")]);
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Index {
 /// Removes a lock of ours whose holder has died.
 pub(super) fn clear(lock: &Path) {
     if std::fs::read(lock).is_ok_and(|found| found == MARK) {
-        disk::take_over(lock);
+        disk::remove_leftover(lock);
     }
 }
 

@@ -203,7 +203,7 @@ impl Repository {
                 let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
                 // Line ends alone, where git does not mind them, are no change.
                 text == *bytes
-                    || without_returns(&text) == without_returns(bytes)
+                    || same_but_for_line_ends(&text, bytes)
                         && committed.as_ref().map(|entry| &entry.blob) == Some(&self.hash(runner, name, bytes)?)
             }
             _ => false,
@@ -357,9 +357,11 @@ pub(super) fn tidy_up(runner: &Runner<'_>) -> Result<(), Failure> {
     String::from_utf8_lossy(&refs.stdout).lines().try_for_each(|name| runner.must(&["update-ref", "-d", name]).map(drop))
 }
 
-/// A text without its carriage returns: line ends are what git may change in it without anybody noticing.
-fn without_returns(text: &[u8]) -> Vec<u8> {
-    text.iter().copied().filter(|&byte| byte != b'\r').collect()
+/// Whether two texts are the same without their carriage returns: line ends are what git may change in one without anybody
+/// noticing.
+pub(super) fn same_but_for_line_ends(one: &[u8], other: &[u8]) -> bool {
+    let bare = |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
+    bare(one) == bare(other)
 }
 
 /// The full name of the branch that is checked out; empty for none.

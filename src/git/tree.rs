@@ -5,13 +5,14 @@
 //! own, from which the files that differ are compared and copied.
 
 use super::Failure;
-use super::process::Runner;
-use super::repository::{Repository, Scratch};
+use super::process::{Output, Runner};
+use super::repository::{Repository, Scratch, same_but_for_line_ends};
 use crate::disk::{self, Mode};
 use crate::limits;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -155,7 +156,7 @@ impl Move {
             let dated = runner.index.as_ref().and_then(|index| index.metadata().and_then(|found| found.modified()).ok());
             let moved = elsewhere(&new, runner.index.clone()).run(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to])?;
             if !moved.ok {
-                return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", moved.words())));
+                return Err(not_made(moved));
             }
             // It was written with another folder in view: what git would have looked into by its time is still to be.
             if let (Some(index), Some(dated)) = (&runner.index, dated) {
@@ -186,7 +187,7 @@ impl Move {
 
     /// Filters that are programs in the working tree run where they always do, at its top.
     fn filter(&self, runner: &Runner<'_>) -> Result<(), Failure> {
-        let names: Vec<u8> = self.files.iter().flat_map(|file| [file.name.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        let names = listed(self.files.iter());
         let answers = runner.must_with(&["check-attr", "-z", "--stdin", "filter"], &names)?;
         let answers: Vec<&[u8]> = answers.raw_parts().collect();
         let filtered: HashSet<&[u8]> = answers
@@ -200,7 +201,7 @@ impl Move {
                 let (Some((_, object)), Some(name), true) = (side, file.name.to_str(), place.is_file()) else { continue };
                 let made = runner.run(&["cat-file", "--filters", &format!("--path={name}"), object])?;
                 if !made.ok {
-                    return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", made.words())));
+                    return Err(not_made(made));
                 }
                 let mode = place.metadata().map_err(wrong)?;
                 disk::replace(&place, &made.stdout, Mode::Like(&mode), || Ok(())).map_err(wrong)?;
@@ -426,9 +427,14 @@ impl Move {
     }
 }
 
+/// Names of files as git reads them with `-z --stdin`.
+fn listed<'a>(files: impl Iterator<Item = &'a File>) -> Vec<u8> {
+    files.flat_map(|file| [file.name.as_os_str().as_bytes(), b"\0"].concat()).collect()
+}
+
 /// Checks files of a commit out into the runner's folder.
 fn check_out<'a>(runner: &Runner<'_>, commit: &str, files: impl Iterator<Item = &'a File>) -> Result<(), Failure> {
-    let names: Vec<u8> = files.flat_map(|file| [file.name.as_os_str().as_bytes(), b"\0"].concat()).collect();
+    let names = listed(files);
     if names.is_empty() {
         return Ok(());
     }
@@ -453,9 +459,9 @@ fn set_entries<'a>(runner: &Runner<'_>, files: impl Iterator<Item = &'a File>) -
 /// half-merged; a file where a folder is to be, or the other way round; a file that sparse patterns leave out and that is
 /// here all the same; a repository of its own. And those whose entry is what it is to become already.
 fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(HashMap<PathBuf, String>, HashSet<PathBuf>), Failure> {
-    let listed = runner.must(&["ls-files", "-s", "-v", "-z"])?;
+    let index = runner.must(&["ls-files", "-s", "-v", "-z"])?;
     let mut entries: BTreeMap<PathBuf, Vec<[String; 4]>> = BTreeMap::new();
-    for part in listed.raw_parts() {
+    for part in index.raw_parts() {
         let Some(tab) = part.iter().position(|&byte| byte == b'\t') else { continue };
         let (about, name) = (part.get(..tab).unwrap_or_default(), part.get(tab + 1..).unwrap_or_default());
         let words: Vec<String> = String::from_utf8_lossy(about).split(' ').map(str::to_owned).collect();
@@ -479,13 +485,9 @@ fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Resul
             settled.insert(file.name.clone());
         }
         let clash = |name: &Path| entries.contains_key(name) && !in_old.contains(name);
-        let below = || {
-            let after = entries.range(file.name.clone()..).skip_while(|(name, _)| **name == file.name);
-            after.map(|(name, _)| name).take_while(|name| name.starts_with(&file.name)).any(|name| clash(name))
-        };
         let why = if !is(&file.old) && !is(&file.new) {
             "somebody has staged something of that name here (git status says what)"
-        } else if file.new.is_some() && (file.name.ancestors().skip(1).any(clash) || below()) {
+        } else if file.new.is_some() && (file.name.ancestors().skip(1).any(clash) || below(&entries, &file.name).any(clash)) {
             "somebody has staged a file where it needs a folder, or a folder of that name"
         } else if own.iter().any(|[tag, ..]| tag.eq_ignore_ascii_case("s")) && repository.top.join(&file.name).symlink_metadata().is_ok() {
             "it is here although the index says that it is not checked out (sparse checkout, skip-worktree)"
@@ -502,14 +504,10 @@ fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Resul
     // What stays in the index leaves no room for a file of its name, or for one below it.
     loop {
         let stays = |name: &Path| left.contains_key(name) && entries.contains_key(name);
-        let below = |name: &Path| {
-            let after = entries.range(name.to_path_buf()..).skip_while(|(found, _)| *found == name);
-            after.map(|(found, _)| found).take_while(|found| found.starts_with(name)).any(|found| stays(found))
-        };
         let more: Vec<PathBuf> = files
             .iter()
             .filter(|file| file.new.is_some() && !left.contains_key(&file.name))
-            .filter(|file| file.name.ancestors().skip(1).any(stays) || below(&file.name))
+            .filter(|file| file.name.ancestors().skip(1).any(stays) || below(&entries, &file.name).any(stays))
             .map(|file| file.name.clone())
             .collect();
         if more.is_empty() {
@@ -518,6 +516,12 @@ fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Resul
         left.extend(more.into_iter().map(|name| (name, "something of somebody's stays where it belongs".to_owned())));
     }
     Ok((left, settled))
+}
+
+/// The names below a folder.
+fn below<'a, T>(entries: &'a BTreeMap<PathBuf, T>, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let after = entries.range::<Path, _>((Bound::Excluded(folder), Bound::Unbounded));
+    after.map(|(name, _)| name.as_path()).take_while(move |name| name.starts_with(folder))
 }
 
 /// The names of the filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
@@ -576,9 +580,8 @@ fn look(top: &Path, name: &Path, modes: bool) -> There {
     There::Other
 }
 
-fn same_but_for_line_ends(one: &[u8], other: &[u8]) -> bool {
-    let bare = |bytes: &[u8]| bytes.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
-    bare(one) == bare(other)
+fn not_made(output: Output) -> Failure {
+    Failure::Git(format!("what the remote has cannot be checked out: {}", output.words()))
 }
 
 fn wrong(error: io::Error) -> Failure {

@@ -1,7 +1,9 @@
 //! Several files changed as one: all of them, or none. What they were is written down first, in a hidden file of the
-//! vault's root; a failure half way puts it back, and after a crash the next start or the next change does.
+//! vault's root. A failure half way puts them back. After a crash the next start or the next change does that, or, where
+//! somebody has gone on from what was done already, does the rest.
 //!
-//! Whoever is putting something back replaces only bytes that this program wrote: what a person saved meanwhile stays.
+//! Either way, bytes are replaced only where they are the ones written down: what a person saved meanwhile stays, and goes
+//! along when a file gets its name back.
 
 use super::error::Error;
 use super::path::VaultPath;
@@ -142,7 +144,7 @@ pub struct Turn<'a> {
 }
 
 impl Vault {
-    /// Waits for the turn to change several files, and takes back what a crash left half done.
+    /// Waits for the turn to change several files, and takes back, or finishes, what a crash left half done.
     ///
     /// # Errors
     /// The disk's; [`Error::Conflict`] when somebody else does not come to an end.
@@ -162,7 +164,7 @@ impl Vault {
         Ok(turn)
     }
 
-    /// Takes back what a crash left half done, if it did; for the start. What cannot be done now is done by the next change.
+    /// Does that at the start, if a crash left something; what cannot be done now is done by the next change.
     pub fn recover(&self) {
         if self.own_file(0).is_ok_and(|journal| journal.exists())
             && let Err(error) = self.take_turn()
