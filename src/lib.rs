@@ -20,7 +20,8 @@
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
-//! | `git` | the vault as a git repository; the only room that starts a program | `clock` `disk` `limits` `secret` `settings` `vault` |
+//! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
+//! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `clock` `cursor` `git` `limits` `principal` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
@@ -33,7 +34,7 @@
 //! | `commands` | what each command does: wiring | `accomplishments` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` |
 //!
 //! What is nowhere: no room but `clock` asks the time, no room but `disk` changes a file, no room but `vault` makes an
-//! absolute path of a note, no file but `git/process` starts another program, and nothing is asynchronous.
+//! absolute path of a note, no room but `process` starts another program, and nothing is asynchronous.
 //!
 //! # The way of one request
 //!
@@ -79,6 +80,7 @@ pub mod mcp;
 pub mod oauth;
 pub mod percent;
 pub mod principal;
+pub mod process;
 pub mod prompts;
 pub mod rpc;
 pub mod secret;

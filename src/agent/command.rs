@@ -1,0 +1,72 @@
+//! The command line that confines a session, and its environment. What each part keeps out is in the table of hostile
+//! attempts in the README, which is tested against the real program.
+
+use super::{Options, Work};
+use std::path::Path;
+
+/// What a session may be given at all; one that comes up with anything else is ended.
+pub(super) const TOOLS: [&str; 7] = ["Edit", "Glob", "Grep", "Read", "Skill", "StructuredOutput", "Write"];
+
+/// What no session may read or change, wherever it lies in the vault: hidden files, and files that tell other programs what
+/// to do. A rule for `Edit` is one for `Write` too.
+const NOBODYS: [&str; 5] = ["Read(.*)", "Edit(.*)", "Edit(CLAUDE.md)", "Edit(CLAUDE.local.md)", "Edit(AGENTS.md)"];
+
+/// What must not be there although nothing puts it there: a session must never start another one, run a program or reach
+/// the network.
+const NEVER: [&str; 8] =
+    ["mcp__vault__ingest", "mcp__vault__query", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
+
+/// The arguments. `folder` is the session's own one.
+pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Path) -> Vec<String> {
+    let plugin = folder.join("plugin").display().to_string();
+    let writes = work == Work::Ingest;
+    let mut list: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| list.extend(words.iter().map(|word| (*word).to_owned()));
+    add(&["-p", "--output-format", "stream-json", "--verbose"]);
+    add(&["--model", &options.model, "--max-turns", &options.max_turns.to_string()]);
+    add(&["--max-budget-usd", &options.max_budget_usd.to_string(), "--json-schema", schema]);
+    // No settings but these: not the vault's, not the user's. Neither hooks nor key helpers, which are shell commands.
+    add(&["--restricted", "--setting-sources", "", "--settings", r#"{"disableAllHooks":true,"apiKeyHelper":""}"#]);
+    // Twice no MCP server: none is given, and none is looked for.
+    add(&["--strict-mcp-config", "--mcp-config", r#"{"mcpServers":{}}"#]);
+    add(&["--no-session-persistence", "--permission-mode", "dontAsk", "--permission-prompts", "none"]);
+    add(&["--plugin-dir", &plugin, "--append-system-prompt-file", &folder.join("system.md").display().to_string()]);
+    add(&["--tools", if writes { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" }]);
+    // What a skill has beside its text can be read where a rule can name the place.
+    let nameable = !plugin.contains(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c));
+    if nameable {
+        add(&["--add-dir", &plugin]);
+    }
+    add(&["--allowedTools", "Skill", "Read(./**)"]);
+    if nameable {
+        add(&[&format!("Read(/{plugin}/**)")]);
+    }
+    if writes {
+        add(&["Edit(./**)"]);
+    }
+    add(&["--disallowedTools"]);
+    add(&NEVER);
+    add(&NOBODYS);
+    if nameable {
+        add(&[&format!("Edit(/{plugin}/**)")]);
+    }
+    if !writes {
+        add(&["Write", "Edit"]);
+    }
+    list
+}
+
+/// The environment: nothing of the server's own but what finds programs, and the key.
+pub(super) fn environment(options: &Options, key: &str, home: &Path, temporary: &Path) -> Vec<(String, String)> {
+    let mut list = vec![
+        ("PATH".to_owned(), std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())),
+        ("LANG".into(), std::env::var("LANG").unwrap_or_else(|_| "C.UTF-8".into())),
+        ("HOME".into(), home.display().to_string()),
+        ("TMPDIR".into(), temporary.display().to_string()),
+        ("ANTHROPIC_API_KEY".into(), key.to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "1".into()),
+        ("DISABLE_AUTOUPDATER".into(), "1".into()),
+    ];
+    list.extend(options.base_url.iter().map(|url| ("ANTHROPIC_BASE_URL".to_owned(), url.clone())));
+    list
+}

@@ -1,0 +1,259 @@
+//! Other programs: each in a process group of its own, never through a shell, with pipes that are drained and an end to
+//! it. The only room that starts one.
+
+use crate::clock::Deadline;
+use regex::Regex;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Events that wait to be looked at; a program that is faster waits for us.
+const EVENTS: usize = 64;
+
+/// A program to be started: in a group of its own, so that all of it can be ended; no terminal to ask on.
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command
+}
+
+/// What becomes of a program's standard output.
+#[derive(Debug, Clone, Copy)]
+pub enum Stdout {
+    /// It is kept whole, up to the bound.
+    Whole,
+    /// Each line is an event. A longer line than the bound is cut there.
+    Lines,
+}
+
+/// How a program is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    /// What becomes of its output.
+    pub stdout: Stdout,
+    /// Bytes kept of its output, or of one line of it, and of its errors.
+    pub keep: usize,
+    /// Its standard input stays open until [`Process::hang_up`] or the end of this process, however that comes about.
+    pub lifeline: bool,
+    /// Whatever is left of its group when it has ended is ended too.
+    pub alone: bool,
+}
+
+/// Something that happened to a program.
+#[derive(Debug)]
+pub enum Event {
+    /// A line of its output, without its end.
+    Line(Vec<u8>),
+    /// One of its two pipes has come to its end.
+    Closed,
+    /// It has ended.
+    Ended(io::Result<ExitStatus>),
+}
+
+/// A program that was started.
+#[derive(Debug)]
+pub struct Process {
+    events: Receiver<Event>,
+    group: Option<Pid>,
+    lifeline: Option<Sender<()>>,
+    stdout: Collected,
+    stderr: Collected,
+}
+
+impl Process {
+    /// Starts what [`program`] made, with bytes on its standard input.
+    ///
+    /// # Errors
+    /// What the system says; then nothing runs.
+    pub fn start(command: &mut Command, input: Vec<u8>, manner: Manner) -> io::Result<Process> {
+        let mut child = command.spawn()?;
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let (tell, events) = sync_channel(EVENTS);
+        let (hold, held) = channel();
+        let (stdout, stderr) = (Collected::default(), Collected::default());
+        match manner.stdout {
+            Stdout::Whole => collect(child.stdout.take(), &stdout, manner.keep, &tell),
+            Stdout::Lines => read_lines(child.stdout.take(), manner.keep, &tell),
+        }
+        collect(child.stderr.take(), &stderr, manner.keep, &tell);
+        if let Some(mut pipe) = child.stdin.take() {
+            std::thread::spawn(move || {
+                // A program that does not read its input is answered by its exit code.
+                let _ = pipe.write_all(&input).and_then(|()| pipe.flush());
+                // Until the other side is dropped.
+                let _ = held.recv();
+            });
+        }
+        std::thread::spawn(move || drop(tell.send(Event::Ended(wait(&mut child, manner.alone)))));
+        Ok(Process { events, group, lifeline: manner.lifeline.then_some(hold), stdout, stderr })
+    }
+
+    /// What happens next.
+    ///
+    /// # Errors
+    /// Nothing within this time, or nothing any more.
+    pub fn next(&self, patience: Duration) -> Result<Event, RecvTimeoutError> {
+        self.events.recv_timeout(patience)
+    }
+
+    /// Closes the program's standard input.
+    pub fn hang_up(&mut self) {
+        self.lifeline = None;
+    }
+
+    /// Asks the whole group to end, and ends it if it does not within `grace`: programs take their locks away when they are
+    /// asked to, and leave them when they are killed.
+    pub fn end(&mut self, grace: Duration) {
+        self.hang_up();
+        self.signal(Signal::TERM);
+        if !self.has_ended(grace) {
+            self.kill();
+        }
+    }
+
+    /// Whether it ends within this time.
+    pub fn has_ended(&self, patience: Duration) -> bool {
+        let until = Deadline::after(patience);
+        while let Some(left) = until.left() {
+            match self.next(left) {
+                Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Ends the whole group at once.
+    pub fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// What was kept of its output so far.
+    pub fn take_stdout(&self) -> Vec<u8> {
+        self.stdout.take()
+    }
+
+    /// What was kept of its errors so far.
+    pub fn take_stderr(&self) -> Vec<u8> {
+        self.stderr.take()
+    }
+}
+
+fn wait(child: &mut Child, alone: bool) -> io::Result<ExitStatus> {
+    if alone && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // Until it is waited for, nobody else can get its number, so the group is still this one.
+        while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+    child.wait()
+}
+
+/// What comes out of a pipe, up to a bound.
+#[derive(Debug, Clone, Default)]
+struct Collected(Arc<Mutex<Vec<u8>>>);
+
+impl Collected {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, tell: &SyncSender<Event>) {
+    let (into, tell) = (into.clone(), tell.clone());
+    std::thread::spawn(move || {
+        let mut piece = [0; 8192];
+        let Some(mut pipe) = pipe else { return };
+        while let Ok(count @ 1..) = pipe.read(&mut piece) {
+            let mut bytes = into.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if bytes.len() < keep {
+                bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
+            }
+        }
+        let _ = tell.send(Event::Closed);
+    });
+}
+
+fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &SyncSender<Event>) {
+    let tell = tell.clone();
+    std::thread::spawn(move || {
+        let mut piece = [0; 8192];
+        let Some(mut pipe) = pipe else { return };
+        let mut line = Vec::new();
+        while let Ok(count @ 1..) = pipe.read(&mut piece) {
+            let mut rest = piece.get(..count).unwrap_or_default();
+            while let Some(end) = memchr::memchr(b'\n', rest) {
+                extend(&mut line, rest.get(..end).unwrap_or_default(), keep);
+                if tell.send(Event::Line(std::mem::take(&mut line))).is_err() {
+                    return;
+                }
+                rest = rest.get(end + 1..).unwrap_or_default();
+            }
+            extend(&mut line, rest, keep);
+        }
+        if !line.is_empty() {
+            let _ = tell.send(Event::Line(line));
+        }
+        let _ = tell.send(Event::Closed);
+    });
+}
+
+fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
+    let room = keep.saturating_sub(line.len()).min(piece.len());
+    line.extend_from_slice(piece.get(..room).unwrap_or_default());
+}
+
+/// A program's words on their way to a client: one line of at most `most` characters, without absolute paths of this
+/// machine or a password in a URL.
+pub fn plain(text: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    without_places(&lines.join(" ")).chars().filter(|c| !c.is_control()).take(most).collect()
+}
+
+/// Words without the user and password of a URL, and with no more of an absolute path than its last name.
+fn without_places(words: &str) -> String {
+    static PLACES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
+        let rule = |pattern: &str, shown| Regex::new(pattern).ok().map(|pattern| (pattern, shown));
+        [
+            rule(r"([a-z][a-z0-9+.-]*://)[^/\s@']*@", "$1"),
+            // In quotes a path may have spaces.
+            rule(r"'(?:file://)?/[^']*/([^'/]+)/?'", "'.../$1'"),
+            rule(r#"(^|[\s"(\[=:,<])(?:file://)?/(?:[^\s/'"\]):,>]+/)+"#, "$1.../"),
+        ]
+    });
+    let rules = PLACES.iter().flatten();
+    rules.fold(words.to_owned(), |words, (pattern, shown)| pattern.replace_all(&words, *shown).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_folders_nor_passwords_are_repeated() {
+        for (word, expected) in [
+            ("'/home/x/vault/.git/index.lock':", "'.../index.lock':"),
+            ("/a", "/a"),
+            ("refs/heads/main", "refs/heads/main"),
+            ("https://me:secret@example.com/x.git", "https://example.com/x.git"),
+            ("'https://token@example.com/x.git/'", "'https://example.com/x.git/'"),
+            ("git@example.com:x.git", "git@example.com:x.git"),
+            ("'file:///tmp/a/remote.git' key=/home/x/k [/home/x/l] a:/home/x/m", "'.../remote.git' key=.../k [.../l] a:.../m"),
+            ("unable to read '/home/my secret/dir/x.git/'", "unable to read '.../x.git'"),
+            ("https://example.com/a/b.git refs/heads/a/b", "https://example.com/a/b.git refs/heads/a/b"),
+        ] {
+            assert_eq!(without_places(word), expected);
+        }
+    }
+}
