@@ -17,6 +17,12 @@ pub enum Command {
     Demo,
     /// Say what would be served, and every mistake.
     Check,
+    /// Write the starter wiki.
+    InitWiki,
+    /// Check the wiki's rules.
+    Lint,
+    /// Run a session; for the server itself.
+    Supervise,
     /// Make a bcrypt hash.
     HashPassword,
     /// Make an API token of this name.
@@ -87,11 +93,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         ["stdio"] => Command::Stdio,
         ["demo"] => Command::Demo,
         ["check"] => Command::Check,
+        ["init-wiki"] => Command::InitWiki,
+        ["lint"] => Command::Lint,
+        ["supervise"] => Command::Supervise,
         ["hash-password"] => Command::HashPassword,
         ["generate-token"] => Command::GenerateToken("token".into()),
         ["generate-token", name] => Command::GenerateToken((*name).into()),
         ["help"] => Command::Help,
-        [known @ ("serve" | "stdio" | "demo" | "check" | "hash-password" | "generate-token"), ..] => {
+        [known @ ("serve" | "stdio" | "demo" | "check" | "init-wiki" | "lint" | "supervise" | "hash-password" | "generate-token"), ..] => {
             mistakes.push(format!("{known} takes no further words; see --help"));
             Command::Help
         }
@@ -115,6 +124,9 @@ Commands:
   stdio                  the same tools over stdin and stdout, for clients on this machine
   demo                   a sample vault with a login, ready to try; no configuration
   check                  say what would be served, and every mistake in the configuration
+  init-wiki              write the starter wiki of toolset agent into the vault, over nothing
+  lint                   check the rules of that wiki; a table, and exit code 1 if something is wrong
+  supervise              for the server itself, which runs its sessions with it
   hash-password          make the bcrypt hash of a password, for AUTH_USERS
   generate-token [NAME]  make an API token and its entry for API_TOKENS
 
@@ -125,7 +137,10 @@ Settings, as flag or environment variable; the flag wins:
         let value = if setting.value.is_empty() { String::new() } else { format!(" {}", setting.value) };
         let default = if setting.default.is_empty() { String::new() } else { format!(" Default: {}", setting.default) };
         // Writing to a String cannot fail.
-        let _ = write!(text, "  --{}{value}  ({})\n      {}{default}\n", setting.flag, setting.variable, setting.help);
+        let _ = match setting.flag {
+            "" => write!(text, "  {}={}\n      {}{default}\n", setting.variable, setting.value, setting.help),
+            flag => write!(text, "  --{flag}{value}  ({})\n      {}{default}\n", setting.variable, setting.help),
+        };
     }
     text.push_str("\n  -h, --help     this text\n  -V, --version  the version\n");
     text
@@ -165,7 +180,8 @@ mod tests {
     #[test]
     fn help_names_every_setting() {
         for setting in &SETTINGS {
-            assert!(help().contains(&format!("--{}", setting.flag)) && help().contains(setting.variable), "{}", setting.variable);
+            let flag = if setting.flag.is_empty() { String::new() } else { format!("--{} ", setting.flag) };
+            assert!(help().contains(flag.trim_end()) && help().contains(setting.variable), "{}", setting.variable);
         }
     }
 }

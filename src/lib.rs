@@ -23,15 +23,17 @@
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `clock` `cursor` `git` `limits` `principal` `uri` `vault` |
+//! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `limits` `vault` |
+//! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `process` `secret` `vault` `wiki` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
-//! | `config` | the configuration, checked as a whole | `accomplishments` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` |
-//! | `commands` | what each command does: wiring | `accomplishments` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` |
+//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` |
+//! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
 //! What is nowhere: no room but `clock` asks the time, no room but `disk` changes a file, no room but `vault` makes an
 //! absolute path of a note, no room but `process` starts another program, and nothing is asynchronous.
@@ -66,6 +68,7 @@
 //! discussion.
 
 pub mod accomplishments;
+pub mod agent;
 pub mod cli;
 pub mod clock;
 pub mod commands;
@@ -90,3 +93,4 @@ pub mod tools;
 pub mod uri;
 pub mod vault;
 pub mod web;
+pub mod wiki;

@@ -251,6 +251,8 @@ pub const AGENT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
 pub const AGENT_ORDER_BYTES: u64 = 8 * 1024 * 1024;
 /// How long a session may take to end when it is asked to, before its group is killed.
 pub const AGENT_GRACE: Duration = Duration::from_secs(2);
+/// How long cancelling a job waits for its end: the grace, and a commit.
+pub const AGENT_CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// How long the rest of an ended session's output is waited for.
 pub const AGENT_PIPE_PATIENCE: Duration = Duration::from_secs(2);
 /// Characters of material for one `ingest`: what a model can take in with room to work.

@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -20,6 +21,19 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     command
+}
+
+/// A program to be started in the group of this process, with its output; for the supervisor of one.
+pub fn inheriting(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.stdin(Stdio::piped());
+    command
+}
+
+/// This program itself, to be started once more; also after the file it was started from was replaced.
+pub fn ourselves() -> io::Result<PathBuf> {
+    let own = Path::new("/proc/self/exe");
+    if own.exists() { Ok(own.to_path_buf()) } else { std::env::current_exe() }
 }
 
 /// What becomes of a program's standard output.

@@ -4,7 +4,7 @@
 /// One setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// The flag, without the dashes.
+    /// The flag, without the dashes; empty for a secret, which has no place on a command line that everybody can see.
     pub flag: &'static str,
     /// The environment variable; also the setting's name in messages.
     pub variable: &'static str,
@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 22] = [
+pub static SETTINGS: [Setting; 31] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -81,7 +81,7 @@ pub static SETTINGS: [Setting; 22] = [
         variable: "TOOLSETS",
         value: "LIST",
         default: "vault",
-        help: "Groups of tools to offer, separated by commas, or all: vault, context, git, accomplishments.",
+        help: "Groups of tools to offer, separated by commas, or all: vault, context, git, accomplishments, agent.",
         example: "vault,context",
     },
     Setting {
@@ -157,6 +157,78 @@ pub static SETTINGS: [Setting; 22] = [
         example: "docs",
     },
     Setting {
+        flag: "agent-command",
+        variable: "AGENT_COMMAND",
+        value: "PROGRAM",
+        default: "claude",
+        help: "Toolset agent: the Claude Code program, by name or absolute path.",
+        example: "/usr/local/bin/claude",
+    },
+    Setting {
+        flag: "",
+        variable: "ANTHROPIC_API_KEY",
+        value: "KEY",
+        default: "",
+        help: "Toolset agent: the key for the API. Only as a variable: a command line can be seen by everybody.",
+        example: "sk-ant-...",
+    },
+    Setting {
+        flag: "anthropic-base-url",
+        variable: "ANTHROPIC_BASE_URL",
+        value: "URL",
+        default: "",
+        help: "Toolset agent: where the API is, if not at Anthropic.",
+        example: "https://gateway.example.com",
+    },
+    Setting {
+        flag: "cos-vault-model",
+        variable: "COS_VAULT_MODEL",
+        value: "NAME",
+        default: "claude-sonnet-4-6",
+        help: "Toolset agent: the model of a session.",
+        example: "claude-sonnet-4-6",
+    },
+    Setting {
+        flag: "cos-vault-max-turns",
+        variable: "COS_VAULT_MAX_TURNS",
+        value: "NUMBER",
+        default: "30",
+        help: "Toolset agent: how many turns one session may take.",
+        example: "30",
+    },
+    Setting {
+        flag: "cos-vault-max-budget-usd",
+        variable: "COS_VAULT_MAX_BUDGET_USD",
+        value: "DOLLARS",
+        default: "5",
+        help: "Toolset agent: how much one session may cost, in dollars.",
+        example: "2.50",
+    },
+    Setting {
+        flag: "cos-vault-timeout-ms",
+        variable: "COS_VAULT_TIMEOUT_MS",
+        value: "NUMBER",
+        default: "180000",
+        help: "Toolset agent: how long one session may take, in milliseconds.",
+        example: "180000",
+    },
+    Setting {
+        flag: "cos-vault-attach-dirs",
+        variable: "COS_VAULT_ATTACH_DIRS",
+        value: "FOLDERS",
+        default: "",
+        help: "Toolset agent: folders outside the vault from which ingest may be given files, separated by colons.",
+        example: "/srv/scans:/srv/mail",
+    },
+    Setting {
+        flag: "cos-vault-concurrency",
+        variable: "COS_VAULT_CONCURRENCY",
+        value: "NUMBER",
+        default: "2",
+        help: "Toolset agent: how many sessions may run at the same time.",
+        example: "2",
+    },
+    Setting {
         flag: "allowed-origins",
         variable: "ALLOWED_ORIGINS",
         value: "LIST",
@@ -200,5 +272,5 @@ pub static SETTINGS: [Setting; 22] = [
 
 /// The setting of a flag.
 pub fn of_flag(flag: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.flag == flag)
+    SETTINGS.iter().find(|setting| !flag.is_empty() && setting.flag == flag)
 }

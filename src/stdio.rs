@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Scope;
 
 /// Serves one client until its end of the pipe closes.
 ///
@@ -33,9 +34,11 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let client = &client;
     std::thread::scope(|scope| {
-        // What was asked before the end is still answered: the scope waits.
-        std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.answer_all(work))?;
-        client.read_all(input, queue)
+        // What was asked before the end is still answered: the scope waits. But nobody waits for minutes.
+        std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.answer_all(scope, work))?;
+        let read = client.read_all(input, queue);
+        server.stop();
+        read
     })
 }
 
@@ -69,6 +72,15 @@ impl Listener for Pipe {
 struct Line {
     incoming: Result<Incoming, Error>,
     running: Option<Running>,
+}
+
+impl Line {
+    fn message(&self) -> Option<&Message> {
+        match &self.incoming {
+            Ok(Incoming::One(message)) => Some(message),
+            _ => None,
+        }
+    }
 }
 
 struct Client {
@@ -122,24 +134,40 @@ impl Client {
         }
     }
 
-    fn answer_all(&self, work: Receiver<Line>) {
+    /// Answers one after the other, as they were sent; but those that take minutes beside the others.
+    fn answer_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
         for line in work {
-            let answer = match line.incoming {
-                Err(error) => Some(error.to_json()),
-                Ok(incoming) => {
-                    let id = match &incoming {
-                        Incoming::One(message) => message.id().cloned(),
-                        Incoming::Batch(_) => None,
-                    };
-                    // A mistake of ours is that request's error and nothing else's.
-                    let answer = catch_unwind(AssertUnwindSafe(|| self.answer(incoming, line.running.as_ref())));
-                    answer.unwrap_or_else(|_| id.map(|id| Error::internal().answering(Some(id)).to_json()))
+            if !self.server.takes_long(line.message()) {
+                if !self.answer_line(line) {
+                    return;
                 }
-            };
-            if answer.is_some_and(|answer| !self.pipe.send(None, &answer)) {
-                return;
+                continue;
+            }
+            let beside = Arc::new(Mutex::new(Some(line)));
+            let own = Arc::clone(&beside);
+            let take = |line: &Mutex<Option<Line>>| line.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let run = move || take(&own).is_none_or(|line| self.answer_line(line));
+            if std::thread::Builder::new().name("stdio session".into()).spawn_scoped(scope, run).is_err() {
+                take(&beside).map(|line| self.answer_line(line));
             }
         }
+    }
+
+    /// Answers a line; false when nobody reads the answers any more.
+    fn answer_line(&self, line: Line) -> bool {
+        let answer = match line.incoming {
+            Err(error) => Some(error.to_json()),
+            Ok(incoming) => {
+                let id = match &incoming {
+                    Incoming::One(message) => message.id().cloned(),
+                    Incoming::Batch(_) => None,
+                };
+                // A mistake of ours is that request's error and nothing else's.
+                let answer = catch_unwind(AssertUnwindSafe(|| self.answer(incoming, line.running.as_ref())));
+                answer.unwrap_or_else(|_| id.map(|id| Error::internal().answering(Some(id)).to_json()))
+            }
+        };
+        answer.is_none_or(|answer| self.pipe.send(None, &answer))
     }
 
     fn answer(&self, incoming: Incoming, running: Option<&Running>) -> Option<String> {

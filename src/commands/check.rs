@@ -1,6 +1,7 @@
 //! `check`: what would be served, and every mistake.
 
 use super::{read, say, wrong};
+use crate::agent::Agent;
 use crate::cli::Raw;
 use crate::config::{Config, For};
 use crate::disk;
@@ -31,6 +32,11 @@ pub(super) fn check(raw: &Raw) -> u8 {
                 && let Err(why) = Git::new(Arc::clone(&vault), config.git.clone()).check()
             {
                 problems.push(format!("TOOLSETS (--toolsets) has git: {why}"));
+            }
+            if config.toolsets.contains(&Toolset::Agent)
+                && let Err(why) = Agent::new(Arc::clone(&vault), None, config.agent.clone()).check()
+            {
+                problems.push(format!("TOOLSETS (--toolsets) has agent: {why}"));
             }
             vault.size()
         }

@@ -5,12 +5,14 @@ mod demo;
 pub mod sample_vault;
 mod secrets;
 mod serve;
+mod wiki;
 
 use crate::accomplishments::Accomplishments;
+use crate::agent::{Agent, supervise};
 use crate::cli::{self, Command, Parsed, Raw};
 use crate::config::{Config, For, Mistake};
 use crate::git::Git;
-use crate::mcp::Server;
+use crate::mcp::{Server, Systems};
 use crate::tools::Toolset;
 use crate::vault::Vault;
 use std::ffi::OsString;
@@ -29,7 +31,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if !mistakes.is_empty() {
         let purpose = match command {
             Command::Serve | Command::Check => Some(For::Network),
-            Command::Stdio => Some(For::Stdio),
+            Command::Stdio | Command::InitWiki | Command::Lint => Some(For::Stdio),
             _ => None,
         };
         let more = purpose.and_then(|purpose| read(&raw, purpose).err()).unwrap_or_default();
@@ -45,6 +47,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Check => check::check(&raw),
         Command::Demo => demo::demo(&raw),
         Command::Stdio => configured(&raw, For::Stdio, stdio),
+        Command::InitWiki => wiki::init_wiki(&raw),
+        Command::Lint => wiki::check(&raw),
+        Command::Supervise => match supervise::supervise() {
+            Ok(()) => 0,
+            Err(why) => {
+                tell(&format!("vault-sync-mcp: {why}\n"));
+                WRONG
+            }
+        },
     }
 }
 
@@ -85,15 +96,18 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
         if !config.read_only {
             git.recover();
         }
-        Some(git)
+        Some(Arc::new(git))
     } else {
         None
     };
-    let projects = config.projects.clone().map(Accomplishments::new);
     if !config.read_only {
         vault.recover();
     }
-    let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), git, projects);
+    let agent = config.toolsets.contains(&Toolset::Agent).then(|| {
+        Arc::new(Agent::new(Arc::clone(&vault), git.clone(), config.agent.clone()))
+    });
+    let systems = Systems { git, projects: config.projects.clone().map(Accomplishments::new), agent };
+    let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);
     let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     // The index is filled while the first client is still shaking hands; where notes are chosen by their frontmatter, that

@@ -4,6 +4,7 @@ use super::{FAILED, engine};
 use crate::clock::Now;
 use crate::config::Config;
 use crate::http::server::{Running, Server};
+use crate::mcp::Server as Engine;
 use crate::oauth::Oauth;
 use crate::oauth::store::Store;
 use crate::web::App;
@@ -12,6 +13,12 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::Path;
 use std::sync::Arc;
+
+/// A server at work, and the engine behind it.
+pub(super) struct Serving {
+    running: Running<App>,
+    engine: Arc<Engine>,
+}
 
 pub(super) fn serve(config: Config) -> u8 {
     let store = match open_store(config.state_dir.as_deref()) {
@@ -35,7 +42,7 @@ pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
 }
 
 /// Binds and starts; `None`, and a log line, if it cannot be.
-pub(super) fn start(config: Config, store: Store) -> Option<Running<App>> {
+pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
     let engine = engine(&config)?;
     let server = Server::bind(config.listen, config.max_connections, config.workers)
         .inspect_err(|error| log::error!("cannot listen on {}: {error}", config.listen))
@@ -47,14 +54,14 @@ pub(super) fn start(config: Config, store: Store) -> Option<Running<App>> {
         oauth: Arc::new(Oauth::new(config.origin, config.logins, store)),
         trusted_proxies: config.trusted_proxies,
     };
-    let url = format!("{}/mcp", app.oauth.origin);
+    let (url, engine) = (format!("{}/mcp", app.oauth.origin), Arc::clone(&app.mcp));
     let running = server.start(app).inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     log::info!("listening on {address}, serving {url}");
-    Some(running)
+    Some(Serving { running, engine })
 }
 
 /// Serves until SIGTERM or SIGINT, then stops in order.
-pub(super) fn until_signal(running: Running<App>) -> u8 {
+pub(super) fn until_signal(serving: Serving) -> u8 {
     let mut signals = match Signals::new([SIGTERM, SIGINT]) {
         Ok(signals) => signals,
         Err(error) => {
@@ -64,7 +71,10 @@ pub(super) fn until_signal(running: Running<App>) -> u8 {
     };
     signals.forever().next();
     log::info!("stopping");
-    let busy = running.stop();
+    // What takes minutes is not waited for: it is ended, and its caller told so.
+    serving.engine.stop();
+    let busy = serving.running.stop();
+    serving.engine.wait_for_sessions();
     if busy > 0 {
         log::warn!("stopped with {busy} connections still busy");
     }

@@ -1,4 +1,4 @@
-//! A commit of exactly one path, built beside the index. Nothing of the repository moves by it.
+//! A commit of exactly the paths that are meant, built beside the index. Nothing of the repository moves by it.
 
 use super::process::Runner;
 use super::repository::{Entry, Repository};
@@ -7,7 +7,7 @@ use crate::disk::{self, Mode};
 use crate::vault::VaultPath;
 use std::path::Path;
 
-/// The one note that a commit is about.
+/// A note that a commit is about.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) path: VaultPath,
@@ -32,7 +32,7 @@ pub(super) fn build(
     repository: &Repository,
     runner: &Runner<'_>,
     base: Option<&str>,
-    target: &Target,
+    targets: &[Target],
     message: &str,
     hooks: bool,
 ) -> Result<String, Failure> {
@@ -42,12 +42,12 @@ pub(super) fn build(
         Some(base) => beside.must(&["read-tree", base])?,
         None => beside.must(&["read-tree", "--empty"])?,
     };
-    put(&beside, target)?;
+    targets.iter().try_for_each(|target| put(&beside, target))?;
     if hooks {
         repository.hook(&beside, "pre-commit", &[])?;
     }
     let tree = beside.must(&["write-tree"])?.line();
-    check_tree(repository, &beside, base, &tree, target)?;
+    check_tree(repository, &beside, base, &tree, targets)?;
     let words = repository.scratch("message")?;
     disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, || Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
@@ -88,11 +88,17 @@ pub(super) fn put(runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A pre-commit hook may change what is committed; a commit of ours has one path, with the bytes that the caller gave.
-fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, made: &str, target: &Target) -> Result<(), Failure> {
-    if tree::differences(runner, base, made)?.iter().any(|file| file.name != Path::new(&target.name)) {
+/// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
+fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
+    let meant = |name: &Path| targets.iter().any(|target| Path::new(&target.name) == name);
+    if tree::differences(runner, base, made)?.iter().any(|file| !meant(&file.name)) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
-    let blob = repository.entry(runner, made, &target.name)?.map(|entry| entry.blob);
-    if blob == target.blob { Ok(()) } else { Err(Failure::Git("the pre-commit hook changed the note; that is not done here".into())) }
+    for target in targets {
+        let blob = repository.entry(runner, made, &target.name)?.map(|entry| entry.blob);
+        if blob != target.blob {
+            return Err(Failure::Git(format!("the pre-commit hook changed {}; that is not done here", target.path.as_str())));
+        }
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `process` | running git: no shell, no prompt, an end to it |
 //! | `repository` | what state the repository is in, and the reasons to refuse |
-//! | `commit` | a commit of exactly one path, with hooks and signature |
+//! | `commit` | a commit of exactly the paths that are meant, with hooks and signature |
 //! | `publish` | pushing it, and bringing in what the remote has first |
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
 //! | `index`, `tree` | the index while it is replaced; the files that differ, moved one by one |
@@ -29,9 +29,12 @@ use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::vault::{self, Vault, VaultPath, etag};
+use commit::Target;
 use index::Index;
 use process::Runner;
+use publish::Published;
 use repository::Repository;
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -79,6 +82,19 @@ pub struct Done {
     pub trouble: Option<String>,
     /// The etag of the note on disk; `None` when there is none.
     pub etag: Option<String>,
+}
+
+/// What became of files that were changed without [`Git`].
+#[derive(Debug, Default)]
+pub struct Committed {
+    /// The commit; `None` where there was nothing to commit.
+    pub commit: Option<String>,
+    /// Whether a remote has it.
+    pub pushed: bool,
+    /// What did not go as it should.
+    pub trouble: Option<String>,
+    /// What is not in it, and why.
+    pub left: Vec<String>,
 }
 
 /// Why a change was not made. Nothing of it is left: not in the working tree, not in the index, not on the branch.
@@ -222,7 +238,7 @@ impl Git {
                 path.as_str()
             )));
         }
-        let target = commit::Target {
+        let target = Target {
             path: path.clone(),
             name,
             change: change.clone(),
@@ -231,21 +247,99 @@ impl Git {
             committed: note.committed.clone(),
             before: note.bytes.clone(),
         };
-        let built = commit::build(&repository, &runner, repository.head.as_deref(), &target, message, true)?;
-        if target.committed.is_none() && target.blob.is_some() {
-            settle::refuse_left_out(&repository, &runner, &built, &target.name)?;
-        }
-        let published = publish::publish(&self.vault, &repository, &runner, &target, built)?;
-        let trouble = match settle::settle(&self.vault, &repository, &runner, &target, &published) {
-            // Without a remote the commit is nowhere but here: what could not be moved was not made.
-            Err(failure) if !published.pushed && !self.is_made(&repository, &runner, &published.commit) => return Err(failure),
-            outcome => outcome.err().map(|failure| failure.to_string()),
-        };
+        let (published, trouble) = self.make(&repository, &runner, &[target], message)?;
         let etag = match change {
             Change::Write(bytes) => Some(etag(bytes)),
             Change::Delete => None,
         };
         Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
+    }
+
+    /// The names of all files with changes that nobody has committed, for [`Git::commit_files`]. Looks at the whole vault.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn unsettled(&self, cancelled: &dyn Fn() -> bool) -> Result<HashSet<String>, Failure> {
+        let status = self.runner(cancelled).must(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])?;
+        // Two letters and a space, then the name from the top of the repository.
+        Ok(status.parts().filter_map(|part| part.get(3..).map(str::to_owned)).collect())
+    }
+
+    /// Commits files as they are on disk, all in one commit, and pushes it; for files that were changed without [`Git`].
+    /// Those that had changes before (`unsettled`) are somebody's, and stay as they are, as do those that git does not keep.
+    ///
+    /// # Errors
+    /// [`Failure`]; then nothing was committed, and the files are as they were.
+    pub fn commit_files(&self, paths: &[VaultPath], unsettled: &HashSet<String>, message: &str) -> Result<Committed, Failure> {
+        let runner = self.runner(&|| false);
+        let _lock = self.lock(&runner)?;
+        let mut repository = Repository::open(&runner, &self.options)?;
+        if settle::recover(&self.vault, &repository, &runner)? {
+            repository = Repository::open(&runner, &self.options)?;
+        }
+        Index::refuse_locked(&repository)?;
+        let (mut targets, mut left) = (Vec::new(), Vec::new());
+        for path in paths {
+            let path = self.vault.spelled(path);
+            let name = repository.name_of(&path);
+            if unsettled.contains(&name) {
+                left.push(format!("{} had changes that nobody had committed", path.as_str()));
+                continue;
+            }
+            match self.as_on_disk(&repository, &runner, &path, name) {
+                Ok(target) => targets.extend(target),
+                Err(Failure::Refused(words)) => left.push(words),
+                Err(other) => return Err(other),
+            }
+        }
+        if targets.is_empty() {
+            return Ok(Committed { left, ..Committed::default() });
+        }
+        let (published, trouble) = self.make(&repository, &runner, &targets, message)?;
+        Ok(Committed { commit: Some(published.commit), pushed: published.pushed, trouble, left })
+    }
+
+    /// A file as it is on disk, if that is not what the branch has.
+    fn as_on_disk(&self, repository: &Repository, runner: &Runner<'_>, path: &VaultPath, name: String) -> Result<Option<Target>, Failure> {
+        let note = repository.look_at(runner, &self.vault, path, &name)?;
+        let Some(bytes) = note.bytes.filter(|_| !note.is_committed) else { return Ok(None) };
+        if note.committed.is_none() {
+            repository.refuse_no_room(runner, &name)?;
+        }
+        let blob = repository.store(runner, &name, &bytes)?;
+        if note.committed.as_ref().is_some_and(|entry| entry.blob == blob) {
+            return Ok(None);
+        }
+        Ok(Some(Target {
+            path: path.clone(),
+            name,
+            change: Change::Write(bytes.clone()),
+            mode: note.committed.as_ref().map_or("100644".into(), |entry| entry.mode.clone()),
+            blob: Some(blob),
+            committed: note.committed,
+            before: Some(bytes),
+        }))
+    }
+
+    /// Makes the commit, publishes it, and moves everything there. What did not go as it should although the commit is made
+    /// comes beside it.
+    fn make(
+        &self,
+        repository: &Repository,
+        runner: &Runner<'_>,
+        targets: &[Target],
+        message: &str,
+    ) -> Result<(Published, Option<String>), Failure> {
+        let built = commit::build(repository, runner, repository.head.as_deref(), targets, message, true)?;
+        for target in targets.iter().filter(|target| target.committed.is_none() && target.blob.is_some()) {
+            settle::refuse_left_out(repository, runner, &built, &target.name)?;
+        }
+        let published = publish::publish(&self.vault, repository, runner, targets, built)?;
+        match settle::settle(&self.vault, repository, runner, targets, &published) {
+            // Without a remote the commit is nowhere but here: what could not be moved was not made.
+            Err(failure) if !published.pushed && !self.is_made(repository, runner, &published.commit) => Err(failure),
+            outcome => Ok((published, outcome.err().map(|failure| failure.to_string()))),
+        }
     }
 
     /// Whether the branch has a commit.

@@ -12,7 +12,7 @@ use crate::vault::Vault;
 pub(super) struct Published {
     pub(super) commit: String,
     pub(super) pushed: bool,
-    /// Whether it stands on what the remote had, so that more than the one note is to be moved here.
+    /// Whether it stands on what the remote had, so that more than those notes is to be moved here.
     pub(super) on_upstream: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn publish(
     vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
-    target: &Target,
+    targets: &[Target],
     built: String,
 ) -> Result<Published, Failure> {
     let Some(remote) = &repository.remote else { return Ok(Published { commit: built, pushed: false, on_upstream: false }) };
@@ -50,7 +50,7 @@ pub(super) fn publish(
                 if attempt > 0 && repository::is_ancestor(runner, &upstream, &commit)? {
                     return Err(Failure::Git(words));
                 }
-                commit = on_top(vault, repository, runner, &upstream, target, &commit)?;
+                commit = on_top(vault, repository, runner, &upstream, targets, &commit)?;
             }
         }
     }
@@ -63,7 +63,7 @@ fn on_top(
     repository: &Repository,
     runner: &Runner<'_>,
     upstream: &str,
-    target: &Target,
+    targets: &[Target],
     built: &str,
 ) -> Result<String, Failure> {
     if !repository.leads_to(runner, upstream)? {
@@ -74,8 +74,10 @@ fn on_top(
     // What hooks made of the message stays.
     let message = runner.must(&["log", "-1", "--format=%B", "--encoding=UTF-8", built])?;
     let message = String::from_utf8_lossy(&message.stdout).into_owned();
-    let theirs = repository.entry(runner, upstream, &target.name)?;
-    if theirs != target.committed {
+    for target in targets {
+        if repository.entry(runner, upstream, &target.name)? == target.committed {
+            continue;
+        }
         // The caller has to see what the remote has before anything else can be done about it.
         let brought = settle::bring_in(vault, repository, runner, upstream);
         let words = match brought {
@@ -92,8 +94,8 @@ fn on_top(
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
     // Before the remote gets anything: could the branch be moved there at all?
-    settle::try_bringing_in(repository, runner, upstream, target)?;
-    commit::build(repository, runner, Some(upstream), target, &message, false)
+    settle::try_bringing_in(repository, runner, upstream, targets)?;
+    commit::build(repository, runner, Some(upstream), targets, &message, false)
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {

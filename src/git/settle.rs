@@ -28,48 +28,56 @@ pub(super) fn settle(
     vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
-    target: &Target,
+    targets: &[Target],
     published: &Published,
 ) -> Result<(), Failure> {
     let runner = from_the_top(repository, runner);
     let index = Index::lock(repository)?;
     // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
-    let staged = repository.staged(&index.on(&runner), &target.name)?;
-    if !repository.is_as_it_was(&runner)? || !matches!(staged, Staged::Entry(entry) if entry == target.committed) {
+    let mut as_it_was = repository.is_as_it_was(&runner)?;
+    for target in targets {
+        let staged = repository.staged(&index.on(&runner), &target.name)?;
+        as_it_was &= matches!(staged, Staged::Entry(entry) if entry == target.committed);
+    }
+    if !as_it_was {
         let brings = if published.pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
         return Err(Failure::Git(format!("nothing was moved here, because the repository was used by somebody meanwhile{brings}")));
     }
+    let why = match targets {
+        [target] => target.name.clone(),
+        several => format!("{} files", several.len()),
+    };
     if published.on_upstream {
         let mut way = Move::prepare(repository, &index.on(&runner), &published.commit, false)?;
-        if let Change::Write(bytes) = &target.change {
-            way.set(&index.on(&runner), &target.name, bytes)?;
-        }
-        if let Some(before) = &target.before {
-            way.agree(&target.name, before);
+        for target in targets {
+            if let Change::Write(bytes) = &target.change {
+                way.set(&index.on(&runner), &target.name, bytes)?;
+            }
+            if let Some(before) = &target.before {
+                way.agree(&target.name, before);
+            }
         }
         way.check()?;
-        return travel(vault, repository, &runner, index, &way, &published.commit, &target.name);
+        return travel(vault, repository, &runner, index, &way, &published.commit, &why);
     }
-    index.put(&runner, target)?;
+    targets.iter().try_for_each(|target| index.put(&runner, target))?;
     note_pending(repository, &runner, &published.commit)?;
-    let moved = match &target.change {
-        Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
-        Change::Write(bytes) => vault.exchange(&target.path, target.before.as_deref(), bytes),
-        Change::Delete if target.before.is_none() => Ok(()),
-        Change::Delete => vault.remove(&target.path, target.before.as_deref().unwrap_or_default()),
-    };
-    let kept = match moved {
-        Ok(()) => Vec::new(),
-        // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
-        Err(VaultError::Conflict(_)) => vec![target.path.as_str().to_owned()],
-        Err(error) => {
-            if !published.pushed {
-                forget(repository, &runner)?;
+    let (mut moved, mut kept) = (Vec::new(), Vec::new());
+    for target in targets {
+        match put_in_place(vault, target) {
+            Ok(()) => moved.push(target),
+            // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
+            Err(VaultError::Conflict(_)) => kept.push(target.path.as_str().to_owned()),
+            Err(error) => {
+                if !published.pushed {
+                    moved.into_iter().for_each(|target| put_back(vault, target));
+                    forget(repository, &runner)?;
+                }
+                return Err(error.into());
             }
-            return Err(error.into());
         }
-    };
-    match finish(repository, &runner, &index, &published.commit, &target.name) {
+    }
+    match finish(repository, &runner, &index, &published.commit, &why) {
         Ok(()) => {}
         // Whoever is on another branch now needs the index.
         Err(failure @ Failure::Refused(_)) if published.pushed => return Err(failure),
@@ -78,15 +86,23 @@ pub(super) fn settle(
             return Err(failure);
         }
         Err(failure) => {
-            if kept.is_empty() {
-                put_back(vault, target);
-            }
+            moved.into_iter().for_each(|target| put_back(vault, target));
             forget(repository, &runner)?;
             return Err(failure);
         }
     }
     over(repository, &runner, index);
     said(&kept)
+}
+
+/// The note as it is to be, if what is there is what was there before.
+fn put_in_place(vault: &Vault, target: &Target) -> Result<(), VaultError> {
+    match &target.change {
+        Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
+        Change::Write(bytes) => vault.exchange(&target.path, target.before.as_deref(), bytes),
+        Change::Delete if target.before.is_none() => Ok(()),
+        Change::Delete => vault.remove(&target.path, target.before.as_deref().unwrap_or_default()),
+    }
 }
 
 /// Goes a way that was prepared, from noting it down to the end. Where it ends half way, the lock on the index stays.
@@ -119,6 +135,7 @@ fn travel(
 /// The note as it was before; for a commit that nobody has.
 fn put_back(vault: &Vault, target: &Target) {
     let outcome = match (&target.change, &target.before) {
+        (Change::Write(bytes), Some(before)) if bytes == before => Ok(()),
         (Change::Write(bytes), Some(before)) => vault.exchange(&target.path, Some(bytes), before),
         (Change::Write(bytes), None) => vault.remove(&target.path, bytes),
         (Change::Delete, Some(before)) => vault.exchange(&target.path, None, before),
@@ -240,15 +257,17 @@ fn is_pending(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Fail
     Ok(commit_of(runner, &to)?.is_some())
 }
 
-/// Whether [`bring_in`] would be possible; nothing is touched. `target` is what is to be changed on top of it.
+/// Whether [`bring_in`] would be possible; nothing is touched. `targets` are what is to be changed on top of it.
 ///
 /// # Errors
 /// [`Failure::Refused`], naming what is in the way.
-pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str, target: &Target) -> Result<(), Failure> {
+pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str, targets: &[Target]) -> Result<(), Failure> {
     let index = Index::lock(repository)?;
     let mut way = Move::prepare(repository, &index.on(&runner.at(&repository.top)), commit, false)?;
-    if let Some(before) = &target.before {
-        way.agree(&target.name, before);
+    for target in targets {
+        if let Some(before) = &target.before {
+            way.agree(&target.name, before);
+        }
     }
     way.check()
 }

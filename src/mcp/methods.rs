@@ -32,8 +32,9 @@ impl<'a> Call<'a> {
 
     /// What a tool or prompt works with. `progress` is where it says how far it is.
     pub(super) fn context(&self, progress: &'a Progress<'_>) -> Context<'a> {
-        let Server { vault, git, projects, options, .. } = self.server;
-        Context { vault, git: git.as_ref(), projects: projects.as_ref(), options, caller: progress }
+        let Server { vault, git, projects, agent, options, .. } = self.server;
+        let login = self.exchange.principal.key();
+        Context { vault, git: git.as_deref(), projects: projects.as_ref(), agent: agent.as_ref(), login, options, caller: progress }
     }
 
     /// The `cursor` of a list.

@@ -36,6 +36,7 @@ pub use stream::{Listener, Stream};
 pub use subscription::{Subscription, Wanted};
 
 use crate::accomplishments::Accomplishments;
+use crate::agent::Agent;
 use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
@@ -49,8 +50,9 @@ use std::sync::{Arc, Condvar};
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
-    git: Option<Git>,
+    git: Option<Arc<Git>>,
     projects: Option<Accomplishments>,
+    agent: Option<Arc<Agent>>,
     tools: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
     resources: Vec<&'static Resource>,
@@ -61,6 +63,17 @@ pub struct Server {
     pub places: places::StreamPlaces,
     subscriptions: subscription::Subscriptions,
     somebody_listens: Condvar,
+}
+
+/// What toolsets stand on beside the vault, each where its toolset is on.
+#[derive(Debug, Default)]
+pub struct Systems {
+    /// The vault's repository.
+    pub git: Option<Arc<Git>>,
+    /// Its projects.
+    pub projects: Option<Accomplishments>,
+    /// Its sessions.
+    pub agent: Option<Arc<Agent>>,
 }
 
 /// The client of a request, while the request is under way.
@@ -105,21 +118,15 @@ pub enum Outcome {
 }
 
 impl Server {
-    /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`. `git`
-    /// is the vault's repository and `projects` its projects, for the toolsets of these names.
-    pub fn new(
-        vault: Arc<Vault>,
-        toolsets: &[Toolset],
-        read_only: bool,
-        options: Options,
-        git: Option<Git>,
-        projects: Option<Accomplishments>,
-    ) -> Server {
+    /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
+    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, systems: Systems) -> Server {
+        let Systems { git, projects, agent } = systems;
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
             vault,
             git,
             projects,
+            agent,
             tools: toolsets.iter().flat_map(|set| set.tools()).copied().filter(|tool| offered(tool.needs())).collect(),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
@@ -128,6 +135,28 @@ impl Server {
             places: places::StreamPlaces::default(),
             subscriptions: subscription::Subscriptions::default(),
             somebody_listens: Condvar::new(),
+        }
+    }
+
+    /// Whether a message asks for something that takes minutes: a transport that answers one after the other answers it
+    /// beside the others.
+    pub fn takes_long(&self, message: Option<&Message>) -> bool {
+        let Some(Message::Request { method, params, .. }) = message else { return false };
+        let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
+        self.agent.is_some() && method == "tools/call" && Toolset::Agent.tools().iter().any(|known| known.name == tool)
+    }
+
+    /// Ends what would go on for long; for the end of the server.
+    pub fn stop(&self) {
+        if let Some(agent) = &self.agent {
+            agent.stop();
+        }
+    }
+
+    /// Waits a while for the end of what [`Server::stop`] has ended.
+    pub fn wait_for_sessions(&self) {
+        if let Some(agent) = &self.agent {
+            agent.wait_for_the_end();
         }
     }
 

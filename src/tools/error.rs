@@ -48,6 +48,10 @@ pub enum Code {
     ParseError,
     /// The caller cancelled.
     Cancelled,
+    /// A session failed, or could not be begun.
+    AgentFailed,
+    /// A session took too long.
+    AgentTimeout,
     /// A mistake of the server; the log has more.
     InternalError,
 }
@@ -77,6 +81,8 @@ impl Code {
             Code::CanvasNotFound => "CANVAS_NOT_FOUND",
             Code::ParseError => "PARSE_ERROR",
             Code::Cancelled => "CANCELLED",
+            Code::AgentFailed => "AGENT_FAILED",
+            Code::AgentTimeout => "AGENT_TIMEOUT",
             Code::InternalError => "INTERNAL_ERROR",
         }
     }

@@ -6,6 +6,7 @@
 //! [`Reply`] or an [`Error`], and it cannot make a protocol error.
 
 pub mod accomplishments;
+pub mod agent;
 pub mod arguments;
 pub mod context;
 pub mod error;
@@ -21,12 +22,14 @@ pub use reply::{Block, Reply};
 pub use schema::{Field, Shape};
 
 use crate::accomplishments::Accomplishments;
+use crate::agent::Agent;
 use crate::git::Git;
 use crate::limits;
 use crate::principal::Access;
 use crate::vault::Vault;
 pub use crate::vault::properties::Criteria;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A group of tools that is switched on as one (`TOOLSETS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +42,14 @@ pub enum Toolset {
     Git,
     /// Projects planned on a canvas.
     Accomplishments,
+    /// A wiki kept by confined sessions.
+    Agent,
 }
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 4] = [Toolset::Vault, Toolset::Context, Toolset::Git, Toolset::Accomplishments];
+    pub const ALL: [Toolset; 5] =
+        [Toolset::Vault, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
@@ -52,6 +58,7 @@ impl Toolset {
             Toolset::Context => "context",
             Toolset::Git => "git",
             Toolset::Accomplishments => "accomplishments",
+            Toolset::Agent => "agent",
         }
     }
 
@@ -62,13 +69,14 @@ impl Toolset {
             Toolset::Context => &context::TOOLS,
             Toolset::Git => &git::TOOLS,
             Toolset::Accomplishments => &accomplishments::TOOLS,
+            Toolset::Agent => &agent::TOOLS,
         }
     }
 
     /// The resources of the set beside the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {
-            Toolset::Vault | Toolset::Git => &[],
+            Toolset::Vault | Toolset::Git | Toolset::Agent => &[],
             Toolset::Context => &context::RESOURCES,
             Toolset::Accomplishments => &accomplishments::RESOURCES,
         }
@@ -178,6 +186,10 @@ pub struct Context<'a> {
     pub git: Option<&'a Git>,
     /// Its projects, where toolset `accomplishments` is on.
     pub projects: Option<&'a Accomplishments>,
+    /// Its sessions, where toolset `agent` is on.
+    pub agent: Option<&'a Arc<Agent>>,
+    /// Tells one login from another, for what belongs to one.
+    pub login: String,
     /// What was configured for tools.
     pub options: &'a Options,
     /// Who waits for the result.

@@ -1,4 +1,7 @@
 //! The configuration: what was typed, checked as a whole. A wrong one starts nothing, and all mistakes are told at once.
+//! What belongs to one toolset is in `toolsets`.
+
+mod toolsets;
 
 use crate::cli::Raw;
 use crate::limits;
@@ -6,15 +9,12 @@ use crate::oauth::Logins;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::settings::SETTINGS;
-use crate::tools::{Criteria, Options, Toolset};
-use crate::vault::VaultPath;
+use crate::tools::{Options, Toolset};
 use log::LevelFilter;
-use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// A finished configuration.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Config {
     pub git: crate::git::Options,
     /// Where projects are, for toolset `accomplishments`.
     pub projects: Option<crate::accomplishments::Options>,
+    /// How sessions are run, for toolset `agent`.
+    pub agent: crate::agent::Options,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
     /// Proxies that are believed.
@@ -66,7 +68,8 @@ impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = SETTINGS.iter().find(|row| row.variable == self.setting);
         let (flag, example) = row.map_or(("", ""), |row| (row.flag, row.example));
-        write!(f, "{} (--{flag}) {}. Example: {}='{example}'", self.setting, self.what, self.setting)
+        let flag = if flag.is_empty() { String::new() } else { format!(" (--{flag})") };
+        write!(f, "{}{flag} {}. Example: {}='{example}'", self.setting, self.what, self.setting)
     }
 }
 
@@ -86,27 +89,6 @@ struct Reader<'a> {
     notes: Vec<&'static str>,
 }
 
-/// The file that `CONTEXT_CONFIG` names. It may have other keys; they are not ours.
-#[derive(Deserialize)]
-struct ContextFile {
-    vault_path: Option<String>,
-    default_context: Option<DefaultContext>,
-}
-
-#[derive(Deserialize)]
-struct DefaultContext {
-    #[serde(default)]
-    properties: serde_json::Map<String, serde_json::Value>,
-    #[serde(default)]
-    tags: Vec<String>,
-}
-
-impl ContextFile {
-    fn parse(text: &str) -> Result<ContextFile, String> {
-        serde_yaml::from_str(text).map_err(|error| error.to_string())
-    }
-}
-
 impl Config {
     /// Checks what was typed. `home` and `state_directory` are the variables `HOME` and systemd's `STATE_DIRECTORY`.
     ///
@@ -116,12 +98,12 @@ impl Config {
         let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH", home);
-        let workers = cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024);
+        let workers = reader.number("WORKERS", cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024), 1, 1024);
+        let state_dir = reader.state_dir(home, state_directory, vault_path.as_deref());
         let config = Config {
             listen: reader.listen(),
             origin: reader.origin(purpose),
             logins: Logins { users: reader.users(), machines: reader.machines(), tokens: reader.tokens() },
-            state_dir: reader.state_dir(home, state_directory, vault_path.as_deref()),
             toolsets: reader.toolsets(),
             read_only: reader.flag("READ_ONLY"),
             options: Options {
@@ -129,15 +111,13 @@ impl Config {
                 local: purpose == For::Stdio,
                 default_context: reader.default_context(home, vault_path.as_deref()),
             },
-            git: crate::git::Options {
-                remote: reader.git_name("GIT_REMOTE", "origin"),
-                branch: reader.git_name("GIT_BRANCH", "main"),
-                timeout: Duration::from_millis(reader.number("GIT_TIMEOUT_MS", 30_000, 1_000, 600_000) as u64),
-            },
+            git: reader.git(),
             projects: reader.projects(),
+            agent: reader.agent(home, state_dir.as_deref(), workers),
+            state_dir,
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),
-            workers: reader.number("WORKERS", workers, 1, 1024),
+            workers,
             max_connections: reader.number("MAX_CONNECTIONS", limits::CONNECTIONS_DEFAULT, 8, 100_000),
             log_level: reader.log_level(),
             notes: std::mem::take(&mut reader.notes),
@@ -327,76 +307,6 @@ impl Reader<'_> {
             self.wrong("TOOLSETS", format!("has {name:?}, which is not one of: {}, all", known.join(", ")));
         }
         Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
-    }
-
-    /// The name of a remote or branch, which becomes an argument of git's and part of a ref's name.
-    fn git_name(&mut self, setting: &'static str, default: &str) -> String {
-        let name = self.text(setting).unwrap_or(default).to_owned();
-        let fine = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | '@');
-        if !name.chars().all(fine) || name.starts_with(['-', '/', '.']) || name.ends_with('/') || name.contains("..") {
-            self.wrong(setting, "is not a name that git allows");
-        }
-        name
-    }
-
-    /// The places of toolset `accomplishments`, which has no sensible defaults for them.
-    fn projects(&mut self) -> Option<crate::accomplishments::Options> {
-        if !self.toolsets_named().any(|name| name == "all" || name == Toolset::Accomplishments.name()) {
-            return None;
-        }
-        let folder = self.below_vault("ACCOMPLISHMENTS_FOLDER", true, VaultPath::folder);
-        let canvas = self.below_vault("DEFAULT_CANVAS", true, VaultPath::file);
-        let docs = self.below_vault("CONTEXT_DOCS_FOLDER", false, VaultPath::folder);
-        if canvas.as_ref().is_some_and(|canvas| !canvas.as_str().to_lowercase().ends_with(".canvas")) {
-            self.wrong("DEFAULT_CANVAS", "must be a file that ends in .canvas");
-        }
-        Some(crate::accomplishments::Options { folder: folder?, canvas: canvas?, docs })
-    }
-
-    fn below_vault(
-        &mut self,
-        setting: &'static str,
-        required: bool,
-        parse: fn(&str) -> Result<VaultPath, crate::vault::Error>,
-    ) -> Option<VaultPath> {
-        let Some(text) = self.text(setting) else {
-            if required {
-                self.wrong(setting, "is required for toolset accomplishments: a path in the vault");
-            }
-            return None;
-        };
-        match parse(text) {
-            Ok(path) => Some(path),
-            Err(error) => {
-                let why = error.to_string();
-                self.wrong(setting, why);
-                None
-            }
-        }
-    }
-
-    /// The file of the system that the `context` tools come from, as it is there.
-    fn default_context(&mut self, home: Option<&str>, vault: Option<&Path>) -> Option<Criteria> {
-        let path = expand_home(self.text("CONTEXT_CONFIG")?, home);
-        let read = std::fs::read_to_string(&path).map_err(|error| format!("cannot be read: {}", error.kind()));
-        let parsed = read.and_then(|text| ContextFile::parse(&text).map_err(|why| format!("is not what it should be: {why}")));
-        match parsed {
-            Err(why) => {
-                self.wrong("CONTEXT_CONFIG", why);
-                None
-            }
-            Ok(file) => {
-                let other = file.vault_path.as_deref().map(|path| expand_home(path, home)).filter(|path| Some(path.as_path()) != vault);
-                if other.is_some() {
-                    self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored");
-                }
-                file.default_context.map(|wanted| Criteria {
-                    properties: wanted.properties.into_iter().collect(),
-                    tags: wanted.tags,
-                    all_tags: false,
-                })
-            }
-        }
     }
 
     fn flag(&mut self, setting: &'static str) -> bool {

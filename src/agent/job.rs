@@ -1,0 +1,252 @@
+//! Jobs: an `ingest` that goes on by itself, so that a client whose patience ends before the session does can come back for
+//! the result. They live in memory, belong to one login, and the same request again joins the one that is running.
+
+use super::ingest::{Ingested, Request};
+use super::{Agent, Failure, SoFar, Watcher};
+use crate::clock::{self, Now};
+use crate::limits;
+use crate::secret::{self, SecretHash};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It waits, or its session runs.
+    Working,
+    /// It has a result.
+    Completed,
+    /// It has none.
+    Failed,
+    /// Somebody ended it.
+    Cancelled,
+    /// The server was stopped while it ran.
+    Interrupted,
+}
+
+impl Status {
+    /// All of them.
+    pub const NAMES: [&str; 5] = ["working", "completed", "failed", "cancelled", "interrupted"];
+
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Working => "working",
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+            Status::Cancelled => "cancelled",
+            Status::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// One `ingest`.
+#[derive(Debug)]
+pub struct Job {
+    /// Its id.
+    pub id: String,
+    login: String,
+    /// What tells one request from another.
+    request: SecretHash,
+    /// When it was begun.
+    pub begun: Now,
+    started: Instant,
+    cancelled: AtomicBool,
+    /// Whether it goes on when nobody waits for it.
+    background: AtomicBool,
+    waiting: AtomicUsize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    so_far: SoFar,
+    doing: String,
+    outcome: Option<Arc<Result<Ingested, Failure>>>,
+    took: Duration,
+    interrupted: bool,
+}
+
+/// A job as it is at one moment.
+#[derive(Debug)]
+pub struct Seen {
+    /// Where it stands.
+    pub status: Status,
+    /// What it has done.
+    pub so_far: SoFar,
+    /// What it does now; empty when it has ended.
+    pub doing: String,
+    /// How long it has been there, or was.
+    pub took: Duration,
+    /// What came of it.
+    pub outcome: Option<Arc<Result<Ingested, Failure>>>,
+}
+
+/// The jobs that are remembered, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Jobs(Mutex<Vec<Arc<Job>>>);
+
+impl Jobs {
+    fn list(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Agent {
+    /// Begins to file material, or joins the job of the same login that does so already.
+    ///
+    /// # Errors
+    /// [`Failure`]; nothing was begun.
+    pub fn begin(self: &Arc<Agent>, login: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
+        self.check_request(&request)?;
+        let failed = |words: String| Failure::Failed(words, SoFar::default());
+        let text = serde_json::to_string(&request).map_err(|error| failed(error.to_string()))?;
+        let fingerprint = SecretHash::of(&text);
+        let mut jobs = self.jobs.list();
+        let same = |job: &&Arc<Job>| job.login == login && job.request == fingerprint && !job.has_ended() && !job.is_cancelled();
+        if let Some(job) = jobs.iter().find(same) {
+            job.background.fetch_or(background, Ordering::AcqRel);
+            return Ok(Arc::clone(job));
+        }
+        if jobs.len() >= limits::AGENT_JOBS {
+            // There are never so many that run.
+            let oldest = jobs.iter().position(|job| job.has_ended()).unwrap_or(0);
+            jobs.remove(oldest);
+        }
+        let ticket = self.ticket()?;
+        let job = Arc::new(Job {
+            id: secret::new_id().map_err(|error| failed(error.to_string()))?,
+            login: login.to_owned(),
+            request: fingerprint,
+            begun: Now::read(),
+            started: clock::instant(),
+            cancelled: AtomicBool::new(false),
+            background: AtomicBool::new(background),
+            waiting: AtomicUsize::new(0),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let (agent, own) = (Arc::clone(self), Arc::clone(&job));
+        let work = move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, ticket, &*own)));
+            let broken = |_| Err(Failure::Failed("The server made a mistake; its log says more.".into(), own.state().so_far.clone()));
+            own.end(outcome.unwrap_or_else(broken), agent.is_stopping());
+        };
+        let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
+        thread.map_err(|error| failed(format!("No thread for the job: {}", error.kind())))?;
+        jobs.push(Arc::clone(&job));
+        Ok(job)
+    }
+
+    /// A job of a login.
+    pub fn job(&self, login: &str, id: &str) -> Option<Arc<Job>> {
+        self.jobs.list().iter().find(|job| job.login == login && job.id == id).cloned()
+    }
+
+    /// The jobs of a login, newest first.
+    pub fn jobs_of(&self, login: &str) -> Vec<Arc<Job>> {
+        self.jobs.list().iter().rev().filter(|job| job.login == login).cloned().collect()
+    }
+}
+
+impl Job {
+    /// Waits for the end, as long as the caller wants to. A job that nobody waits for any more is ended, unless it was to go
+    /// on in the background.
+    ///
+    /// # Errors
+    /// [`Failure::Cancelled`] when the caller does not want to wait any more.
+    pub fn wait(&self, watcher: &dyn Watcher) -> Result<Arc<Result<Ingested, Failure>>, Failure> {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        let mut told = String::new();
+        loop {
+            let (outcome, so_far, doing) = {
+                let state = self.state();
+                let (state, _) = self.changed.wait_timeout(state, limits::HANG_UP_EVERY).unwrap_or_else(PoisonError::into_inner);
+                (state.outcome.clone(), state.so_far.clone(), state.doing.clone())
+            };
+            if let Some(outcome) = outcome {
+                self.waiting.fetch_sub(1, Ordering::AcqRel);
+                return Ok(outcome);
+            }
+            if watcher.has_cancelled() {
+                if self.waiting.fetch_sub(1, Ordering::AcqRel) == 1 && !self.background.load(Ordering::Acquire) {
+                    self.cancel();
+                }
+                return Err(Failure::Cancelled(so_far));
+            }
+            if doing != told {
+                watcher.hear(&so_far, &doing);
+                told = doing;
+            }
+        }
+    }
+
+    /// Asks it to end; it does so within seconds.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+    }
+
+    /// Waits a while for its end.
+    pub fn has_ended_within(&self, patience: Duration) -> bool {
+        let state = self.state();
+        let waited = self.changed.wait_timeout_while(state, patience, |state| state.outcome.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.outcome.is_some()
+    }
+
+    /// How it is now.
+    pub fn look(&self) -> Seen {
+        let state = self.state();
+        let status = match state.outcome.as_deref() {
+            None => Status::Working,
+            Some(Ok(_)) => Status::Completed,
+            Some(Err(_)) if state.interrupted => Status::Interrupted,
+            Some(Err(Failure::Cancelled(_))) => Status::Cancelled,
+            Some(Err(_)) => Status::Failed,
+        };
+        let took = if state.outcome.is_some() { state.took } else { self.started.elapsed() };
+        Seen { status, so_far: state.so_far.clone(), doing: state.doing.clone(), took, outcome: state.outcome.clone() }
+    }
+
+    fn end(&self, outcome: Result<Ingested, Failure>, stopping: bool) {
+        let mut state = self.state();
+        match &outcome {
+            Ok(ingested) => state.so_far.pages.clone_from(&ingested.pages),
+            Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => state.so_far = so_far.clone(),
+            Err(_) => {}
+        }
+        state.interrupted = stopping && matches!(outcome, Err(Failure::Cancelled(_)));
+        state.doing.clear();
+        state.took = self.started.elapsed();
+        state.outcome = Some(Arc::new(outcome));
+        self.changed.notify_all();
+    }
+
+    fn has_ended(&self) -> bool {
+        self.state().outcome.is_some()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The job listens to its own session.
+impl Watcher for Job {
+    fn has_cancelled(&self) -> bool {
+        self.is_cancelled()
+    }
+
+    fn hear(&self, so_far: &SoFar, doing: &str) {
+        let mut state = self.state();
+        state.so_far = so_far.clone();
+        doing.clone_into(&mut state.doing);
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,70 @@
+//! A folder of a session's own, outside the vault: its plugin, its system prompt, its temporary files. It goes away with
+//! the session; what a crash leaves is removed by the next one.
+
+use super::skills::{self, Skill};
+use crate::disk::{self, Mode};
+use crate::secret;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const PREFIX: &str = "vault-sync-mcp-session-";
+/// Held while the session runs; one that nobody holds is of a session that is over.
+const LOCK: &str = "lock";
+
+/// The folder.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) folder: PathBuf,
+    /// Where the program keeps what it likes to keep.
+    pub(super) home: PathBuf,
+    /// For its temporary files.
+    pub(super) temporary: PathBuf,
+    _lock: Option<File>,
+}
+
+impl Place {
+    /// Makes the folder, in the state folder if there is one.
+    ///
+    /// # Errors
+    /// What the disk says; then nothing is left.
+    pub(super) fn make(state: Option<&Path>, skills: &[Skill], system_prompt: &str) -> io::Result<Place> {
+        let base = state.map_or_else(std::env::temp_dir, |state| state.join("agent"));
+        disk::create_private_folder(&base)?;
+        sweep(&base);
+        let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+        let folder = base.join(format!("{PREFIX}{id}"));
+        let home = state.map_or_else(|| folder.join("home"), |_| base.join("home"));
+        disk::create_private_folder(&folder)?;
+        let lock = disk::take_lock(&folder.join(LOCK));
+        let mut place = Place { temporary: folder.join("tmp"), home, folder, _lock: None };
+        place._lock = lock?;
+        for made in [&place.home, &place.temporary, &place.folder.join("plugin")] {
+            disk::create_private_folder(made)?;
+        }
+        skills::write_plugin(skills, &place.folder.join("plugin"))?;
+        let prompt = place.folder.join("system.md");
+        disk::replace(&prompt, system_prompt.as_bytes(), Mode::Private, || Ok::<(), io::Error>(()))?;
+        Ok(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Err(error) = disk::remove_copy(&self.folder) {
+            log::warn!("agent: a session's folder could not be removed: {}", error.kind());
+        }
+    }
+}
+
+/// Removes the folders of sessions that are over.
+fn sweep(base: &Path) {
+    let Ok(entries) = std::fs::read_dir(base) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        // One without a lock file is being made at this moment, or was never finished; the folder's age is not worth a rule.
+        if is_ours && entry.path().join(LOCK).is_file() && matches!(disk::take_lock(&entry.path().join(LOCK)), Ok(Some(_))) {
+            let _ = disk::remove_copy(&entry.path());
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `query`: a question, answered from the wiki with citations. Nothing is written.
+
+use super::ingest::{DOMAINS, Named, cut, domain_words, marked, members};
+use super::session::{self, Finished, Task};
+use super::{Agent, Failure, Watcher, Work};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its text.
+    pub answer: String,
+    /// The pages it is from.
+    pub citations: Vec<String>,
+    /// The originals that those pages keep.
+    pub artifacts: Vec<String>,
+    /// What of these the vault does not have.
+    pub not_found: Vec<String>,
+    /// Turns of the model.
+    pub turns: u64,
+    /// What it cost, in dollars.
+    pub cost_usd: f64,
+    /// How long it took, waiting not included.
+    pub took: Duration,
+}
+
+impl Agent {
+    /// Answers a question, in one of [`DOMAINS`] if one is given.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn query(&self, question: &str, domain: Option<&str>, watcher: &dyn Watcher) -> Result<Answer, Failure> {
+        if question.trim().is_empty() {
+            return Err(Failure::Argument("Argument question is empty.".into()));
+        }
+        let mut ticket = self.ticket()?;
+        let ready = session::ready(self, &mut ticket, Work::Query, watcher)?;
+        let task = Task { work: Work::Query, prompt: prompt(question, domain)?, schema: schema() };
+        let Finished { so_far, end, took } = session::run(self, &ready, &task, watcher)?;
+        drop(ticket);
+        let given = end.structured.unwrap_or(Value::Null);
+        let answer = given.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
+        let (citations, artifacts) = (members(&given, "citations"), members(&given, "artifacts"));
+        let named = Named::in_vault(self);
+        let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
+        Ok(Answer { answer: cut(answer), citations, artifacts, not_found, turns: end.turns.max(so_far.turns), cost_usd: end.cost_usd, took })
+    }
+}
+
+fn prompt(question: &str, domain: Option<&str>) -> Result<String, Failure> {
+    let domain = match domain {
+        Some(domain) => format!("Answer from {}, and from shared/ where it is needed.\n", domain_words(domain)),
+        None => format!("The wiki has these domains: {}. Look where the answer is likely to be.\n", DOMAINS.join(", ")),
+    };
+    Ok(format!(
+        "Use the skill {} to answer the question below from this vault.\n{domain}\
+         Change nothing. Say so plainly where the vault does not know. In citations, give the path of every page that the answer rests \
+         on; in artifacts, the paths of the original files below raw/assets that those pages link to.\n\n{}",
+        Work::Query.skill(),
+        marked("question", question)?
+    ))
+}
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "answer": { "type": "string", "description": "The answer in Markdown, with [[wikilinks]] to the pages it is from" },
+            "citations": { "type": "array", "items": { "type": "string" }, "description": "Paths of the pages that the answer rests on" },
+            "artifacts": { "type": "array", "items": { "type": "string" }, "description": "Paths of original files that those pages link to" },
+        },
+        "required": ["answer", "citations", "artifacts"],
+    })
+}

@@ -1,0 +1,161 @@
+//! The vault's skills, as a session may have them.
+//!
+//! A vault can be hostile: it is synchronised from elsewhere, and a folder `.claude` may hold hooks, servers, settings and
+//! skills that give themselves tools. So a session does not get that folder. It gets a plugin made for it, in which a skill
+//! has its name, its description and its text, and nothing that Claude Code would act upon.
+
+use crate::disk::{self, Mode};
+use crate::limits;
+use crate::vault::frontmatter;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A skill of the vault.
+#[derive(Debug)]
+pub(super) struct Skill {
+    /// Its folder's name, which is how it is called.
+    pub(super) name: String,
+    description: String,
+    text: String,
+    /// What else lies in its folder: names below it, and texts.
+    beside: Vec<(String, Vec<u8>)>,
+}
+
+/// The skills of a vault, those that can be used, by name.
+pub(super) fn of(vault: &Path) -> Vec<Skill> {
+    // Folders and files as they are: a link would be a way out of the vault.
+    let folder = vault.join(".claude").join("skills");
+    let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if !is_plain(&vault.join(".claude")) || !is_plain(&folder) {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = entries(&folder).into_iter().filter(|name| is_name(name) && is_plain(&folder.join(name))).collect();
+    names.truncate(limits::AGENT_SKILLS);
+    names.into_iter().filter_map(|name| Skill::read(&folder.join(&name), name)).collect()
+}
+
+/// The text of the vault's CLAUDE.md, if it has one.
+pub(super) fn instructions(vault: &Path) -> Option<String> {
+    let bytes = plain_file(&vault.join("CLAUDE.md"), limits::AGENT_INSTRUCTIONS_BYTES)?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Writes skills as a plugin into a folder that exists.
+///
+/// # Errors
+/// What the disk says.
+pub(super) fn write_plugin(skills: &[Skill], folder: &Path) -> io::Result<()> {
+    let about = serde_json::json!({ "name": "vault", "version": "1.0.0", "description": "The skills of this vault" });
+    let manifest = folder.join(".claude-plugin");
+    disk::create_private_folder(&manifest)?;
+    put(&manifest.join("plugin.json"), about.to_string().as_bytes())?;
+    for skill in skills {
+        let own = folder.join("skills").join(&skill.name);
+        disk::create_private_folder(&own)?;
+        put(&own.join("SKILL.md"), skill.told().as_bytes())?;
+        for (name, bytes) in &skill.beside {
+            let place = own.join(name);
+            place.parent().map_or(Ok(()), disk::create_private_folder)?;
+            put(&place, bytes)?;
+        }
+    }
+    Ok(())
+}
+
+impl Skill {
+    fn read(folder: &Path, name: String) -> Option<Skill> {
+        let bytes = plain_file(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES)?;
+        let text = String::from_utf8(bytes).ok()?;
+        let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| serde_yaml::from_str(yaml).ok());
+        let described = yaml.as_ref().and_then(|yaml| yaml.get("description")).and_then(serde_yaml::Value::as_str);
+        let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
+        let body = text.get(frontmatter::end(&text)..).unwrap_or_default();
+        let mut beside = Vec::new();
+        collect(folder, "", limits::DEPTH.min(3), &mut beside);
+        Some(Skill { description, text: harmless(body), beside, name })
+    }
+
+    fn told(&self) -> String {
+        // A JSON string is a YAML string.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        format!("---\nname: {}\ndescription: {}\n---\n{}", quoted(&self.name), quoted(&self.description), self.text)
+    }
+}
+
+/// A skill's text may have commands that are run before it is read, with their output in their place: an exclamation mark
+/// before code. They would be refused, and the skill with them; parted by a space they are text.
+fn harmless(text: &str) -> String {
+    text.replace("!`", "! `").replace("```!", "``` !")
+}
+
+/// Skills are called by their folder's name.
+fn is_name(name: &str) -> bool {
+    name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+}
+
+/// The texts in a skill's folder, but for its own.
+fn collect(folder: &Path, below: &str, depth: usize, into: &mut Vec<(String, Vec<u8>)>) {
+    for name in entries(folder) {
+        if into.len() >= limits::AGENT_SKILL_FILES {
+            return;
+        }
+        let place = folder.join(&name);
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if depth > 0 && place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            collect(&place, &path, depth - 1, into);
+        } else if path != "SKILL.md" && (name.ends_with(".md") || name.ends_with(".txt"))
+            && let Some(bytes) = plain_file(&place, limits::AGENT_SKILL_BYTES)
+        {
+            into.push((path, bytes));
+        }
+    }
+}
+
+/// The names in a folder that are not hidden, sorted.
+fn entries(folder: &Path) -> Vec<String> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = found.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
+    names.sort();
+    names
+}
+
+/// The bytes of a file that is no link and not too long.
+fn plain_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
+    let found = path.symlink_metadata().ok()?;
+    (found.is_file() && found.len() <= limit).then(|| fs::read(path).ok()).flatten()
+}
+
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    disk::replace(path, bytes, Mode::Private, || Ok::<(), io::Error>(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skill_keeps_its_words_and_nothing_that_would_be_acted_upon() {
+        let vault = std::env::temp_dir().join(format!("vsm-skills-{}", crate::secret::new_id().unwrap()));
+        let skill = vault.join(".claude/skills/second-brain-ingest");
+        fs::create_dir_all(skill.join("references")).unwrap();
+        let text = "---\nname: other\ndescription: \"Files: \\\"things\\\"\"\nallowed-tools: Bash, Read\nhooks: {}\nmodel: x\n---\nDo it !`id` \n```!\nid\n```\n";
+        fs::write(skill.join("SKILL.md"), text).unwrap();
+        fs::write(skill.join("references/style.md"), "style").unwrap();
+        fs::write(skill.join("run.sh"), "id").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", skill.join("references/more.md")).unwrap();
+        fs::create_dir_all(vault.join(".claude/skills/linked")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", vault.join(".claude/skills/linked/SKILL.md")).unwrap();
+        let skills = of(&vault);
+        assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["second-brain-ingest"]);
+        let told = skills[0].told();
+        assert_eq!(
+            told,
+            "---\nname: \"second-brain-ingest\"\ndescription: \"Files: \\\"things\\\"\"\n---\nDo it ! `id` \n``` !\nid\n```\n"
+        );
+        assert_eq!(skills[0].beside, [("references/style.md".to_owned(), b"style".to_vec())]);
+        write_plugin(&skills, &vault).unwrap();
+        assert_eq!(fs::read_to_string(vault.join("skills/second-brain-ingest/references/style.md")).unwrap(), "style");
+        fs::remove_dir_all(&vault).unwrap();
+    }
+}

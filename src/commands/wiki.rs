@@ -1,0 +1,74 @@
+//! `init-wiki` and `lint`: the wiki of toolset `agent`, without a model.
+
+use super::{FAILED, read, say, start_logging, tell, wrong};
+use crate::cli::Raw;
+use crate::config::{Config, For};
+use crate::vault::Vault;
+use crate::wiki::lint::{self, Finding};
+use crate::wiki::starter::{self, Made};
+use std::fmt::Write;
+
+pub(super) fn init_wiki(raw: &Raw) -> u8 {
+    let config = match configured(raw) {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    match starter::write(&config.vault_path) {
+        Ok(done) => {
+            let mut text = String::new();
+            for (path, made) in &done {
+                let word = if *made == Made::New { "written" } else { "kept   " };
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "{word}  {path}");
+            }
+            let new = done.iter().filter(|(_, made)| *made == Made::New).count();
+            let _ = writeln!(text, "\n{new} written, {} kept as they were.", done.len() - new);
+            say(&text)
+        }
+        Err((path, error)) => {
+            tell(&format!("vault-sync-mcp: {path} cannot be written: {}\n", error.kind()));
+            FAILED
+        }
+    }
+}
+
+pub(super) fn check(raw: &Raw) -> u8 {
+    let config = match configured(raw) {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    let found = Vault::open(&config.vault_path).map_err(|error| error.to_string());
+    match found.and_then(|vault| lint::lint(&vault).map_err(|error| error.to_string())) {
+        Ok(found) if found.is_empty() => say("The wiki keeps its rules.\n"),
+        Ok(found) => {
+            say(&table(&found));
+            FAILED
+        }
+        Err(why) => {
+            tell(&format!("vault-sync-mcp: {why}\n"));
+            FAILED
+        }
+    }
+}
+
+fn configured(raw: &Raw) -> Result<Config, u8> {
+    match read(raw, For::Stdio) {
+        Ok(config) => {
+            start_logging(config.log_level.min(log::LevelFilter::Error));
+            Ok(config)
+        }
+        Err(mistakes) => Err(wrong(mistakes.iter())),
+    }
+}
+
+fn table(found: &[Finding]) -> String {
+    let place = |finding: &Finding| if finding.line == 0 { finding.page.clone() } else { format!("{}:{}", finding.page, finding.line) };
+    let width = |of: &dyn Fn(&Finding) -> usize| found.iter().map(of).max().unwrap_or(0);
+    let (places, rules) = (width(&|finding| place(finding).chars().count()), width(&|finding| finding.rule.len()));
+    let mut text = String::new();
+    for finding in found {
+        let _ = writeln!(text, "{:<places$}  {:<rules$}  {}", place(finding), finding.rule, finding.what);
+    }
+    let _ = writeln!(text, "\n{} finding{}.", found.len(), if found.len() == 1 { "" } else { "s" });
+    text
+}

@@ -1,0 +1,23 @@
+//! `ingest_cancel`: ends a job.
+
+use super::{JOB, JOB_ID, job, reply, told};
+use crate::limits;
+use crate::tools::schema::{ANY_TEXT, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "ingest_cancel",
+    title: "End an ingest",
+    description: "Ends a background ingest and tells what it had written until then; that stays. One that has ended already stays as it is.",
+    effect: Effect::Replaces { idempotent: true },
+    input: &[required("job_id", ANY_TEXT, JOB_ID)],
+    output: &JOB,
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let job = job(context, arguments.text("job_id"))?;
+    job.cancel();
+    job.has_ended_within(limits::AGENT_CANCEL_WAIT);
+    reply(told(&job, &job.look()))
+}

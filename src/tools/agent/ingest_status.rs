@@ -1,0 +1,44 @@
+//! `ingest_status`: how far a job is, and what came of it.
+
+use super::{JOB, JOB_ID, agent, job, reply, told};
+use crate::tools::schema::{ANY_TEXT, Field, optional};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde_json::{Map, Value};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "ingest_status",
+    title: "See how far an ingest is",
+    description: "Tells how far a background ingest is: what it does, what it has written, and when it has ended its result or error. \
+        Without a job_id it lists your jobs. Ask every half minute or so; a job takes minutes.",
+    effect: Effect::Reads,
+    input: &[optional("job_id", ANY_TEXT, JOB_ID)],
+    output: &OUTPUT,
+    run,
+};
+
+/// As of a job, of which nothing is there when all are listed.
+const OUTPUT: [Field; JOB.len()] = {
+    let mut fields = JOB;
+    let mut at = 0;
+    while at < fields.len() {
+        let (_, rest) = fields.split_at_mut(at);
+        if let Some(field) = rest.first_mut() {
+            field.required = false;
+        }
+        at += 1;
+    }
+    fields
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    if let Some(id) = arguments.maybe("job_id") {
+        let job = job(context, id)?;
+        return reply(told(&job, &job.look()));
+    }
+    let short = |mut members: Map<String, Value>| {
+        members.retain(|name, _| matches!(name.as_str(), "job_id" | "status" | "doing" | "begun" | "turns" | "duration_ms"));
+        Value::Object(members)
+    };
+    let jobs: Vec<Value> = agent(context)?.jobs_of(&context.login).iter().map(|job| short(told(job, &job.look()))).collect();
+    reply(Map::from_iter([("jobs".to_owned(), jobs.into())]))
+}

@@ -1,0 +1,163 @@
+//! Toolset `agent`: material filed into a wiki, and questions answered from it, by confined Claude Code sessions.
+
+mod ingest;
+mod ingest_cancel;
+mod ingest_status;
+mod query;
+
+use super::error::{Code, Error};
+use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
+use super::{Caller, Context, Reply, Tool};
+use crate::agent::ingest::Ingested;
+use crate::agent::job::{Job, Seen};
+use crate::agent::{Agent, Failure, Page, SoFar, Status, Watcher};
+use serde_json::{Map, Value, json};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// The tools, in the order in which they are listed.
+pub static TOOLS: [&Tool; 4] = [&ingest::TOOL, &query::TOOL, &ingest_status::TOOL, &ingest_cancel::TOOL];
+
+const JOB_ID: &str = "The id that ingest gave";
+const TEXTS: Shape = Shape::List(&ANY_TEXT);
+const DOMAIN: &str = "The tree it belongs to, if you know";
+
+/// What is told of a job; what is not known yet, or does not exist, is left out.
+const JOB: [Field; 18] = [
+    required("job_id", ANY_TEXT, "For ingest_status and ingest_cancel"),
+    required("status", Shape::OneOf(&Status::NAMES), "Where the job stands; interrupted is one that the server's end has ended"),
+    optional("doing", ANY_TEXT, "What the session does at the moment"),
+    optional("perDomain", Shape::Anything, "For each domain that was touched, what was filed there"),
+    optional("sourcesCreated", TEXTS, "Source pages that are new"),
+    optional("pagesResynthesized", TEXTS, "Pages of entities and concepts that were written or rewritten"),
+    optional("contradictions", TEXTS, "What the material says against what the wiki said"),
+    optional("boardRefsRecorded", TEXTS, "Board cases that were recorded"),
+    optional("not_found", TEXTS, "Pages that the session says it wrote, and that the vault does not have"),
+    optional("written", Shape::List(&Shape::Object(&PAGE)), "Every file that was written so far"),
+    optional("commit", Shape::Object(&COMMIT), "With toolset git: the commit with all of it"),
+    optional("turns", COUNT, "Turns of the model"),
+    optional("cost_usd", Shape::Number, "What the session cost, in dollars"),
+    optional("duration_ms", COUNT, "How long it took, or has been going on; of a result without the time it waited"),
+    optional("denied", COUNT, "Calls that were refused to the session; more than a few may be somebody's attempt to get out"),
+    optional("begun", ANY_TEXT, "When it was begun"),
+    optional("error", Shape::Object(&PROBLEM), "Why there is no result"),
+    optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
+];
+const PAGE: [Field; 2] = [required("path", ANY_TEXT, "The file"), required("created", Shape::Flag, "Whether it is new")];
+const PROBLEM: [Field; 2] = [required("code", ANY_TEXT, "Its code"), required("message", ANY_TEXT, "What happened")];
+const COMMIT: [Field; 4] = [
+    optional("commit_sha", ANY_TEXT, "The commit; missing where there was nothing to commit"),
+    required("pushed", Shape::Flag, "Whether the remote has it"),
+    optional("git_error", ANY_TEXT, "What went wrong; then the files are written and not committed"),
+    required("left", TEXTS, "Files that are not in it, and why"),
+];
+
+fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
+    context.agent.ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
+}
+
+/// Whoever called a tool listens to the session.
+struct Listening<'a> {
+    caller: &'a dyn Caller,
+    heard: Cell<u64>,
+}
+
+impl<'a> Listening<'a> {
+    fn of(context: &Context<'a>) -> Listening<'a> {
+        Listening { caller: context.caller, heard: Cell::new(0) }
+    }
+}
+
+impl Watcher for Listening<'_> {
+    fn has_cancelled(&self) -> bool {
+        self.caller.has_cancelled()
+    }
+
+    fn hear(&self, _so_far: &SoFar, doing: &str) {
+        self.heard.set(self.heard.get() + 1);
+        self.caller.progress(self.heard.get(), None, doing);
+    }
+}
+
+/// A failure as a tool's, with what was done until then.
+fn failed(failure: &Failure) -> Error {
+    let (code, words, so_far) = match failure {
+        Failure::Argument(words) => return Error::new(Code::InvalidArgument, words.clone()),
+        Failure::NotAllowed(words) => return Error::new(Code::PathNotAllowed, words.clone()),
+        Failure::Failed(words, so_far) => (Code::AgentFailed, words.clone(), so_far),
+        Failure::TimedOut(words, so_far) => (Code::AgentTimeout, words.clone(), so_far),
+        Failure::Cancelled(so_far) => (Code::Cancelled, "The session was ended before it had finished.".to_owned(), so_far),
+    };
+    let error = Error::new(code, words).with("turns", so_far.turns);
+    if so_far.pages.is_empty() { error } else { error.with("written", written(&so_far.pages)) }
+}
+
+fn written(pages: &[Page]) -> Value {
+    pages.iter().map(|page| json!({ "path": page.path, "created": page.created })).collect()
+}
+
+/// A job as it is told.
+fn told(job: &Job, seen: &Seen) -> Map<String, Value> {
+    let mut members = match seen.outcome.as_deref() {
+        Some(Ok(ingested)) => result(ingested),
+        Some(Err(failure)) => {
+            let error = failed(failure);
+            Map::from_iter([("error".to_owned(), json!({ "code": error.code.as_str(), "message": error.message }))])
+        }
+        None => Map::new(),
+    };
+    let mut add = |name: &str, value: Value| {
+        members.entry(name).or_insert(value);
+    };
+    add("job_id", job.id.as_str().into());
+    add("status", seen.status.name().into());
+    add("begun", job.begun.rfc3339().into());
+    add("written", written(&seen.so_far.pages));
+    add("turns", seen.so_far.turns.into());
+    add("duration_ms", (seen.took.as_millis() as u64).into());
+    if !seen.doing.is_empty() {
+        add("doing", seen.doing.as_str().into());
+    }
+    members
+}
+
+fn result(ingested: &Ingested) -> Map<String, Value> {
+    let mut members = Map::new();
+    let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
+    add("perDomain", ingested.per_domain.clone().into());
+    add("sourcesCreated", ingested.sources_created.clone().into());
+    add("pagesResynthesized", ingested.pages_resynthesized.clone().into());
+    add("contradictions", ingested.contradictions.clone().into());
+    add("boardRefsRecorded", ingested.board_refs_recorded.clone().into());
+    add("written", written(&ingested.pages));
+    add("turns", ingested.turns.into());
+    add("cost_usd", ingested.cost_usd.into());
+    add("duration_ms", (ingested.took.as_millis() as u64).into());
+    add("denied", ingested.denied.into());
+    if !ingested.not_found.is_empty() {
+        add("not_found", ingested.not_found.clone().into());
+    }
+    if let Some(commit) = &ingested.commit {
+        let mut told = json!({ "pushed": commit.pushed, "left": commit.left });
+        if let (Some(members), Some(sha)) = (told.as_object_mut(), &commit.commit) {
+            members.insert("commit_sha".into(), sha.as_str().into());
+        }
+        if let (Some(members), Some(trouble)) = (told.as_object_mut(), &commit.trouble) {
+            members.insert("git_error".into(), trouble.as_str().into());
+        }
+        add("commit", told);
+    }
+    members
+}
+
+fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
+    agent(context)?.job(&context.login, id).ok_or_else(|| {
+        let known: Vec<String> = agent(context).map(|agent| agent.jobs_of(&context.login)).unwrap_or_default().iter().take(5).map(|job| job.id.clone()).collect();
+        let known = if known.is_empty() { "You have none at the moment".to_owned() } else { format!("Yours: {}", known.join(", ")) };
+        Error::new(Code::InvalidArgument, format!("Argument job_id names no job of yours. {known}. Jobs end with the server; what they had written stays in the vault."))
+    })
+}
+
+fn reply(members: Map<String, Value>) -> Result<Reply, Error> {
+    Reply::of(&Value::Object(members))
+}

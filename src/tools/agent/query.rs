@@ -1,0 +1,59 @@
+//! `query`: a question, answered from the wiki by a session.
+
+use super::{DOMAIN, Listening, TEXTS, agent, failed};
+use crate::agent::ingest::DOMAINS;
+use crate::limits;
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "query",
+    title: "Ask the wiki",
+    description: "Has a session read the vault's wiki and answer a question, with the pages that the answer rests on and the original \
+        files that they keep. Changes nothing. Takes up to minutes and costs money: to find a note or a word, vault_search is at once \
+        and free.",
+    effect: Effect::Reads,
+    input: &[
+        required("question", Shape::Text { max: limits::AGENT_QUESTION_CHARS }, "What you want to know"),
+        optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
+    ],
+    output: &[
+        required("answer", ANY_TEXT, "The answer, with [[wikilinks]]"),
+        required("citations", TEXTS, "The pages that it rests on"),
+        required("artifacts", TEXTS, "The original files that those pages keep"),
+        optional("not_found", TEXTS, "What of these the vault does not have: do not trust the sentences that rest on it"),
+        required("turns", COUNT, "Turns of the model"),
+        required("cost_usd", Shape::Number, "What it cost, in dollars"),
+        required("duration_ms", COUNT, "How long it took, waiting not included"),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Told<'a> {
+    answer: &'a str,
+    citations: &'a [String],
+    artifacts: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    not_found: &'a [String],
+    turns: u64,
+    cost_usd: f64,
+    duration_ms: u64,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let agent = agent(context)?;
+    let _attendance = agent.attend().map_err(|failure| failed(&failure))?;
+    let answer = agent.query(arguments.text("question"), arguments.maybe("domain"), &Listening::of(context));
+    let answer = answer.map_err(|failure| failed(&failure))?;
+    Reply::of(&Told {
+        answer: &answer.answer,
+        citations: &answer.citations,
+        artifacts: &answer.artifacts,
+        not_found: &answer.not_found,
+        turns: answer.turns,
+        cost_usd: answer.cost_usd,
+        duration_ms: answer.took.as_millis() as u64,
+    })
+}

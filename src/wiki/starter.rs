@@ -1,0 +1,97 @@
+//! What a wiki begins with: its trees, its index and log pages, its rules, and the three skills. The files themselves are
+//! `fixtures/wiki`; a test compares the two.
+
+use crate::disk::{self, Mode};
+use std::io;
+use std::path::Path;
+
+macro_rules! files {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wiki/", $path)))),*]
+    };
+}
+
+/// Every file of the starter wiki: its path below the vault's root, and its bytes.
+pub static FILES: &[(&str, &[u8])] = files![
+    ".claude/skills/second-brain-ingest/SKILL.md",
+    ".claude/skills/second-brain-lint/SKILL.md",
+    ".claude/skills/second-brain-query/SKILL.md",
+    "CLAUDE.md",
+    "aliases.md",
+    "life/wiki/index.md",
+    "life/wiki/log.md",
+    "work/wiki/index.md",
+    "work/wiki/log.md",
+];
+
+/// Its folders, with those that have no file yet.
+const FOLDERS: [&str; 8] = [
+    "work/wiki/entities",
+    "work/wiki/concepts",
+    "work/wiki/sources",
+    "life/wiki/entities",
+    "life/wiki/concepts",
+    "life/wiki/sources",
+    "shared/wiki/entities",
+    "raw/assets",
+];
+
+/// What became of one file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// It is new.
+    New,
+    /// It was there, and is as it was.
+    Kept,
+}
+
+/// Writes the starter wiki into a vault, over nothing. Gives what became of each file and folder, in their order.
+///
+/// # Errors
+/// The path, and what the disk says of it. What was written before stays; the next run goes on.
+pub fn write(vault: &Path) -> Result<Vec<(&'static str, Made)>, (&'static str, io::Error)> {
+    let mut done = Vec::new();
+    for path in FOLDERS {
+        let made = folders(vault, path).map_err(|error| (path, error))?;
+        done.push((path, made));
+    }
+    for &(path, bytes) in FILES {
+        let made = file(vault, path, bytes).map_err(|error| (path, error))?;
+        done.push((path, made));
+    }
+    Ok(done)
+}
+
+fn folders(vault: &Path, path: &str) -> io::Result<Made> {
+    let mut place = vault.to_path_buf();
+    let mut made = Made::Kept;
+    for name in path.split('/') {
+        place.push(name);
+        match place.symlink_metadata() {
+            Ok(found) if found.is_dir() => {}
+            // A link may lead out of the vault, and a file of this name is somebody's.
+            Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+            Err(_) => {
+                disk::create_folder(&place)?;
+                made = Made::New;
+            }
+        }
+    }
+    Ok(made)
+}
+
+fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<Made> {
+    if let Some((above, _)) = path.rsplit_once('/') {
+        folders(vault, above)?;
+    }
+    let place = vault.join(path);
+    let is_free = || match place.symlink_metadata() {
+        Ok(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+        Err(_) => Ok(()),
+    };
+    match is_free().and_then(|()| disk::replace(&place, bytes, Mode::New, is_free)) {
+        Ok(()) => Ok(Made::New),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Kept),
+        Err(error) => Err(error),
+    }
+}
