@@ -15,6 +15,7 @@
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
+//! | `agent` | toolset `agent`, with programs that do what Claude Code never should; `init-wiki` and `lint` |
 //! | `commands` | the command line and the configuration |
 //! | `tidy` | the house rules |
 
@@ -30,6 +31,7 @@
 )]
 
 mod accomplishments;
+mod agent;
 mod commands;
 mod context;
 mod git;

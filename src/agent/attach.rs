@@ -46,7 +46,8 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     }
     // Whether something is there is not told of places that are not allowed.
     let folders = allowed(agent);
-    let outside = || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
+    let outside =
+        || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
     let Ok(real) = given.canonicalize() else {
         return Err(if folders.iter().any(|folder| given.starts_with(folder)) { "does not exist".into() } else { outside() });
     };
@@ -92,8 +93,9 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], new: &mut Vec<Page>) -> R
                 if check(agent, std::slice::from_ref(&name))?.as_slice() != [file.clone()] {
                     return Err(Failure::NotAllowed(format!("files: {name:?} was replaced meanwhile. Nothing was begun.")));
                 }
-                let bytes = std::fs::read(real)
-                    .map_err(|error| Failure::NotAllowed(format!("files: {name:?} cannot be read: {}. Nothing was begun.", error.kind())))?;
+                let bytes = std::fs::read(real).map_err(|error| {
+                    Failure::NotAllowed(format!("files: {name:?} cannot be read: {}. Nothing was begun.", error.kind()))
+                })?;
                 paths.push(keep(agent, real, &bytes, new)?);
             }
         }

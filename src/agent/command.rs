@@ -13,8 +13,7 @@ const NOBODYS: [&str; 5] = ["Read(.*)", "Edit(.*)", "Edit(CLAUDE.md)", "Edit(CLA
 
 /// What must not be there although nothing puts it there: a session must never start another one, run a program or reach
 /// the network.
-const NEVER: [&str; 8] =
-    ["mcp__vault__ingest", "mcp__vault__query", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
+const NEVER: [&str; 8] = ["mcp__vault__ingest", "mcp__vault__query", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
 /// The arguments. `folder` is the session's own one.
 pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Path) -> Vec<String> {

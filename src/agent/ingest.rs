@@ -148,7 +148,8 @@ impl Agent {
         let is_knowledge = |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
         // What was really written is taken together with what the session says, as far as that is there.
         let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
-            let mut list: Vec<String> = claimed.iter().filter(|name| found.contains(name)).map(|name| links::bare(name).to_owned()).collect();
+            let mut list: Vec<String> =
+                claimed.iter().filter(|name| found.contains(name)).map(|name| links::bare(name).to_owned()).collect();
             for page in facts {
                 if !list.iter().any(|known| named.same(known, &page.path)) {
                     list.push(page.path.clone());

@@ -178,7 +178,16 @@ impl Agent {
     /// Sessions over a vault; what they change becomes commits of `git`, where there is one.
     pub fn new(vault: Arc<Vault>, git: Option<Arc<Git>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
-        Agent { vault, git, options, gate, jobs: job::Jobs::default(), stopping: AtomicBool::new(false), callers: AtomicUsize::new(0), version: OnceLock::new() }
+        Agent {
+            vault,
+            git,
+            options,
+            gate,
+            jobs: job::Jobs::default(),
+            stopping: AtomicBool::new(false),
+            callers: AtomicUsize::new(0),
+            version: OnceLock::new(),
+        }
     }
 
     /// Whether sessions can be run, for the owner: the key, and the program.

@@ -44,7 +44,15 @@ impl Agent {
         let (citations, artifacts) = (members(&given, "citations"), members(&given, "artifacts"));
         let named = Named::in_vault(self);
         let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
-        Ok(Answer { answer: cut(answer), citations, artifacts, not_found, turns: end.turns.max(so_far.turns), cost_usd: end.cost_usd, took })
+        Ok(Answer {
+            answer: cut(answer),
+            citations,
+            artifacts,
+            not_found,
+            turns: end.turns.max(so_far.turns),
+            cost_usd: end.cost_usd,
+            took,
+        })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::gate::Ticket;
 use super::place::Place;
+use super::skills::{self, Skill};
 use super::supervise::Order;
 use super::transcript::{End, Halt, Status, Transcript};
-use super::skills::{self, Skill};
 use super::{Agent, Failure, Key, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
@@ -78,9 +78,7 @@ pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dy
 /// # Errors
 /// [`Failure`], with what was done until then.
 pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watcher) -> Result<Finished, Failure> {
-    let wrong = |doing: &str, error: &std::io::Error| {
-        Failure::Failed(format!("The session's {doing}: {}", error.kind()), SoFar::default())
-    };
+    let wrong = |doing: &str, error: &std::io::Error| Failure::Failed(format!("The session's {doing}: {}", error.kind()), SoFar::default());
     let system_prompt = system_prompt(skills::instructions(agent.vault.root()).as_deref());
     let place = Place::make(agent.options.state.as_deref(), &ready.skills, &system_prompt);
     let place = place.map_err(|error| wrong("folder cannot be made", &error))?;
@@ -135,13 +133,7 @@ fn start(order: &Order) -> std::io::Result<Process> {
 }
 
 /// Listens until the session has ended, or has to.
-fn follow(
-    agent: &Agent,
-    running: &mut Process,
-    transcript: &mut Transcript,
-    deadline: Deadline,
-    watcher: &dyn Watcher,
-) -> Option<Stopped> {
+fn follow(agent: &Agent, running: &mut Process, transcript: &mut Transcript, deadline: Deadline, watcher: &dyn Watcher) -> Option<Stopped> {
     let (mut printed, mut closed, mut ended) = (0, 0, None::<Deadline>);
     watcher.hear(&transcript.so_far, "the session starts");
     loop {

@@ -91,7 +91,9 @@ fn harmless(text: &str) -> String {
 
 /// Skills are called by their folder's name.
 fn is_name(name: &str) -> bool {
-    name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+    name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
 /// The texts in a skill's folder, but for its own.
@@ -104,7 +106,8 @@ fn collect(folder: &Path, below: &str, depth: usize, into: &mut Vec<(String, Vec
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         if depth > 0 && place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             collect(&place, &path, depth - 1, into);
-        } else if path != "SKILL.md" && (name.ends_with(".md") || name.ends_with(".txt"))
+        } else if path != "SKILL.md"
+            && (name.ends_with(".md") || name.ends_with(".txt"))
             && let Some(bytes) = plain_file(&place, limits::AGENT_SKILL_BYTES)
         {
             into.push((path, bytes));
@@ -115,7 +118,8 @@ fn collect(folder: &Path, below: &str, depth: usize, into: &mut Vec<(String, Vec
 /// The names in a folder that are not hidden, sorted.
 fn entries(folder: &Path) -> Vec<String> {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = found.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
+    let mut names: Vec<String> =
+        found.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
     names.sort();
     names
 }

@@ -103,9 +103,8 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     if !config.read_only {
         vault.recover();
     }
-    let agent = config.toolsets.contains(&Toolset::Agent).then(|| {
-        Arc::new(Agent::new(Arc::clone(&vault), git.clone(), config.agent.clone()))
-    });
+    let agent =
+        config.toolsets.contains(&Toolset::Agent).then(|| Arc::new(Agent::new(Arc::clone(&vault), git.clone(), config.agent.clone())));
     let systems = Systems { git, projects: config.projects.clone().map(Accomplishments::new), agent };
     let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);
     let engine = Arc::new(engine);

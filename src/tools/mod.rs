@@ -48,8 +48,7 @@ pub enum Toolset {
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 5] =
-        [Toolset::Vault, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
+    pub const ALL: [Toolset; 5] = [Toolset::Vault, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {

@@ -36,7 +36,12 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     let mut linked: HashMap<String, HashSet<String>> = HashMap::new();
     for entry in &wiki {
         let Ok(text) = vault.text(entry) else {
-            found.push(Finding { page: entry.path.to_string(), line: 0, rule: "unreadable", what: "the page cannot be read as text".into() });
+            found.push(Finding {
+                page: entry.path.to_string(),
+                line: 0,
+                rule: "unreadable",
+                what: "the page cannot be read as text".into(),
+            });
             continue;
         };
         look_at(entry, &text, &pages, &mut linked, &mut found);
@@ -128,5 +133,8 @@ fn is_task(line: &str) -> bool {
     let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
     let Some(rest) = rest.strip_prefix(['-', '*', '+', '.', ')']) else { return false };
     let mut chars = rest.trim_start().chars();
-    chars.next() == Some('[') && chars.next().is_some_and(|c| c != ']' && c != '[') && chars.next() == Some(']') && chars.next() != Some('(')
+    chars.next() == Some('[')
+        && chars.next().is_some_and(|c| c != ']' && c != '[')
+        && chars.next() == Some(']')
+        && chars.next() != Some('(')
 }

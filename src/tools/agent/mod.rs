@@ -152,9 +152,18 @@ fn result(ingested: &Ingested) -> Map<String, Value> {
 
 fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
     agent(context)?.job(&context.login, id).ok_or_else(|| {
-        let known: Vec<String> = agent(context).map(|agent| agent.jobs_of(&context.login)).unwrap_or_default().iter().take(5).map(|job| job.id.clone()).collect();
+        let known: Vec<String> = agent(context)
+            .map(|agent| agent.jobs_of(&context.login))
+            .unwrap_or_default()
+            .iter()
+            .take(5)
+            .map(|job| job.id.clone())
+            .collect();
         let known = if known.is_empty() { "You have none at the moment".to_owned() } else { format!("Yours: {}", known.join(", ")) };
-        Error::new(Code::InvalidArgument, format!("Argument job_id names no job of yours. {known}. Jobs end with the server; what they had written stays in the vault."))
+        Error::new(
+            Code::InvalidArgument,
+            format!("Argument job_id names no job of yours. {known}. Jobs end with the server; what they had written stays in the vault."),
+        )
     })
 }
 

@@ -1,0 +1,498 @@
+//! Toolset `agent`, with programs in the place of Claude Code that do what it never should. What the real one does is tried
+//! by `tests/agent/run`.
+
+use crate::support::{Folder, READ_TOKEN, Server, TOKEN, eventually};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const KEY: &str = "sk-ant-the-key-of-the-tests";
+const VERSION: &str = "if [ \"$1\" = --version ]; then echo '2.1.400 (Claude Code)'; exit 0; fi\n";
+const INIT: &str = r#"echo '{"type":"system","subtype":"init","tools":["Read","Write"],"mcp_servers":[],"permissionMode":"dontAsk"}'
+"#;
+const RESULT: &str = r#"echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"total_cost_usd":0.5,"result":"x","structured_output":{"answer":"yes","citations":["aliases.md","Nowhere"],"artifacts":[]}}'
+"#;
+
+/// A vault with the starter wiki, and a program beside it.
+struct Scene {
+    folder: Folder,
+    program: PathBuf,
+}
+
+impl Scene {
+    /// With a program that does this when it is asked for a session.
+    fn with(body: &str) -> Scene {
+        let folder = Folder::with(&[("Diary.md", b"mine\n")]);
+        vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
+        let program = folder.path().join("claude");
+        std::fs::write(&program, format!("#!/bin/sh\n{VERSION}{body}")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Scene { folder, program }
+    }
+
+    fn serve(&self, settings: &[(&str, &str)]) -> Server {
+        let state = self.folder.path().join("state");
+        let mut all = vec![("TOOLSETS", "vault,agent"), ("ANTHROPIC_API_KEY", KEY), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
+        all.extend([("AGENT_COMMAND", self.program.to_str().unwrap()), ("STATE_DIR", state.to_str().unwrap())]);
+        all.extend(settings);
+        Server::with(&self.folder.vault(), &all)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.folder.path().join(name).exists()
+    }
+}
+
+/// Processes whose command line has a word.
+fn running(word: &str) -> usize {
+    let folders = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = folders.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(word)).count()
+}
+
+fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+    server.post_with(token, "", &message).json()
+}
+
+#[test]
+fn a_question_is_answered_and_what_is_cited_is_looked_up() {
+    let scene = Scene::with(&format!("cat > {{}}\n{INIT}{RESULT}").replace("{}", "\"$(dirname \"$0\")/prompt\""));
+    let server = scene.serve(&[]);
+    let answer = server.call("query", json!({ "question": "Is it\n-----?", "domain": "life" }));
+    assert_eq!(answer["answer"], "yes");
+    assert_eq!(answer["not_found"], json!(["Nowhere"]));
+    assert_eq!((&answer["turns"], &answer["cost_usd"]), (&json!(2), &json!(0.5)));
+    let prompt = std::fs::read_to_string(scene.folder.path().join("prompt")).unwrap();
+    assert!(prompt.contains("Is it\n-----?\n") && prompt.contains("second-brain-query") && prompt.contains("life"), "{prompt}");
+    let left: Vec<_> =
+        std::fs::read_dir(scene.folder.path().join("state/agent")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["home"], "the session's own folder is gone");
+}
+
+/// Every way to fail is an error that says what to do, and the server goes on.
+#[test]
+fn failures_are_told_in_words_that_help() {
+    let failing: &[(&str, &str, &[&str])] = &[
+        ("garbage", "echo garbage; echo '{'; echo '[1]'", &["without a result", "npm install"]),
+        ("nothing", "", &["without a result"]),
+        ("an exit code", "echo \"boom in /home/me/vault/x.md with $ANTHROPIC_API_KEY\" >&2; exit 3", &["exit code 3", "boom", "x.md"]),
+        ("a signal", "kill -9 $$", &["exit code 137"]),
+        (
+            "no word about its tools",
+            "echo '{\"type\":\"assistant\",\"message\":{\"id\":\"1\",\"content\":[]}}'; sleep 20",
+            &["not confined"],
+        ),
+        (
+            "a tool too many",
+            "echo '{\"type\":\"system\",\"subtype\":\"init\",\"tools\":[\"Bash\"],\"mcp_servers\":[],\"permissionMode\":\"dontAsk\"}'; sleep 20",
+            &["not confined", "Bash"],
+        ),
+        (
+            "an error of its own",
+            &format!(
+                "{INIT}echo '{{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true,\"result\":\"it broke at /etc/x/y\"}}'"
+            ),
+            &["error_during_execution"],
+        ),
+        (
+            "an answer of the API",
+            &format!(
+                "{INIT}echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":529,\"result\":\"Overloaded\"}}'; exit 1"
+            ),
+            &["529", "Overloaded"],
+        ),
+        (
+            "a refused key",
+            &format!("{INIT}echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":401}}'; sleep 20"),
+            &["ANTHROPIC_API_KEY"],
+        ),
+        (
+            "too many turns",
+            &format!("{INIT}echo '{{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}}'"),
+            &["COS_VAULT_MAX_TURNS"],
+        ),
+    ];
+    for (name, body, words) in failing {
+        let scene = Scene::with(body);
+        let server = scene.serve(&[]);
+        let started = Instant::now();
+        let error = server.fail("query", json!({ "question": "x" }));
+        let message = error["message"].as_str().unwrap();
+        assert_eq!(error["code"], "AGENT_FAILED", "{name}: {message}");
+        assert!(words.iter().all(|word| message.contains(word)), "{name}: {message}");
+        assert!(!message.contains(KEY) && !message.contains("/home/me") && !message.contains("/etc/x"), "{name}: {message}");
+        assert!(started.elapsed() < Duration::from_secs(8), "{name}");
+        assert!(server.is_alive(), "{name}");
+        assert!(!server.log().contains(KEY) && !server.log().contains("panicked"), "{name}: {}", server.log());
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_before_anything_runs() {
+    let scene = Scene::with("touch \"$(dirname \"$0\")/ran\"");
+    let old = scene.folder.path().join("old");
+    std::fs::write(&old, "#!/bin/sh\necho '2.1.4 (Claude Code)'").unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let none = scene.folder.path().join("none").display().to_string();
+    for (setting, value, words) in [
+        ("ANTHROPIC_API_KEY", "", "ANTHROPIC_API_KEY is not set"),
+        ("AGENT_COMMAND", none.as_str(), "npm install -g @anthropic-ai/claude-code"),
+        ("AGENT_COMMAND", old.to_str().unwrap(), "2.1.4; 2.1.328 or newer"),
+        ("AGENT_COMMAND", "true", "does not say a version"),
+    ] {
+        let server = scene.serve(&[(setting, value)]);
+        let error = server.fail("ingest", json!({ "content": "x" }));
+        let message = error["message"].as_str().unwrap();
+        assert!(error["code"] == "AGENT_FAILED" && message.contains(words), "{message}");
+        assert!(!message.contains(scene.folder.path().to_str().unwrap()), "{message}");
+    }
+    std::fs::remove_dir_all(scene.folder.vault().join(".claude/skills/second-brain-ingest")).unwrap();
+    let server = scene.serve(&[]);
+    let error = server.fail("ingest", json!({ "content": "x" }));
+    assert!(error["message"].as_str().unwrap().contains("init-wiki"), "{error}");
+    assert!(!scene.has("ran"), "no session was begun");
+}
+
+/// A disk that takes nothing more for the session's folder; /proc is one for everybody.
+#[test]
+fn a_folder_that_cannot_be_made_is_told() {
+    let scene = Scene::with(INIT);
+    let settings = [
+        ("TOOLSETS", "agent"),
+        ("ANTHROPIC_API_KEY", KEY),
+        ("AGENT_COMMAND", scene.program.to_str().unwrap()),
+        ("STATE_DIR", "/proc/self"),
+    ];
+    let mut client = crate::stdio::Client::with(&scene.folder, &settings);
+    client.ask(crate::support::initialize("2025-06-18"));
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let answer = client
+        .ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "query", "arguments": { "question": "x" } } }));
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("AGENT_FAILED") && text.contains("folder cannot be made"), "{text}");
+}
+
+#[test]
+fn bad_requests_are_refused_before_anything_runs() {
+    let scene = Scene::with("touch \"$(dirname \"$0\")/ran\"");
+    let server = scene.serve(&[]);
+    let diary = scene.folder.vault().join("Diary.md").display().to_string();
+    for (arguments, code) in [
+        (json!({ "content": " \n" }), "INVALID_ARGUMENT"),
+        (json!({ "content": "x", "domain": "fun" }), "INVALID_ARGUMENT"),
+        (json!({ "content": "x", "cases": ["a\nb"] }), "INVALID_ARGUMENT"),
+        (json!({ "content": "x", "files": vec![diary.as_str(); 21] }), "INVALID_ARGUMENT"),
+        (json!({ "content": "x", "files": [&diary, "/etc/passwd"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "content": "x", "files": ["Diary.md"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "content": "x", "files": [format!("{}/CLAUDE.md/..", scene.folder.vault().display())] }), "PATH_NOT_ALLOWED"),
+    ] {
+        let error = server.fail("ingest", arguments.clone());
+        assert_eq!(error["code"], code, "{arguments}: {error}");
+    }
+    assert_eq!(server.fail("query", json!({ "question": "" }))["code"], "INVALID_ARGUMENT");
+    assert_eq!(server.fail("ingest_status", json!({ "job_id": "none" }))["code"], "INVALID_ARGUMENT");
+    assert!(!scene.has("ran"));
+}
+
+/// A program that does not want to end, with children of its own, is ended with all of them.
+#[test]
+fn a_session_that_takes_too_long_ends_with_its_whole_group() {
+    let scene = Scene::with(&format!("trap '' TERM\n{INIT}sleep 98761 &\nsleep 98761\nsleep 98761"));
+    let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "1000")]);
+    let started = Instant::now();
+    assert_eq!(server.fail("query", json!({ "question": "x" }))["code"], "AGENT_TIMEOUT");
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+    assert_eq!(running("sleep 98761"), 0);
+}
+
+#[test]
+fn what_a_session_leaves_behind_ends_with_it() {
+    let scene = Scene::with(&format!("{INIT}sleep 98762 > /dev/null 2>&1 &\n{RESULT}"));
+    let server = scene.serve(&[]);
+    server.call("query", json!({ "question": "x" }));
+    eventually("nothing is left", || running("sleep 98762") == 0);
+}
+
+#[test]
+fn sessions_end_with_the_server_however_that_ends() {
+    let scene = Scene::with(&format!("{INIT}sleep 98763 &\nsleep 98763"));
+    for kill in [true, false] {
+        let server = scene.serve(&[]);
+        server.call("ingest", json!({ "content": "x", "background": true }));
+        eventually("the session runs", || running("sleep 98763") == 2);
+        let started = Instant::now();
+        if kill {
+            server.kill();
+        } else {
+            assert_eq!(server.terminate(), 0);
+        }
+        eventually("all of it ends", || running("sleep 98763") == 0);
+        assert!(started.elapsed() < Duration::from_secs(6));
+    }
+}
+
+/// What is printed without end is neither kept nor waited for.
+#[test]
+fn a_flood_of_output_is_cut() {
+    let scene = Scene::with(&format!(
+        "{INIT}yes '{{\"type\":\"x\",\"text\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}}'"
+    ));
+    let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
+    let error = server.fail("query", json!({ "question": "x" }));
+    assert!(error["message"].as_str().unwrap().contains("printed more"), "{error}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let most: u64 = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(most < 60_000, "{most} kB");
+}
+
+/// First come, first served; and whoever would be the ninth to wait is told so at once.
+#[test]
+fn sessions_take_turns_and_a_long_queue_answers_at_once() {
+    let body = format!("cat >> \"$(dirname \"$0\")/order\"\nuntil [ -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\n{INIT}{RESULT}");
+    let scene = Scene::with(&body);
+    let server = scene.serve(&[("COS_VAULT_CONCURRENCY", "1")]);
+    let jobs: Vec<String> = (0..9)
+        .map(|n| {
+            server.call("ingest", json!({ "content": format!("mail {n}."), "background": true }))["job_id"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let order = || std::fs::read_to_string(scene.folder.path().join("order")).unwrap_or_default();
+    eventually("the first runs", || order().contains("mail 0."));
+    let started = Instant::now();
+    let error = server.fail("ingest", json!({ "content": "mail 9.", "background": true }));
+    assert!(error["message"].as_str().unwrap().contains("waiting already"), "{error}");
+    let same = server.call("ingest", json!({ "content": "mail 8.", "background": true }));
+    assert_eq!(same["job_id"], jobs[8].as_str(), "the same again joins");
+    assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
+    assert!(started.elapsed() < Duration::from_secs(2));
+    std::fs::write(scene.folder.path().join("go"), "").unwrap();
+    let status = |job: &str| server.call("ingest_status", json!({ "job_id": job }))["status"].as_str().unwrap().to_owned();
+    eventually("all end", || jobs.iter().all(|job| status(job) == "completed"));
+    let order = order();
+    let places: Vec<usize> = (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert_ne!(server.call("ingest", json!({ "content": "mail 8.", "background": true }))["job_id"], jobs[8].as_str(), "that one is over");
+}
+
+/// Calls that wait for sessions leave room for others.
+#[test]
+fn waiting_calls_leave_workers_for_others() {
+    let scene = Scene::with(&format!("{INIT}sleep 98764"));
+    let server = std::sync::Arc::new(scene.serve(&[("WORKERS", "4"), ("COS_VAULT_TIMEOUT_MS", "3000")]));
+    let ask = |n: usize| {
+        let server = std::sync::Arc::clone(&server);
+        std::thread::spawn(move || call(&server, TOKEN, "query", json!({ "question": format!("{n}?") })).to_string())
+    };
+    let asked: Vec<_> = (0..4).map(ask).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let started = Instant::now();
+    assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
+    assert!(started.elapsed() < Duration::from_secs(1));
+    let answers: Vec<String> = asked.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(answers.iter().filter(|answer| answer.contains("Too many calls wait")).count(), 2, "{answers:?}");
+}
+
+#[test]
+fn a_job_belongs_to_its_login() {
+    let scene = Scene::with(&format!("{INIT}sleep 98765"));
+    let server = scene.serve(&[("API_TOKENS", &tokens())]);
+    let job = server.call("ingest", json!({ "content": "x", "background": true }))["job_id"].as_str().unwrap().to_owned();
+    let other = "2222222222222222222222222222222222222222222222222222222222222222";
+    for tool in ["ingest_status", "ingest_cancel"] {
+        assert_eq!(call(&server, other, tool, json!({ "job_id": job }))["result"]["isError"], true);
+    }
+    let theirs = call(&server, other, "ingest", json!({ "content": "x", "background": true }));
+    assert_ne!(theirs["result"]["structuredContent"]["job_id"], job.as_str(), "the same request of another login is another job");
+    assert_eq!(server.call("ingest_status", json!({}))["jobs"].as_array().unwrap().len(), 1);
+    assert_eq!(server.call("ingest_cancel", json!({ "job_id": job }))["status"], "cancelled");
+}
+
+fn tokens() -> String {
+    let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
+    format!("all:{},other:{}", hash(TOKEN), hash("2222222222222222222222222222222222222222222222222222222222222222"))
+}
+
+#[test]
+fn a_login_that_may_only_read_may_ask_and_not_file() {
+    let scene = Scene::with(&format!("{INIT}{RESULT}"));
+    let server = scene.serve(&[]);
+    assert_eq!(call(&server, READ_TOKEN, "query", json!({ "question": "x" }))["result"]["isError"], false);
+    let message =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "ingest", "arguments": { "content": "x" } } });
+    assert_eq!(server.post_with(READ_TOKEN, "", &message).status, 403);
+}
+
+/// In 2026-07-28 hanging up cancels; before that a client may come back for the answer.
+#[test]
+fn hanging_up_ends_a_session_where_it_means_that() {
+    let scene = Scene::with(&format!("{INIT}sleep 98766"));
+    let server = scene.serve(&[]);
+    let params = json!({ "name": "query", "arguments": { "question": "x" } });
+    let mut modern = params.clone();
+    modern["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" }, "io.modelcontextprotocol/clientCapabilities": {} });
+    let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: query\r\n";
+    for (headers, params, ends) in [(headers, modern, true), ("MCP-Protocol-Version: 2025-06-18\r\n", params, false)] {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let mut connection = server.connect();
+        connection.send(format!(
+            "{}\r\nHost: vault.example.com\r\nContent-Length: {}\r\n\r\n{body}",
+            crate::support::mcp_head(TOKEN, headers),
+            body.len()
+        ));
+        eventually("the session runs", || running("sleep 98766") == 1);
+        drop(connection);
+        if ends {
+            eventually("the session ends", || running("sleep 98766") == 0);
+        } else {
+            std::thread::sleep(Duration::from_secs(2));
+            assert_eq!(running("sleep 98766"), 1);
+        }
+    }
+}
+
+/// The child has what it needs, and nothing that is the server's.
+#[test]
+fn the_environment_is_a_list_of_what_is_allowed() {
+    let scene = Scene::with(&format!("env > \"$(dirname \"$0\")/env\"\necho \"$@\" > \"$(dirname \"$0\")/argv\"\n{INIT}{RESULT}"));
+    let server =
+        scene.serve(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"), ("GIT_AUTHOR_NAME", "x"), ("NODE_OPTIONS", "--require=/tmp/x.js")]);
+    server.call("query", json!({ "question": "x" }));
+    let read = |name: &str| std::fs::read_to_string(scene.folder.path().join(name)).unwrap();
+    let mut names: Vec<String> = read("env").lines().filter_map(|line| line.split_once('=').map(|(name, _)| name.to_owned())).collect();
+    // What the shell itself adds.
+    names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
+    names.sort();
+    let allowed = [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_AUTOUPDATER",
+        "HOME",
+        "LANG",
+        "PATH",
+        "TMPDIR",
+    ];
+    assert_eq!(names, allowed);
+    assert!(!read("argv").contains(KEY));
+}
+
+/// A session's folder that a crash left is removed by the next session; one that is in use is not.
+#[test]
+fn leftovers_of_a_crash_go_with_the_next_session() {
+    let scene = Scene::with(&format!("if [ -e \"$(dirname \"$0\")/quick\" ]; then {INIT}{RESULT}exit; fi\n{INIT}sleep 98767"));
+    let folders = || {
+        let found = std::fs::read_dir(scene.folder.path().join("state/agent")).into_iter().flatten().flatten();
+        found.filter(|entry| entry.file_name().to_string_lossy().contains("session")).count()
+    };
+    let server = scene.serve(&[]);
+    server.call("ingest", json!({ "content": "x", "background": true }));
+    eventually("the session runs", || running("sleep 98767") == 1);
+    server.kill();
+    eventually("the session ends", || running("sleep 98767") == 0);
+    assert_eq!(folders(), 1);
+    let server = scene.serve(&[]);
+    server.call("ingest", json!({ "content": "x", "background": true }));
+    eventually("the next one runs", || running("sleep 98767") == 1);
+    assert_eq!(folders(), 1, "the old one is gone");
+    std::fs::write(scene.folder.path().join("quick"), "").unwrap();
+    server.call("query", json!({ "question": "x" }));
+    assert_eq!(folders(), 1, "the one in use is not");
+}
+
+#[test]
+fn supervise_is_for_the_server_itself() {
+    let output = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("supervise").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("for the server itself"));
+}
+
+fn run(vault: &Path, command: &str) -> (i32, String) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).args([command, "--vault-path", vault.to_str().unwrap()]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn the_starter_wiki_is_written_over_nothing() {
+    let folder = Folder::with(&[("CLAUDE.md", b"my own rules\n"), ("work/wiki/index.md", b"# mine\n")]);
+    let (code, text) = run(&folder.vault(), "init-wiki");
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("kept     CLAUDE.md") && text.contains("written  aliases.md") && text.contains("15 written, 2 kept"), "{text}");
+    assert_eq!(folder.read("CLAUDE.md"), b"my own rules\n");
+    assert_eq!(folder.read("work/wiki/index.md"), b"# mine\n");
+    let (code, text) = run(&folder.vault(), "init-wiki");
+    assert!(code == 0 && text.contains("0 written, 17 kept"), "{text}");
+    let outside = Folder::new();
+    let linked = Folder::with(&[]);
+    std::os::unix::fs::symlink(outside.path(), linked.vault().join("raw")).unwrap();
+    let (code, text) = run(&linked.vault(), "init-wiki");
+    assert!(code == 1 && text.contains("raw/assets"), "{text}");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "nothing is written through a link");
+}
+
+/// What is built in is what is in the repository, and it keeps its own rules.
+#[test]
+fn the_starter_wiki_is_the_fixture() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/wiki");
+    let mut found = Vec::new();
+    let mut open = vec![root.clone()];
+    while let Some(folder) = open.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() { open.push(path) } else { found.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned()) }
+        }
+    }
+    found.sort();
+    assert_eq!(vault_sync_mcp::wiki::starter::FILES.iter().map(|(path, _)| *path).collect::<Vec<_>>(), found);
+    let folder = Folder::with(&[]);
+    assert_eq!(run(&folder.vault(), "init-wiki").0, 0);
+    assert_eq!(run(&folder.vault(), "lint"), (0, "The wiki keeps its rules.\n".into()));
+}
+
+#[test]
+fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
+    let files: [(&str, &[u8]); 10] = [
+        ("work/wiki/index.md", b"# Work\n[[Ada]] [[Plan]]\n"),
+        ("work/wiki/log.md", b"# Work log\n- [[2026-01-31 Mail]]\n"),
+        (
+            "work/wiki/entities/Ada.md",
+            b"---\ntype: entity\n---\n# Ada\nKnows [[Bob]], plays [[Cello]], lives in [[Oslo]]. `[[no]]`\n```\n- [ ] not a task\n```\n",
+        ),
+        ("work/wiki/concepts/Plan.md", b"# The plan\n[[Ada]] [[#here]]\n- [ ] call\n1. [x] done\n- [link](x)\n"),
+        ("work/wiki/sources/2026-01-31 Mail.md", b"# 2026-01-31 Mail\n[[Plan|it]]\n"),
+        ("life/wiki/index.md", b"# Life\n[[Cello]] [[Loose]]\n"),
+        ("life/wiki/concepts/Cello.md", b"# Cello\n"),
+        ("life/wiki/concepts/Loose.md", b"no heading\n"),
+        ("life/reminders/tomorrow.md", b"# tomorrow\n"),
+        ("shared/wiki/entities/Oslo.md", b"# Oslo\n"),
+    ];
+    let folder = Folder::with(&files);
+    let (code, text) = run(&folder.vault(), "lint");
+    assert_eq!(code, 1);
+    let found: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.contains("  "))
+        .map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).take(2).collect())
+        .collect();
+    let expected = [
+        ["life/reminders", "knowledge-only"],
+        ["life/reminders/tomorrow.md", "index-gap"],
+        ["life/reminders/tomorrow.md", "orphan"],
+        ["life/wiki/concepts/Loose.md", "file-name"],
+        ["life/wiki/concepts/Loose.md", "orphan"],
+        ["work/wiki/concepts/Plan.md:1", "file-name"],
+        ["work/wiki/concepts/Plan.md:3", "knowledge-only"],
+        ["work/wiki/concepts/Plan.md:4", "knowledge-only"],
+        ["work/wiki/entities/Ada.md:5", "broken-link"],
+        ["work/wiki/entities/Ada.md:5", "cross-domain"],
+        ["work/wiki/sources/2026-01-31 Mail.md", "index-gap"],
+        ["work/wiki/sources/2026-01-31 Mail.md", "orphan"],
+    ];
+    assert_eq!(found, expected, "{text}");
+    for (path, bytes) in files {
+        assert_eq!(folder.read(path), bytes);
+    }
+}
