@@ -265,7 +265,7 @@ impl Named {
         Named(links::Pages::of(root.iter().map(|entry| entry.path.as_ref())))
     }
 
-    /// Whether there is a file that this path or [[wikilink]] leads to.
+    /// Whether there is a file that this path or wikilink leads to.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.find(links::bare(name)).is_some()
     }
