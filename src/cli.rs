@@ -23,6 +23,10 @@ pub enum Command {
     Lint,
     /// Run a session; for the server itself.
     Supervise,
+    /// List the grants.
+    Grants,
+    /// End a grant, or all of them without an id.
+    Revoke(Option<String>),
     /// Make a bcrypt hash.
     HashPassword,
     /// Make an API token of this name.
@@ -55,7 +59,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         .collect();
     let mut words: Vec<String> = Vec::new();
     let mut mistakes = Vec::new();
-    let mut shown = None;
+    let (mut shown, mut all) = (None, false);
     let mut parser = Parser::from_args(arguments);
     loop {
         let argument = match parser.next() {
@@ -69,6 +73,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         match argument {
             Arg::Short('h') | Arg::Long("help") => shown = Some(Command::Help),
             Arg::Short('V') | Arg::Long("version") => shown = Some(Command::Version),
+            Arg::Long("all") => all = true,
             Arg::Long(flag) => match settings::of_flag(flag) {
                 None => mistakes.push(format!("--{flag} is not a flag; see --help")),
                 Some(setting) if setting.value.is_empty() => {
@@ -88,11 +93,21 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         return Parsed { command, raw, mistakes: Vec::new() };
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if all && words.first() != Some(&"revoke") {
+        mistakes.push("--all belongs to revoke; see --help".into());
+    }
     let command = match words.as_slice() {
         [] | ["serve"] => Command::Serve,
         ["stdio"] => Command::Stdio,
         ["demo"] => Command::Demo,
         ["check"] => Command::Check,
+        ["grants"] => Command::Grants,
+        ["revoke"] if all => Command::Revoke(None),
+        ["revoke", id] if !all => Command::Revoke(Some((*id).into())),
+        ["revoke", ..] => {
+            mistakes.push("revoke needs the id of a grant (see grants), or --all".into());
+            Command::Help
+        }
         ["init-wiki"] => Command::InitWiki,
         ["lint"] => Command::Lint,
         ["supervise"] => Command::Supervise,
@@ -100,7 +115,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         ["generate-token"] => Command::GenerateToken("token".into()),
         ["generate-token", name] => Command::GenerateToken((*name).into()),
         ["help"] => Command::Help,
-        [known @ ("serve" | "stdio" | "demo" | "check" | "init-wiki" | "lint" | "supervise" | "hash-password" | "generate-token"), ..] => {
+        [
+            known @ ("serve" | "stdio" | "demo" | "check" | "grants" | "init-wiki" | "lint" | "supervise" | "hash-password"
+            | "generate-token"),
+            ..,
+        ] => {
             mistakes.push(format!("{known} takes no further words; see --help"));
             Command::Help
         }
@@ -127,6 +146,8 @@ Commands:
   init-wiki              write the starter wiki of toolset agent into the vault, over nothing
   lint                   check the rules of that wiki; a table, and exit code 1 if something is wrong
   supervise              for the server itself, which runs its sessions with it
+  grants                 list who is logged in: user, client, scope, when; from the state folder
+  revoke ID | --all      end a grant, or all of them, at once, also while the server runs
   hash-password          make the bcrypt hash of a password, for AUTH_USERS
   generate-token [NAME]  make an API token and its entry for API_TOKENS
 

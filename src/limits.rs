@@ -347,8 +347,11 @@ pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
 pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
 /// A refresh token that nobody used for this long; sliding.
 pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
-/// How long an already exchanged refresh token leads to its successor instead of revoking the family: honest clients
-/// share tokens between processes and were measured to be up to an hour late.
+/// How often the use of a grant is written down.
+pub const USE_NOTED_EVERY: Duration = Duration::from_secs(3600);
+/// How long an already exchanged refresh token leads to its successor instead of revoking the family, unless
+/// `--refresh-window` says otherwise: honest clients share tokens between processes and were measured to be up to an hour
+/// late.
 pub const REFRESH_WINDOW: Duration = Duration::from_secs(3600);
 /// Exchanged refresh tokens remembered per grant.
 pub const RETIRED_TOKENS: usize = 64;
@@ -368,9 +371,9 @@ pub const CODES: usize = 1_000;
 pub const REDIRECT_URIS: usize = 16;
 /// Bytes of all redirect URIs of one client; a thousand strangers may register, and all of it is kept.
 pub const REDIRECT_URIS_BYTES: usize = 4 * 1024;
-/// A registration is not forgotten to make room for another one in its first minutes: its login is under way.
-pub const CLIENT_GRACE: Duration = Duration::from_secs(10 * 60);
-/// Registrations from one address within [`CLIENT_GRACE`]. Claude registers up to twice for a login; a thousand in a
+/// The time over which registrations of one address are counted.
+pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
+/// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
 /// row is somebody who wants to push the others out.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
 /// Bytes of one redirect URI or `state`.
@@ -381,13 +384,19 @@ pub const CLIENT_NAME_CHARS: usize = 80;
 pub const PASSWORD_CHECKS: usize = 2;
 /// Logins waiting for a password check; further ones are told to try again.
 pub const PASSWORD_QUEUE: usize = 64;
-/// Logins of one address being checked or waiting, so that nobody alone can fill the queue.
+/// Logins of one address that wait, so that nobody alone can fill the queue.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
 /// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
 pub const PASSWORD_BYTES: usize = 72;
 /// Addresses whose failed logins are remembered.
 pub const THROTTLED_SOURCES: usize = 10_000;
+/// Addresses that are remembered because somebody has logged in from there.
+pub const KNOWN_SOURCES: usize = 256;
 /// The longest wait of an address that keeps failing.
 pub const THROTTLE_LONGEST: Duration = Duration::from_secs(4);
+/// Bytes of a message on the control socket, which a command of the owner's sends.
+pub const CONTROL_BYTES: u64 = 1024;
+/// How long either side of the control socket waits for the other.
+pub const CONTROL_WAIT: Duration = Duration::from_secs(10);
 /// Failures of an address are forgotten after this long without another.
 pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);

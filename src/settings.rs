@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 31] = [
+pub static SETTINGS: [Setting; 34] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -57,8 +57,8 @@ pub static SETTINGS: [Setting; 31] = [
         variable: "CLIENT_CREDENTIALS",
         value: "LIST",
         default: "",
-        help: "Machine clients: client_id:sha256_of_secret, separated by commas. See generate-token.",
-        example: "backup:9f86d081...",
+        help: "Machine clients: client_id:sha256_of_secret, or with :read at the end, separated by commas. See generate-token.",
+        example: "backup:9f86d081...:read",
     },
     Setting {
         flag: "api-tokens",
@@ -75,6 +75,30 @@ pub static SETTINGS: [Setting; 31] = [
         default: "",
         help: "Folder for logins that survive a restart. Without one they are kept in memory only.",
         example: "/var/lib/vault-sync-mcp",
+    },
+    Setting {
+        flag: "refresh-window",
+        variable: "REFRESH_WINDOW",
+        value: "SECONDS",
+        default: "3600",
+        help: "How long a refresh token that was exchanged already leads to its successor; after it, its use ends the login.",
+        example: "600",
+    },
+    Setting {
+        flag: "redirect-hosts",
+        variable: "REDIRECT_HOSTS",
+        value: "LIST",
+        default: "",
+        help: "Web sites, beside Claude's and other well-known clients', to which a login may lead back, separated by commas, or *.",
+        example: "app.example.com",
+    },
+    Setting {
+        flag: "client-metadata-documents",
+        variable: "CLIENT_METADATA_DOCUMENTS",
+        value: "",
+        default: "false",
+        help: "Let Claude and Claude Code name themselves by their published documents, which are built in, instead of registering.",
+        example: "true",
     },
     Setting {
         flag: "toolsets",

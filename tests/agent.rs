@@ -25,10 +25,7 @@ impl Scene {
     /// With a program that does this when it is asked for a session.
     fn with(body: &str) -> Scene {
         let folder = Folder::with(&[("Diary.md", b"mine\n")]);
-        vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
-        let program = folder.path().join("claude");
-        std::fs::write(&program, format!("#!/bin/sh\n{VERSION}{body}")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program = prepare(&folder, body);
         Scene { folder, program }
     }
 
@@ -43,6 +40,20 @@ impl Scene {
     fn has(&self, name: &str) -> bool {
         self.folder.path().join(name).exists()
     }
+}
+
+/// Puts the starter wiki into a vault, and a program beside it.
+fn prepare(folder: &Folder, body: &str) -> PathBuf {
+    vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
+    let program = folder.path().join("claude");
+    std::fs::write(&program, format!("#!/bin/sh\n{VERSION}{body}")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+/// A program whose every session ends well.
+pub fn that_works(folder: &Folder) -> PathBuf {
+    prepare(folder, &format!("{INIT}{RESULT}"))
 }
 
 /// Processes whose command line has a word.

@@ -8,6 +8,7 @@
 //! | `mcp` | what a file cannot show: handshakes, sessions, streams, subscriptions, cancelling |
 //! | `oauth` | whole logins, and attacks on them in plain words |
 //! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
+//! | `oauth_owner` | what the owner decides and sees; floods; every path; time that jumps |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
 //! | `context` | the tools of toolset `context` |
 //! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
@@ -40,6 +41,7 @@ mod http;
 mod load;
 mod mcp;
 mod oauth;
+mod oauth_owner;
 mod oauth_state;
 mod stdio;
 mod support;

@@ -223,7 +223,8 @@ fn a_form_from_another_site_is_refused() {
 
 #[test]
 fn nothing_a_client_says_becomes_markup_or_a_header() {
-    let (_folder, server) = Server::sample();
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", "*")]);
     let evil = "<script>alert(1)</script>\"'><b>\r\nX: y\u{202e}";
     let id = register_with(&server, &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] })).json()["client_id"]
         .as_str()
@@ -437,7 +438,8 @@ fn registrations_are_liberal_in_and_exact_out() {
         (r#"{"redirect_uris":[]}"#, "invalid_redirect_uri"),
         (r#"{"redirect_uris":["http://evil.example/"]}"#, "invalid_redirect_uri"),
         (r#"{"redirect_uris":[5]}"#, "invalid_redirect_uri"),
-        (r#"{"redirect_uris":["https://a.example/"],"token_endpoint_auth_method":"private_key_jwt"}"#, "invalid_client_metadata"),
+        (r#"{"redirect_uris":["https://a.example/"]}"#, "invalid_redirect_uri"),
+        (r#"{"redirect_uris":["https://claude.ai/"],"token_endpoint_auth_method":"private_key_jwt"}"#, "invalid_client_metadata"),
     ] {
         let response = server.request("POST /oauth/register HTTP/1.1\r\nContent-Type: application/json", body);
         assert_eq!((response.status, response.json()["error"].clone()), (400, json!(error)), "{body}");

@@ -100,7 +100,7 @@ fn sharp_tools_are_used_in_one_place() {
         ("getrandom::", "secret.rs"),
         ("Command::new", "process.rs"),
         ("process::exit", "nowhere"),
-        ("super::super", "nowhere"),
+        ("super::super::", "nowhere"),
         ("unsafe ", "nowhere"),
         ("async ", "nowhere"),
         ("todo!", "nowhere"),

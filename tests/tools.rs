@@ -12,7 +12,11 @@ fn listed(server: &Server) -> Vec<Value> {
 
 fn with_all_tools() -> (Folder, Server) {
     let repository = Repository::of(Folder::sample());
+    let claude = crate::agent::that_works(&repository.folder);
     let settings = [
+        ("AGENT_COMMAND", claude.to_str().unwrap()),
+        ("ANTHROPIC_API_KEY", "sk-ant-x"),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
         ("TOOLSETS", "all"),
         ("ACCOMPLISHMENTS_FOLDER", "acc"),
         ("DEFAULT_CANVAS", "plan/main.canvas"),
@@ -100,7 +104,7 @@ fn conforms(schema: &Value, value: &Value, at: &str) {
 
 #[test]
 fn results_conform_to_the_output_schemas() {
-    let (_folder, server) = with_all_tools();
+    let (folder, server) = with_all_tools();
     let tools = listed(&server);
     let mut seen = std::collections::BTreeSet::new();
     for (tool, arguments) in [
@@ -148,11 +152,20 @@ fn results_conform_to_the_output_schemas() {
         ("sync_dependencies", json!({})),
         ("manage_task", json!({ "operation": "remove", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:t" })),
         ("manage_accomplishment", json!({ "operation": "delete", "id": "ACC-001" })),
+        ("query", json!({ "question": "x" })),
+        ("ingest", json!({ "content": "x", "files": [folder.vault().join("Welcome.md").to_str()] })),
+        ("ingest", json!({ "content": "y", "background": true })),
+        ("ingest_status", json!({})),
+        ("ingest_status", json!({ "job_id": "NEWEST" })),
+        ("ingest_cancel", json!({ "job_id": "NEWEST" })),
     ] {
         let schema = &tools.iter().find(|known| known["name"] == tool).unwrap()["outputSchema"];
         let mut arguments = arguments;
         if arguments["commit_sha"] == "HEAD" {
             arguments["commit_sha"] = server.call("vault_history", json!({ "path": "git.md" }))["commits"][0]["commit_sha"].clone();
+        }
+        if arguments["job_id"] == "NEWEST" {
+            arguments["job_id"] = server.call("ingest_status", json!({}))["jobs"][0]["job_id"].clone();
         }
         let result = server.result(tool, arguments);
         assert_eq!(result["isError"], false, "{tool}: {result}");

@@ -216,8 +216,8 @@ mod tests {
             let input = json!({ "file_path": path, "content": "x" });
             json!({ "type": "assistant", "message": { "id": "m1", "content": [{ "type": "tool_use", "id": id, "name": "Write", "input": input }] } })
         };
-        assert_eq!(hear(&mut transcript, &call("a", "/vault/work/a.md")).unwrap().unwrap(), "turn 1: Write work/a.md");
-        hear(&mut transcript, &call("b", "/vault/work/b.md")).unwrap();
+        assert_eq!(hear(&mut transcript, &call("a", "/vault/life/a.md")).unwrap().unwrap(), "turn 1: Write life/a.md");
+        hear(&mut transcript, &call("b", "/vault/life/b.md")).unwrap();
         let answer = |id: &str, failed: bool| {
             let block = json!({ "type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "x" });
             json!({ "type": "user", "message": { "content": [block] }, "tool_use_result": { "type": "create" } })
@@ -226,6 +226,6 @@ mod tests {
         hear(&mut transcript, &answer("b", true)).unwrap();
         hear(&mut transcript, &json!("garbage")).unwrap();
         assert_eq!((transcript.so_far.turns, transcript.so_far.steps), (1, 2));
-        assert_eq!(transcript.so_far.pages, [Page { path: "work/a.md".into(), created: true }]);
+        assert_eq!(transcript.so_far.pages, [Page { path: "life/a.md".into(), created: true }]);
     }
 }

@@ -1,7 +1,9 @@
 //! What each command does: wiring, and words for the person at the terminal.
 
 mod check;
+mod control;
 mod demo;
+mod grants;
 pub mod sample_vault;
 mod secrets;
 mod serve;
@@ -47,6 +49,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Check => check::check(&raw),
         Command::Demo => demo::demo(&raw),
         Command::Stdio => configured(&raw, For::Stdio, stdio),
+        Command::Grants => grants::list(&raw),
+        Command::Revoke(id) => grants::revoke(&raw, id.as_deref()),
         Command::InitWiki => wiki::init_wiki(&raw),
         Command::Lint => wiki::check(&raw),
         Command::Supervise => match supervise::supervise() {

@@ -1,6 +1,6 @@
 //! `serve`: the HTTP server, until a signal ends it.
 
-use super::{FAILED, engine};
+use super::{FAILED, control, engine};
 use crate::clock::Now;
 use crate::config::Config;
 use crate::http::server::{Running, Server};
@@ -47,15 +47,18 @@ pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
     let server = Server::bind(config.listen, config.max_connections, config.workers)
         .inspect_err(|error| log::error!("cannot listen on {}: {error}", config.listen))
         .ok()?;
-    let address = server.address();
+    let (address, state_dir) = (server.address(), config.state_dir.clone());
     let app = App {
         mcp: engine,
         guard: Guard { origin: config.origin.clone(), allowed_origins: config.allowed_origins },
-        oauth: Arc::new(Oauth::new(config.origin, config.logins, store)),
+        oauth: Arc::new(Oauth::new(config.origin, config.logins, config.policy, store)),
         trusted_proxies: config.trusted_proxies,
     };
-    let (url, engine) = (format!("{}/mcp", app.oauth.origin), Arc::clone(&app.mcp));
+    let (url, engine, oauth) = (format!("{}/mcp", app.oauth.origin), Arc::clone(&app.mcp), Arc::clone(&app.oauth));
     let running = server.start(app).inspect_err(|error| log::error!("no thread: {error}")).ok()?;
+    if let Some(folder) = &state_dir {
+        control::listen(folder, oauth);
+    }
     log::info!("listening on {address}, serving {url}");
     Some(Serving { running, engine })
 }

@@ -5,7 +5,7 @@ mod toolsets;
 
 use crate::cli::Raw;
 use crate::limits;
-use crate::oauth::Logins;
+use crate::oauth::{Logins, Policy};
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::settings::SETTINGS;
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A finished configuration.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Config {
     pub origin: String,
     /// Who may log in.
     pub logins: Logins,
+    /// How strict the login is.
+    pub policy: Policy,
     /// Where logins are kept.
     pub state_dir: Option<PathBuf>,
     /// What is offered.
@@ -111,6 +114,7 @@ impl Config {
                 local: purpose == For::Stdio,
                 default_context: reader.default_context(home, vault_path.as_deref()),
             },
+            policy: reader.policy(),
             git: reader.git(),
             projects: reader.projects(),
             agent: reader.agent(home, state_dir.as_deref(), workers),
@@ -222,18 +226,18 @@ impl Reader<'_> {
         users
     }
 
-    fn machines(&mut self) -> BTreeMap<String, SecretHash> {
+    fn machines(&mut self) -> BTreeMap<String, (SecretHash, Access)> {
         let mut machines = BTreeMap::new();
         for (number, entry) in (1..).zip(self.list("CLIENT_CREDENTIALS")) {
-            match entry.split_once(':').map(|(id, hash)| (id, SecretHash::from_hex(hash))) {
-                Some((id, Some(hash))) if is_name(id) => {
-                    if machines.insert(id.to_owned(), hash).is_some() {
+            match access_by_hash(&entry) {
+                Some((id, hash, access)) => {
+                    if machines.insert(id.to_owned(), (hash, access)).is_some() {
                         self.wrong("CLIENT_CREDENTIALS", format!("has client {id} twice"));
                     }
                 }
                 _ => self.wrong(
                     "CLIENT_CREDENTIALS",
-                    format!("has an entry (number {number}) that is not client_id:sha256 (64 hex digits; see generate-token)"),
+                    format!("has an entry (number {number}) that is not client_id:sha256 or client_id:sha256:read (64 hex digits; see generate-token)"),
                 ),
             }
         }
@@ -244,14 +248,8 @@ impl Reader<'_> {
         let mut tokens = Vec::new();
         let mut names = BTreeSet::new();
         for (number, entry) in (1..).zip(self.list("API_TOKENS")) {
-            let parts: Vec<&str> = entry.split(':').collect();
-            let (name, hash, access) = match parts.as_slice() {
-                [name, hash] => (*name, SecretHash::from_hex(hash), Some(Access::Write)),
-                [name, hash, "read"] => (*name, SecretHash::from_hex(hash), Some(Access::Read)),
-                _ => ("", None, None),
-            };
-            match (hash, access) {
-                (Some(hash), Some(access)) if is_name(name) => {
+            match access_by_hash(&entry) {
+                Some((name, hash, access)) => {
                     if !names.insert(name.to_owned()) {
                         self.wrong("API_TOKENS", format!("has token {name} twice"));
                     }
@@ -266,6 +264,22 @@ impl Reader<'_> {
             }
         }
         tokens
+    }
+
+    fn policy(&mut self) -> Policy {
+        let default = Policy::default();
+        let window = self.number("REFRESH_WINDOW", default.refresh_window.as_secs() as usize, 0, 7 * 24 * 3600);
+        let redirect_hosts: Vec<String> = self.list("REDIRECT_HOSTS").iter().map(|host| host.to_ascii_lowercase()).collect();
+        let is_host =
+            |host: &String| host == "*" || host.chars().all(|c| c.is_ascii_alphanumeric() || "-.[]:".contains(c)) && !host.ends_with(':');
+        if let Some(host) = redirect_hosts.iter().find(|host| !is_host(host)) {
+            self.wrong(
+                "REDIRECT_HOSTS",
+                format!("has {host:?}, which is not a host name such as app.example.com (no scheme, no path), or *"),
+            );
+        }
+        let client_documents = self.flag("CLIENT_METADATA_DOCUMENTS");
+        Policy { refresh_window: Duration::from_secs(window as u64), redirect_hosts, client_documents }
     }
 
     fn state_dir(&mut self, home: Option<&str>, state_directory: Option<&str>, vault: Option<&Path>) -> Option<PathBuf> {
@@ -367,6 +381,18 @@ impl Reader<'_> {
     }
 }
 
+/// `name:sha256` or `name:sha256:read`.
+fn access_by_hash(entry: &str) -> Option<(&str, SecretHash, Access)> {
+    let parts: Vec<&str> = entry.split(':').collect();
+    let (name, hash, access) = match parts.as_slice() {
+        [name, hash] => (*name, hash, Access::Write),
+        [name, hash, "read"] => (*name, hash, Access::Read),
+        _ => return None,
+    };
+    let hash = SecretHash::from_hex(hash)?;
+    is_name(name).then_some((name, hash, access))
+}
+
 /// An origin that can be compared byte for byte: what clients do with the issuer.
 fn check_origin(text: &str) -> Result<(), &'static str> {
     let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
@@ -392,7 +418,7 @@ fn check_origin(text: &str) -> Result<(), &'static str> {
     }
 }
 
-fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
+pub(crate) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
     match (text.strip_prefix('~'), home) {
         (Some(""), Some(home)) => PathBuf::from(home),
         (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),

@@ -5,7 +5,7 @@
 use super::error::AuthorizeError;
 use super::redirect::Redirect;
 use super::store::{self, Client, Code, StoredAccess};
-use super::{Oauth, resource};
+use super::{Oauth, documents, resource};
 use crate::clock::Now;
 use crate::form::Form;
 use crate::limits;
@@ -51,8 +51,18 @@ impl Oauth {
             why: "The application asked to be sent to an address that it has not registered, or that is not allowed.",
             advice: "If you did not start this yourself, close the page. Otherwise remove the connector and add it again.",
         };
+        const UNREAD: AuthorizeError = AuthorizeError::Show {
+            why: "The application names itself by a document on another web site, which this server does not fetch.",
+            advice: "Let the application register itself here instead; with Claude, choose to register automatically.",
+        };
+        const NOT_ALLOWED: AuthorizeError = AuthorizeError::Show {
+            why: "The application wants you to be sent back to a web site that this server does not know.",
+            advice: "If you trust that site, the owner of the server can add its host to REDIRECT_HOSTS. Otherwise close the page.",
+        };
         let state = self.store.look();
-        let client = query.get("client_id").and_then(|id| state.clients.get(id)).ok_or(UNKNOWN)?;
+        let id = query.get("client_id").unwrap_or_default();
+        let unknown = if documents::is_document(id) { UNREAD } else { UNKNOWN };
+        let client = self.client(&state, id).ok_or(unknown)?;
         let requested = match (query.get("redirect_uri"), client.redirect_uris.as_slice()) {
             (Some(uri), _) => uri,
             // RFC 6749 section 3.1.2.3: it may be left out when exactly one is registered.
@@ -60,6 +70,9 @@ impl Oauth {
             (None, _) => return Err(NO_WAY_BACK),
         };
         let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_WAY_BACK)?;
+        if !redirect.place().is_some_and(|place| self.policy.allows(&place)) {
+            return Err(NOT_ALLOWED);
+        }
         let back = |code, description| Err(AuthorizeError::SendBack(redirect.clone(), code, description));
         if query.get("state").is_some_and(|state| state.len() > limits::URI_CHARS) {
             return back("invalid_request", "state is too long");
@@ -109,7 +122,8 @@ impl Oauth {
         from: IpAddr,
         now: Now,
     ) -> Result<Approval, AuthorizeError> {
-        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, from) {
+        let standing = self.throttle.standing(from, now);
+        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, from) {
             None => return Ok(Approval::Busy),
             Some(right) => right,
         };

@@ -28,7 +28,13 @@ impl Oauth {
             return Err(Challenge::NoToken);
         }
         let hash = SecretHash::of(token.trim());
-        self.holder(hash, now).map(|principal| (principal, hash)).ok_or(Challenge::InvalidToken)
+        let principal = self.holder(hash, now).ok_or(Challenge::InvalidToken)?;
+        let state = self.store.look();
+        let grant = state.access_tokens.get(&hash).and_then(|token| state.grants.get(token.grant.as_deref()?));
+        if let Some(grant) = grant {
+            self.note_use(grant, now);
+        }
+        Ok((principal, hash))
     }
 
     /// Whose token this is, if it is valid at this moment.

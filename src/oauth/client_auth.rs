@@ -1,9 +1,10 @@
 //! Which client is calling the token or revocation endpoint, and is it?
 
 use super::store::{Client, State};
-use super::{Error, Logins};
+use super::{Error, Oauth};
 use crate::form::Form;
 use crate::percent;
+use crate::principal::Access;
 use crate::secret::SecretHash;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,8 +24,8 @@ pub struct Credentials {
 pub enum Authenticated<'a> {
     /// One that registered.
     Registered(&'a Client),
-    /// One of `CLIENT_CREDENTIALS`.
-    Machine(&'a str),
+    /// One of `CLIENT_CREDENTIALS`, and what it may do.
+    Machine(&'a str, Access),
 }
 
 impl Credentials {
@@ -63,12 +64,12 @@ impl Credentials {
     ///
     /// # Errors
     /// `invalid_client`.
-    pub fn authenticate<'a>(&self, state: &'a State, logins: &'a Logins) -> Result<Authenticated<'a>, Error> {
+    pub(super) fn authenticate<'a>(&self, state: &'a State, oauth: &'a Oauth) -> Result<Authenticated<'a>, Error> {
         let refused = Error::InvalidClient { basic: self.basic };
-        if let Some((id, hash)) = logins.machines.get_key_value(&self.id) {
-            return if self.fits(hash) { Ok(Authenticated::Machine(id)) } else { Err(refused) };
+        if let Some((id, (hash, access))) = oauth.logins.machines.get_key_value(&self.id) {
+            return if self.fits(hash) { Ok(Authenticated::Machine(id, *access)) } else { Err(refused) };
         }
-        let client = state.clients.get(&self.id).ok_or_else(|| refused.clone())?;
+        let client = oauth.client(state, &self.id).ok_or_else(|| refused.clone())?;
         if client.secret.as_ref().is_none_or(|hash| self.fits(hash)) { Ok(Authenticated::Registered(client)) } else { Err(refused) }
     }
 

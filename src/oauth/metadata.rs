@@ -18,10 +18,11 @@ pub fn protected_endpoint(origin: &str) -> Value {
     })
 }
 
-/// Authorization server metadata (RFC 8414). Clients refuse to go on without `S256`, and with any null.
-pub fn authorization_server(origin: &str) -> Value {
+/// Authorization server metadata (RFC 8414). Clients refuse to go on without `S256`, and with any null. That documents of
+/// clients are understood is said only where it is switched on: clients use them then, and do not register.
+pub fn authorization_server(origin: &str, client_documents: bool) -> Value {
     let auth_methods = ["none", "client_secret_post", "client_secret_basic"];
-    json!({
+    let mut document = json!({
         "issuer": origin,
         "authorization_endpoint": format!("{origin}/oauth/authorize"),
         "token_endpoint": format!("{origin}/oauth/token"),
@@ -36,5 +37,9 @@ pub fn authorization_server(origin: &str) -> Value {
         "scopes_supported": ["vault:read", "vault:write", "offline_access"],
         "authorization_response_iss_parameter_supported": true,
         "service_documentation": format!("{origin}/"),
-    })
+    });
+    if let (true, Some(members)) = (client_documents, document.as_object_mut()) {
+        members.insert("client_id_metadata_document_supported".into(), true.into());
+    }
+    document
 }

@@ -24,6 +24,7 @@
 //! | RFC 8252 section 7.3, loopback ports | [`redirect`] |
 //! | RFC 8414, RFC 9728 | [`metadata`] |
 //! | RFC 8707, resource indicators | [`resource`] |
+//! | Client ID metadata documents (MCP, "Authorization") | [`documents`] |
 //! | RFC 9207, `iss` | [`authorize`] |
 //!
 //! What is kept, and in which form, is in [`store`].
@@ -31,6 +32,7 @@
 pub mod authorize;
 pub mod bearer;
 pub mod client_auth;
+pub mod documents;
 pub mod error;
 pub mod metadata;
 pub mod page;
@@ -45,11 +47,16 @@ pub mod token;
 
 pub use error::Error;
 
+use crate::clock::Now;
+use crate::limits;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use password::Passwords;
-use std::collections::BTreeMap;
-use store::Store;
+use redirect::Place;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use store::{Client, State, Store};
 use throttle::Throttle;
 
 /// Who may log in, as configured.
@@ -57,8 +64,8 @@ use throttle::Throttle;
 pub struct Logins {
     /// User name to bcrypt hash.
     pub users: BTreeMap<String, String>,
-    /// Machine clients for the `client_credentials` grant: client id to hash of the secret.
-    pub machines: BTreeMap<String, SecretHash>,
+    /// Machine clients for the `client_credentials` grant: client id to hash of the secret, and what they may do.
+    pub machines: BTreeMap<String, (SecretHash, Access)>,
     /// API tokens: name, hash, what they may do.
     pub tokens: Vec<(String, SecretHash, Access)>,
 }
@@ -71,7 +78,7 @@ impl Logins {
 
     /// The same for a machine client and its secret.
     pub fn machine_mark(&self, client: &str) -> Option<String> {
-        self.machines.get(client).map(|hash| mark_of(&hash.to_hex()))
+        self.machines.get(client).map(|(hash, _)| mark_of(&hash.to_hex()))
     }
 }
 
@@ -80,14 +87,43 @@ fn mark_of(configured: &str) -> String {
     SecretHash::of(configured).to_hex().chars().take(16).collect()
 }
 
+/// How strict the authorization server is.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// How long an exchanged refresh token leads to its successor, instead of ending the login.
+    pub refresh_window: Duration,
+    /// Web sites, beside the well-known ones, to which people may be sent back; `*` for all.
+    pub redirect_hosts: Vec<String>,
+    /// Whether clients may name themselves by a document that is built in here.
+    pub client_documents: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { refresh_window: limits::REFRESH_WINDOW, redirect_hosts: Vec::new(), client_documents: false }
+    }
+}
+
+impl Policy {
+    /// Whether people may be sent back there.
+    pub fn allows(&self, place: &Place) -> bool {
+        let Place::Web(host) = place else { return true };
+        place.is_known() || self.redirect_hosts.iter().any(|known| known == "*" || known == host)
+    }
+}
+
 /// The authorization server.
 pub struct Oauth {
     /// The public origin: issuer, and the start of every URL. No trailing slash.
     pub origin: String,
     /// Who may log in.
     pub logins: Logins,
+    /// How strict it is.
+    pub policy: Policy,
     /// Clients, grants, codes and tokens.
     pub store: Store,
+    /// When the use of a grant was noted last.
+    noted: Mutex<HashMap<String, Now>>,
     passwords: Passwords,
     throttle: Throttle,
     registrations: throttle::Registrations,
@@ -95,8 +131,57 @@ pub struct Oauth {
 
 impl Oauth {
     /// An authorization server for a public origin.
-    pub fn new(origin: String, logins: Logins, store: Store) -> Oauth {
+    pub fn new(origin: String, logins: Logins, policy: Policy, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
-        Oauth { origin, logins, store, passwords, throttle: Throttle::default(), registrations: throttle::Registrations::default() }
+        let (throttle, registrations) = (Throttle::default(), throttle::Registrations::default());
+        Oauth { origin, logins, policy, store, noted: Mutex::default(), passwords, throttle, registrations }
+    }
+}
+
+impl Oauth {
+    /// A client by its id: one that registered, or one whose document is built in.
+    fn client<'a>(&self, state: &'a State, id: &str) -> Option<&'a Client> {
+        state.clients.get(id).or_else(|| documents::find(id).filter(|_| self.policy.client_documents))
+    }
+
+    /// Notes that a grant is used, to the hour: a list of grants should say which ones nobody uses any more.
+    fn note_use(&self, grant: &store::Grant, now: Now) {
+        let hour = limits::USE_NOTED_EVERY;
+        if now.since(Now(grant.used)) < hour {
+            return;
+        }
+        // Where it cannot be stored, it is not tried again with each request.
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.get(&grant.id).is_some_and(|last| now.since(*last) < hour) {
+            return;
+        }
+        noted.retain(|_, last| now.since(*last) < hour);
+        noted.insert(grant.id.clone(), now);
+        drop(noted);
+        let _ = self.store.change(now, |state| {
+            if let Some(grant) = state.grants.get_mut(&grant.id) {
+                grant.used = now.0;
+            }
+            Ok::<(), store::Failed>(())
+        });
+    }
+
+    /// Ends a grant, or all of them, for the owner. Gives how many there were.
+    ///
+    /// # Errors
+    /// [`store::Failed`].
+    pub fn end_grants(&self, id: Option<&str>, now: Now) -> Result<usize, store::Failed> {
+        let ended = self.store.change(now, |state| {
+            let ids: Vec<String> = state.grants.keys().filter(|known| id.is_none_or(|id| id == known.as_str())).cloned().collect();
+            ids.iter().for_each(|id| state.end_grant(id));
+            if id.is_none() {
+                // Machine clients have tokens without a grant, and a login may have a code that is not exchanged yet.
+                state.access_tokens.clear();
+                state.codes.clear();
+            }
+            Ok::<usize, store::Failed>(ids.len())
+        })?;
+        log::warn!("{ended} grants ended by the owner");
+        Ok(ended)
     }
 }

@@ -1,26 +1,64 @@
-//! Password checks. bcrypt takes long on purpose, so only a few run at once, only so many wait, and of those only a few
-//! from one address.
+//! Password checks. bcrypt takes long on purpose, so only a few run at once, in threads of those who wait; only so many
+//! wait, and of those only a few from one address. An address that has logged in before goes first, one that has failed
+//! goes last, and each has one check at a time: a flood of wrong passwords makes nobody wait but itself.
 
-use super::throttle::source;
+use super::throttle::{Standing, source};
 use crate::limits;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Checks passwords, a few at a time.
 pub(super) struct Passwords {
     /// Checked in place of a user's hash when there is no such user, so that it takes as long.
     stand_in: Arc<OnceLock<String>>,
     cost: u32,
-    places: Mutex<Places>,
-    freed: Condvar,
+    queue: Mutex<Queue>,
+    changed: Condvar,
 }
 
 #[derive(Default)]
-struct Places {
-    checking: usize,
-    waiting: usize,
-    by_source: HashMap<IpAddr, usize>,
+struct Queue {
+    /// The addresses whose passwords are being checked.
+    checking: Vec<IpAddr>,
+    waiting: Vec<Waiting>,
+    next: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Waiting {
+    standing: Standing,
+    number: u64,
+    from: IpAddr,
+}
+
+impl Queue {
+    /// Whose turn it is: the best standing first, then the first to come; nobody who is being checked already.
+    fn turn(&self) -> Option<u64> {
+        if self.checking.len() >= limits::PASSWORD_CHECKS {
+            return None;
+        }
+        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from));
+        ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
+    }
+
+    /// A place for one more; the last of a worse standing makes room if there is none.
+    fn join(&mut self, standing: Standing, from: IpAddr) -> Option<u64> {
+        let mine = self.waiting.iter().filter(|waiting| waiting.from == from).count();
+        if mine >= limits::PASSWORD_QUEUE_PER_SOURCE {
+            return None;
+        }
+        if self.waiting.len() >= limits::PASSWORD_QUEUE {
+            let worst = self.waiting.iter().copied().max_by_key(|waiting| (waiting.standing, waiting.number))?;
+            if worst.standing <= standing {
+                return None;
+            }
+            self.waiting.retain(|waiting| *waiting != worst);
+        }
+        self.next += 1;
+        self.waiting.push(Waiting { standing, number: self.next, from });
+        Some(self.next)
+    }
 }
 
 impl Passwords {
@@ -34,40 +72,68 @@ impl Passwords {
             making.get_or_init(|| stand_in_hash(cost));
         };
         drop(std::thread::Builder::new().name("password".into()).spawn(make));
-        Passwords { stand_in, cost, places: Mutex::default(), freed: Condvar::new() }
+        Passwords { stand_in, cost, queue: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Whether the password fits the hash; `false` without one, after the same work. `None` when too many are waiting,
     /// in all or from this address.
-    pub(super) fn check(&self, hash: Option<&str>, password: &str, from: IpAddr) -> Option<bool> {
+    pub(super) fn check(&self, hash: Option<&str>, password: &str, standing: Standing, from: IpAddr) -> Option<bool> {
         let from = source(from);
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = places.by_source.get(&from).copied().unwrap_or_default();
-        if places.waiting >= limits::PASSWORD_QUEUE || mine >= limits::PASSWORD_QUEUE_PER_SOURCE {
-            return None;
+        let mut queue = self.queue();
+        let number = queue.join(standing, from)?;
+        loop {
+            if !queue.waiting.iter().any(|waiting| waiting.number == number) {
+                return None;
+            }
+            if queue.turn() == Some(number) {
+                break;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        places.by_source.insert(from, mine + 1);
-        places.waiting += 1;
-        let waited = self.freed.wait_while(places, |places| places.checking >= limits::PASSWORD_CHECKS);
-        let mut places = waited.unwrap_or_else(PoisonError::into_inner);
-        places.waiting -= 1;
-        places.checking += 1;
-        drop(places);
+        queue.waiting.retain(|waiting| waiting.number != number);
+        queue.checking.push(from);
+        drop(queue);
+        // The place left may be somebody else's turn.
+        self.changed.notify_all();
         let stand_in = self.stand_in.get_or_init(|| stand_in_hash(self.cost));
         let fits = password.len() <= limits::PASSWORD_BYTES && bcrypt::verify(password, hash.unwrap_or(stand_in)).unwrap_or(false);
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.checking -= 1;
-        match places.by_source.get(&from).copied() {
-            Some(count @ 2..) => drop(places.by_source.insert(from, count - 1)),
-            _ => drop(places.by_source.remove(&from)),
-        }
-        drop(places);
-        self.freed.notify_one();
+        self.queue().checking.retain(|checking| *checking != from);
+        self.changed.notify_all();
         Some(fits && hash.is_some())
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The hash of nothing that anybody knows, with the cost of the users' own hashes.
 fn stand_in_hash(cost: u32) -> String {
     bcrypt::hash(crate::secret::new_token().unwrap_or_default(), cost).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_logged_in_before_goes_first_and_a_crowd_of_failures_makes_room() {
+        let address = |last: u16| IpAddr::from([203, 0, (last >> 8) as u8, last as u8]);
+        let mut queue = Queue::default();
+        let numbers: Vec<u64> = (0..limits::PASSWORD_QUEUE as u16).map(|n| queue.join(Standing::Failed, address(n)).unwrap()).collect();
+        assert_eq!(queue.turn(), Some(numbers[0]));
+        assert!(queue.join(Standing::Failed, address(1000)).is_none(), "full");
+        let new = queue.join(Standing::New, address(1001)).unwrap();
+        assert!(queue.waiting.iter().all(|waiting| waiting.number != numbers[numbers.len() - 1]), "the last of the failures made room");
+        assert_eq!(queue.turn(), Some(new));
+        let known = queue.join(Standing::Known, address(1002)).unwrap();
+        assert_eq!(queue.turn(), Some(known));
+        queue.checking.push(address(1002));
+        assert_eq!(queue.turn(), Some(new), "one check at a time for each address");
+        queue.checking.push(address(1003));
+        assert_eq!(queue.turn(), None);
+        let mut queue = Queue::default();
+        let many: Vec<Option<u64>> = (0..6).map(|_| queue.join(Standing::New, address(1))).collect();
+        assert_eq!(many.iter().flatten().count(), limits::PASSWORD_QUEUE_PER_SOURCE);
+    }
 }

@@ -2,11 +2,12 @@
 
 use super::redirect::Place;
 use super::store::Client;
-use super::{Error, Oauth};
+use super::{Error, Oauth, Policy};
 use crate::clock::Now;
 use crate::limits;
 use crate::secret::{self, SecretHash};
 use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -20,7 +21,7 @@ impl Oauth {
     pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
         let wrong = |why: &str| Error::InvalidClientMetadata(why.into());
         let Ok(Value::Object(wish)) = serde_json::from_slice(body) else { return Err(wrong("the body must be a JSON object")) };
-        let redirect_uris = redirect_uris(&wish)?;
+        let redirect_uris = redirect_uris(&wish, &self.policy)?;
         let named = wish.get("client_name").and_then(Value::as_str).unwrap_or_default();
         let name = clean_name(named);
         // RFC 7591 section 2: the default is client_secret_basic.
@@ -51,12 +52,14 @@ impl Oauth {
         };
         self.store.change(now, |state| {
             if state.clients.len() >= limits::CLIENTS {
-                // The oldest that nobody uses; of those, first one that nobody ever did.
+                // One that nobody uses: first of those that nobody ever did, and of these one of the address that has most of
+                // them; so whoever fills the table pushes out nobody but themselves.
                 let in_use: BTreeSet<&str> = state.grants.values().map(|grant| grant.client.as_str()).collect();
-                let settled = |client: &&Client| now.since(Now(client.created)) >= limits::CLIENT_GRACE;
-                let unused = state.clients.values().filter(|client| !in_use.contains(client.id.as_str())).filter(settled);
-                let Some(oldest) = unused.min_by_key(|client| (client.granted, client.created)).map(|client| client.id.clone()) else {
-                    log::warn!("registration refused: all {} clients are in use or new", limits::CLIENTS);
+                let unused = state.clients.values().filter(|client| !in_use.contains(client.id.as_str()));
+                let crowd = self.registrations.crowds();
+                let worth = |client: &&Client| (client.granted, Reverse(crowd.get(&client.id).copied().unwrap_or(0)), client.created);
+                let Some(oldest) = unused.min_by_key(worth).map(|client| client.id.clone()) else {
+                    log::warn!("registration refused: all {} clients are in use", limits::CLIENTS);
                     return Err(Error::Unavailable);
                 };
                 state.clients.remove(&oldest);
@@ -64,6 +67,7 @@ impl Oauth {
             state.clients.insert(client.id.clone(), client);
             Ok(())
         })?;
+        self.registrations.registered(&id, from);
         log::info!("registered client={id:?} name={name:?} redirect={:?}", redirect_uris.first().map_or("", String::as_str));
         let mut answer = json!({
             "client_id": id,
@@ -89,7 +93,7 @@ impl Oauth {
 
 /// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
 /// three at once.)
-fn redirect_uris(wish: &Map<String, Value>) -> Result<Vec<String>, Error> {
+fn redirect_uris(wish: &Map<String, Value>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &str| Error::InvalidRedirectUri(why.into());
     let Some(Value::Array(listed)) = wish.get("redirect_uris") else { return Err(wrong("redirect_uris must be an array of strings")) };
     let uris: Option<Vec<String>> = listed.iter().map(|uri| uri.as_str().map(str::to_owned)).collect();
@@ -99,8 +103,12 @@ fn redirect_uris(wish: &Map<String, Value>) -> Result<Vec<String>, Error> {
         let most = format!("at most {} redirect_uris of {} bytes together", limits::REDIRECT_URIS, limits::REDIRECT_URIS_BYTES);
         return Err(wrong(&most));
     }
-    if !uris.iter().any(|uri| Place::of(uri).is_some()) {
+    let places: Vec<Place> = uris.iter().filter_map(|uri| Place::of(uri)).collect();
+    if places.is_empty() {
         return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));
+    }
+    if !places.iter().any(|place| policy.allows(place)) {
+        return Err(wrong("no redirect URI leads to a host that this server knows; its owner can add one to REDIRECT_HOSTS"));
     }
     Ok(uris)
 }

@@ -16,9 +16,9 @@ impl Oauth {
         let token = SecretHash::of(form.get("token").ok_or_else(|| Error::InvalidRequest("token is missing".into()))?);
         let credentials = Credentials::of(authorization, form)?;
         let state = self.store.look();
-        let client = match credentials.authenticate(&state, &self.logins)? {
+        let client = match credentials.authenticate(&state, self)? {
             Authenticated::Registered(client) => client.id.as_str(),
-            Authenticated::Machine(id) => id,
+            Authenticated::Machine(id, _) => id,
         };
         let grant = state.grant_of_refresh(token).filter(|grant| grant.client == client).map(|grant| grant.id.clone());
         let access = state.access_tokens.get(&token).is_some_and(|known| known.client == client);

@@ -1,7 +1,8 @@
 //! Clients, grants, codes and tokens: in memory, and with a state folder also in one file.
 //!
 //! A change is made on a copy, the copy is written to the disk, and only then does it count: an answer that was sent is
-//! never forgotten, and a change that could not be stored never happened (503).
+//! never forgotten, and a change that could not be stored never happened (503). Changes that come while one is being
+//! written are written together after it, so a burst costs two flushes of the disk and not one each.
 //!
 //! # The file
 //!
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 const VERSION: u32 = 1;
 const FILE: &str = "state.json";
@@ -60,7 +61,7 @@ pub struct Grant {
     pub access: StoredAccess,
     /// When.
     pub created: u64,
-    /// The last refresh.
+    /// The last use, to the hour.
     pub used: u64,
     /// Hash of the refresh token that is valid now.
     pub refresh: SecretHash,
@@ -192,18 +193,30 @@ impl State {
 }
 
 /// The change could not be stored; it has not happened.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Failed;
 
 /// What is remembered, and where.
 #[derive(Debug)]
 pub struct Store {
+    /// What counts: it is on the disk.
     state: RwLock<Arc<State>>,
-    changing: Mutex<()>,
+    /// What is about to count.
+    pending: Mutex<Pending>,
+    /// Held by whoever writes; the others wait here, and most find that it was done for them.
+    writing: Mutex<()>,
     file: Option<PathBuf>,
     /// Held for as long as the store is.
     #[expect(dead_code, reason = "its being there is what counts")]
     lock: Option<File>,
+}
+
+/// The changes that were made and are not on the disk yet.
+#[derive(Debug)]
+struct Pending {
+    state: Arc<State>,
+    /// What becomes of them, together.
+    batch: Arc<OnceLock<Result<(), Failed>>>,
 }
 
 impl Store {
@@ -260,8 +273,31 @@ impl Store {
         Ok(store)
     }
 
+    /// What is stored in a folder, for the owner to look at, also while a server uses it.
+    ///
+    /// # Errors
+    /// In words for the owner.
+    pub fn peek(folder: &Path) -> Result<State, String> {
+        let bytes = match std::fs::read(folder.join(FILE)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
+            Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
+        };
+        decode(&bytes).map_err(|error| match error {
+            Undecodable::LaterVersion(version) => format!("{FILE} has version {version}; this program knows {VERSION}"),
+            Undecodable::Damaged(why) => format!("{FILE} is damaged: {why}"),
+        })
+    }
+
+    /// Whether a server is using a folder at the moment.
+    pub fn is_in_use(folder: &Path) -> bool {
+        matches!(disk::take_lock(&folder.join(LOCK)), Ok(None))
+    }
+
     fn with(state: State, file: Option<PathBuf>) -> Store {
-        Store { state: RwLock::new(Arc::new(state)), changing: Mutex::new(()), file, lock: None }
+        let state = Arc::new(state);
+        let pending = Mutex::new(Pending { state: Arc::clone(&state), batch: Arc::default() });
+        Store { state: RwLock::new(state), pending, writing: Mutex::new(()), file, lock: None }
     }
 
     /// What is remembered at this moment.
@@ -269,26 +305,57 @@ impl Store {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes what is remembered, one change at a time. When this returns, the change is on the disk. A change that
-    /// refuses changes nothing and writes nothing.
+    /// Changes what is remembered. When this returns, the change is on the disk. A change that refuses changes nothing and
+    /// writes nothing.
     ///
     /// # Errors
     /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed.
     pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
-        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = State::clone(&self.look());
-        next.tidy(now);
-        let outcome = change(&mut next)?;
-        if let Some(file) = &self.file {
-            let encoded = encode(&next).map_err(std::io::Error::other);
-            let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, || Ok(())));
-            written.map_err(|error| {
-                log::error!("the state cannot be stored: {error}");
-                Failed
-            })?;
-        }
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        let (outcome, batch) = {
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next = State::clone(&pending.state);
+            next.tidy(now);
+            let outcome = change(&mut next)?;
+            pending.state = Arc::new(next);
+            (outcome, Arc::clone(&pending.batch))
+        };
+        self.write(&batch)?;
         Ok(outcome)
+    }
+
+    /// Writes a batch with all changes that are in it by then, unless somebody has done so.
+    fn write(&self, batch: &OnceLock<Result<(), Failed>>) -> Result<(), Failed> {
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(done) = batch.get() {
+            return *done;
+        }
+        let close = |pending: &mut Pending| std::mem::take(&mut pending.batch);
+        let (state, batch) = {
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            (Arc::clone(&pending.state), close(&mut pending))
+        };
+        let written = self.put(&state);
+        match written {
+            Ok(()) => *self.state.write().unwrap_or_else(PoisonError::into_inner) = state,
+            Err(Failed) => {
+                // What was changed meanwhile stands on what never happened.
+                let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = close(&mut pending).set(Err(Failed));
+                pending.state = self.look();
+            }
+        }
+        let _ = batch.set(written);
+        written
+    }
+
+    fn put(&self, state: &State) -> Result<(), Failed> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let encoded = encode(state).map_err(std::io::Error::other);
+        let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, || Ok(())));
+        written.map_err(|error| {
+            log::error!("the state cannot be stored: {error}");
+            Failed
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clock::Now;
 use crate::limits;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,10 +15,22 @@ pub(super) fn source(from: IpAddr) -> IpAddr {
     }
 }
 
-/// Failures by address.
+/// What is known of an address that wants to log in; the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    /// Somebody has logged in from there.
+    Known,
+    /// Nothing.
+    New,
+    /// The last try was wrong.
+    Failed,
+}
+
+/// Failures by address, and the addresses from which somebody has logged in.
 #[derive(Default)]
 pub(super) struct Throttle {
     failures: Mutex<HashMap<IpAddr, (u32, Now)>>,
+    known: Mutex<VecDeque<IpAddr>>,
 }
 
 impl Throttle {
@@ -38,21 +50,58 @@ impl Throttle {
         (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_LONGEST)
     }
 
-    /// Forgets the failures of an address.
+    /// Forgets the failures of an address, and remembers that it is somebody's.
     pub(super) fn succeeded(&self, from: IpAddr) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&source(from));
+        let from = source(from);
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&from);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|address| *address != from);
+        if known.len() >= limits::KNOWN_SOURCES {
+            known.pop_front();
+        }
+        known.push_back(from);
+    }
+
+    /// How an address stands. One with failures after a login is a neighbour's who tries: it stands as a new one.
+    pub(super) fn standing(&self, from: IpAddr, now: Now) -> Standing {
+        let from = source(from);
+        let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&from).copied();
+        let failed = failed.is_some_and(|(_, last)| now.since(last) <= limits::THROTTLE_MEMORY);
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&from);
+        match (known, failed) {
+            (true, false) => Standing::Known,
+            (true, true) | (false, false) => Standing::New,
+            (false, true) => Standing::Failed,
+        }
     }
 }
 
-/// Registrations by address: how many since when.
+/// Registrations by address: how many since when, and who made which.
 #[derive(Default)]
-pub(super) struct Registrations(Mutex<HashMap<IpAddr, (u32, Now)>>);
+pub(super) struct Registrations(Mutex<HashMap<IpAddr, (u32, Now)>>, Mutex<VecDeque<(String, IpAddr)>>);
 
 impl Registrations {
+    /// Notes who made a registration.
+    pub(super) fn registered(&self, client: &str, from: IpAddr) {
+        let mut made = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= limits::CLIENTS {
+            made.pop_front();
+        }
+        made.push_back((client.to_owned(), source(from)));
+    }
+
+    /// How many of the newest registrations are from the same address, for each of them.
+    pub(super) fn crowds(&self) -> HashMap<String, usize> {
+        let made = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_source: HashMap<IpAddr, usize> = HashMap::new();
+        made.iter().for_each(|(_, from)| *by_source.entry(*from).or_default() += 1);
+        made.iter().map(|(client, from)| (client.clone(), by_source.get(from).copied().unwrap_or(0))).collect()
+    }
+
     /// Counts one; whether it may be taken.
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sources.retain(|_, (_, since)| now.since(*since) < limits::CLIENT_GRACE && *since <= now);
+        sources.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
         if sources.len() >= limits::THROTTLED_SOURCES {
             return false;
         }

@@ -3,7 +3,7 @@
 //! # Refresh tokens
 //!
 //! A refresh token is exchanged for its successor, and the successor is *computed* from it with a key of the server
-//! ([`secret::successor`]). So whoever presents an old token within [`limits::REFRESH_WINDOW`] is led to the newest of
+//! ([`secret::successor`]). So whoever presents an old token within the window of [`super::Policy`] is led to the newest of
 //! its line: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
 //! copied: its grant ends. Access tokens are not touched by a refresh; other processes are using them.
@@ -17,6 +17,7 @@ use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const BAD_CODE: Error = Error::InvalidGrant("the code is unknown, expired, used, or meant for another client");
 const BAD_REFRESH: Error = Error::InvalidGrant("the refresh token is unknown, expired or revoked; log in again");
@@ -57,10 +58,10 @@ impl Oauth {
             return Err(Error::InvalidTarget);
         }
         let state = self.store.look();
-        let issued = match (kind, credentials.authenticate(&state, &self.logins)?) {
+        let issued = match (kind, credentials.authenticate(&state, self)?) {
             ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(client, form, now)?,
             ("refresh_token", Authenticated::Registered(client)) => self.refresh(client, form, now)?,
-            ("client_credentials", Authenticated::Machine(id)) => self.machine(id, form, now)?,
+            ("client_credentials", Authenticated::Machine(id, may)) => self.machine(id, may, form, now)?,
             ("authorization_code" | "refresh_token" | "client_credentials", _) => return Err(Error::UnauthorizedClient),
             _ => return Err(Error::UnsupportedGrantType),
         };
@@ -134,7 +135,7 @@ impl Oauth {
                 state.end_grant(&grant.id);
                 return Ok(None);
             }
-            let Some(newest) = newest_of_line(&mut grant, &state.key, token, now) else {
+            let Some(newest) = newest_of_line(&mut grant, &state.key, token, self.policy.refresh_window, now) else {
                 log::warn!(
                     "refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended",
                     grant.id,
@@ -156,9 +157,9 @@ impl Oauth {
         Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
     }
 
-    fn machine(&self, id: &str, form: &Form, now: Now) -> Result<Issued, Error> {
+    fn machine(&self, id: &str, may: Access, form: &Form, now: Now) -> Result<Issued, Error> {
         let access_token = secret::new_token()?;
-        let access = form.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
+        let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
         let mark = self.logins.machine_mark(id);
         self.store.change(now, |state| {
             add_access(state, &access_token, Holder::Machine { mark }, id, StoredAccess(access), now);
@@ -178,11 +179,11 @@ fn verifier_fits(verifier: &str, challenge: &str) -> bool {
 
 /// The refresh token that the holder of `token` goes on with: its successor, made now if `token` is the valid one, else
 /// the end of the line that starts at it. `None` when it was exchanged too long ago.
-fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, now: Now) -> Option<String> {
+fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
     let hash = SecretHash::of(token);
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
-        if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < limits::REFRESH_WINDOW) {
+        if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
             // Forgetting one that may still come back would hide a theft: this one stays valid for the moment.
             return Some(token.to_owned());
         }
@@ -195,7 +196,7 @@ fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, now: Now) -> O
         return Some(next);
     }
     let (_, exchanged) = *grant.retired.iter().find(|(old, _)| *old == hash)?;
-    if now.since(Now(exchanged)) >= limits::REFRESH_WINDOW {
+    if now.since(Now(exchanged)) >= window {
         return None;
     }
     let mut newest = secret::successor(key, token);

@@ -103,7 +103,9 @@ impl Service for App {
             (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
             (Route::ProtectedOrigin, _) => oauth::document(&metadata::protected_origin(&self.oauth.origin)),
             (Route::ProtectedEndpoint, _) => oauth::document(&metadata::protected_endpoint(&self.oauth.origin)),
-            (Route::AuthorizationServer, _) => oauth::document(&metadata::authorization_server(&self.oauth.origin)),
+            (Route::AuthorizationServer, _) => {
+                oauth::document(&metadata::authorization_server(&self.oauth.origin, self.oauth.policy.client_documents))
+            }
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
             (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),
         };

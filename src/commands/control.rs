@@ -1,0 +1,76 @@
+//! The control socket: how a command of the owner's reaches the server that is using a state folder. It lies in that
+//! folder, which is the server's user's alone, and knows one word.
+
+use crate::clock::Now;
+use crate::disk;
+use crate::limits;
+use crate::oauth::Oauth;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const SOCKET: &str = "control.sock";
+
+/// The socket by a name that is short enough for one, however long the folder's is.
+fn named(folder: &Path) -> io::Result<(File, PathBuf)> {
+    let open = File::open(folder)?;
+    let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));
+    let path = if Path::new("/proc/self/fd").is_dir() { short } else { folder.join(SOCKET) };
+    Ok((open, path))
+}
+
+/// Listens in the folder that the server has for itself, in a thread that ends with it.
+pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
+    let listening = named(folder).and_then(|(_open, path)| {
+        // Whoever made one that is there is gone: the folder is locked by us.
+        disk::discard(&folder.join(SOCKET));
+        let listener = UnixListener::bind(path)?;
+        std::thread::Builder::new().name("control".into()).spawn(move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => drop(answer(&stream, &oauth)),
+                    Err(_) => std::thread::sleep(limits::ACCEPT_PAUSE),
+                }
+            }
+        })
+    });
+    if let Err(error) = listening {
+        log::warn!("no control socket ({}): revoke works only while the server is stopped", error.kind());
+    }
+}
+
+fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
+    stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
+    stream.set_write_timeout(Some(limits::CONTROL_WAIT))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
+    let ended = match line.trim_end().split_once(' ') {
+        Some(("revoke", "--all")) => oauth.end_grants(None, Now::read()),
+        Some(("revoke", id)) => oauth.end_grants(Some(id), Now::read()),
+        _ => return stream.write_all(b"what?\n"),
+    };
+    let words = ended.map_or_else(|_| "the change cannot be stored".to_owned(), |ended| format!("ended {ended}"));
+    stream.write_all(format!("{words}\n").as_bytes())
+}
+
+/// Has the running server end a grant, or all; how many there were.
+///
+/// # Errors
+/// In words for the owner.
+pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
+    let unreachable = |error: io::Error| format!("the server that uses this folder cannot be reached: {}", error.kind());
+    let told = named(folder).and_then(|(_open, path)| {
+        let mut stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
+        stream.write_all(format!("revoke {}\n", id.unwrap_or("--all")).as_bytes())?;
+        let mut line = String::new();
+        BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
+        Ok(line)
+    });
+    let told = told.map_err(unreachable)?;
+    let ended = told.trim_end().strip_prefix("ended ").and_then(|count| count.parse().ok());
+    ended.ok_or_else(|| format!("the server said: {}", told.trim_end()))
+}

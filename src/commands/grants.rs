@@ -1,0 +1,114 @@
+//! `grants` and `revoke`: who is logged in, and an end to it, for the owner.
+
+use super::{FAILED, WRONG, control, say, tell};
+use crate::cli::Raw;
+use crate::clock::Now;
+use crate::oauth::redirect::Place;
+use crate::oauth::store::{Client, State, Store};
+use crate::oauth::{Logins, Oauth, Policy, documents};
+use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+pub(super) fn list(raw: &Raw) -> u8 {
+    let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| (FAILED, why)));
+    match state {
+        Ok(state) => say(&table(&state)),
+        Err((code, why)) => failed(code, &why),
+    }
+}
+
+pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
+    let outcome = folder(raw).and_then(|folder| {
+        let state = Store::peek(&folder).map_err(|why| (FAILED, why))?;
+        let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| (WRONG, why))?;
+        // As another user, even as root, what is written here would be kept from the server.
+        let own = std::fs::metadata(&folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
+        if !own {
+            return Err((FAILED, "revoke has to run as the user whom the state folder belongs to (sudo -u USER ...)".into()));
+        }
+        let ended = if Store::is_in_use(&folder) {
+            control::revoke(&folder, id.as_deref())
+        } else {
+            Store::open(&folder, Now::read()).and_then(|store| {
+                let oauth = Oauth::new(String::new(), Logins::default(), Policy::default(), store);
+                oauth.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned())
+            })
+        };
+        ended.map_err(|why| (FAILED, why))
+    });
+    match outcome {
+        Ok(1) => say("1 grant ended.\n"),
+        Ok(count) => say(&format!("{count} grants ended.\n")),
+        Err((code, why)) => failed(code, &why),
+    }
+}
+
+fn failed(code: u8, why: &str) -> u8 {
+    tell(&format!("vault-sync-mcp: {why}\n"));
+    code
+}
+
+/// The state folder, as for the server: the setting, or what systemd says.
+fn folder(raw: &Raw) -> Result<PathBuf, (u8, String)> {
+    let named = raw.get("STATE_DIR").cloned().or_else(|| std::env::var("STATE_DIRECTORY").ok());
+    let named = named.ok_or((WRONG, "STATE_DIR (--state-dir) is required: the folder in which the server keeps logins".to_owned()))?;
+    let home = std::env::var("HOME").ok();
+    let folder = crate::config::expand_home(named.split(':').next().unwrap_or_default(), home.as_deref());
+    if folder.is_dir() { Ok(folder) } else { Err((FAILED, "STATE_DIR (--state-dir) is not a folder that can be opened".into())) }
+}
+
+/// An id may be shortened as long as it is the only one that begins so.
+fn whole_id(state: &State, id: &str) -> Result<String, String> {
+    let mut found = state.grants.keys().filter(|known| known.starts_with(id));
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        (Some(_), Some(_)) => Err(format!("several grants begin with {id:?}; see grants")),
+        (None, _) => Err(format!("no grant has the id {id:?}; see grants")),
+    }
+}
+
+fn table(state: &State) -> String {
+    let mut rows = vec![["ID", "USER", "CLIENT", "SENT BACK TO", "SCOPE", "CREATED", "LAST USED"].map(str::to_owned)];
+    let mut grants: Vec<_> = state.grants.values().collect();
+    grants.sort_by_key(|grant| (std::cmp::Reverse(grant.used), &grant.id));
+    for grant in grants {
+        let client = state.clients.get(&grant.client).or_else(|| documents::find(&grant.client));
+        rows.push([
+            grant.id.chars().take(12).collect(),
+            grant.user.clone(),
+            client.map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
+            client.map(place).unwrap_or_default(),
+            grant.access.0.scope().replace("vault:", "").replace(' ', "+"),
+            Now(grant.created).rfc3339(),
+            Now(grant.used).rfc3339(),
+        ]);
+    }
+    if rows.len() == 1 {
+        return "Nobody is logged in.\n".into();
+    }
+    let mut widths = [0; 7];
+    for row in &rows {
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = (*width).max(cell.chars().count()));
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{cell:<width$}  ");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn place(client: &Client) -> String {
+    let uri = client.redirect_uris.iter().find_map(|uri| Place::of(uri));
+    match uri {
+        Some(Place::Web(host)) => host,
+        Some(Place::Loopback(_)) => "this computer".into(),
+        Some(Place::Application(scheme)) => format!("{scheme}:"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,466 @@
+//! What the owner of a server decides and sees: how strict the login is, who is logged in, and what a flood may cost. And
+//! time, which may jump.
+
+use crate::support::login::{
+    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, sent_back, tokens, works,
+};
+use crate::support::{Folder, PASSWORD, Response, Server, TOKEN, encode, eventually};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use vault_sync_mcp::clock::Now;
+use vault_sync_mcp::form::Form;
+use vault_sync_mcp::oauth::store::Store;
+use vault_sync_mcp::oauth::{Logins, Oauth, Policy};
+
+fn run(state: &Path, words: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).args(words).env_clear().env("STATE_DIR", state).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn the_owner_sees_who_is_logged_in_and_ends_it_at_once() {
+    let (folder, state, server) = Server::sample_with_state();
+    assert_eq!(run(&state, &["grants"]), (0, "Nobody is logged in.\n".into()));
+    let client = register(&server);
+    let (one, two) = (tokens(&server, &client), tokens(&server, &client));
+    let (status, listed) = run(&state, &["grants"]);
+    let rows: Vec<&str> = listed.lines().collect();
+    assert_eq!((status, rows.len()), (0, 3), "{listed}");
+    assert!(
+        rows[1].contains("alex") && rows[1].contains("Claude") && rows[1].contains("claude.ai") && rows[1].contains("read+write"),
+        "{listed}"
+    );
+    for secret in [&one.0, &one.1, &two.0, &two.1] {
+        assert!(!listed.contains(secret.as_str()));
+    }
+    let ids: Vec<&str> = rows[1..].iter().map(|row| row.split(' ').next().unwrap()).collect();
+    assert_eq!(run(&state, &["revoke", ids[0]]), (0, "1 grant ended.\n".into()));
+    let left = [works(&server, &one.0), works(&server, &two.0)];
+    assert_eq!(left.iter().filter(|works| **works).count(), 1, "the other one goes on");
+    assert_eq!(run(&state, &["revoke", ids[0]]).0, 2, "it is gone");
+    assert_eq!(run(&state, &["revoke"]).0, 2);
+    assert_eq!(run(&state, &["revoke", ids[1], "--all"]).0, 2);
+    assert_eq!(run(&state, &["grants", "--all"]).0, 2);
+    let waiting = code(&server, &client);
+    assert_eq!(run(&state, &["revoke", "--all"]), (0, "1 grant ended.\n".into()));
+    assert!(!works(&server, &one.0) && !works(&server, &two.0) && works(&server, TOKEN));
+    assert_eq!(exchange(&server, &client, &waiting, VERIFIER).status, 400, "a login half way is ended too");
+    let three = tokens(&server, &client);
+    server.kill();
+    assert_eq!(run(&state, &["revoke", "--all"]), (0, "1 grant ended.\n".into()), "also without a server");
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    assert!(!works(&server, &three.0));
+    assert_eq!(refresh(&server, &client, &three.1).status, 400);
+    assert_eq!(run(&folder.path().join("none"), &["grants"]).0, 1);
+}
+
+#[test]
+fn removing_a_user_ends_what_that_user_allowed() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let hash = bcrypt::hash(PASSWORD, 4).unwrap();
+    let start = |users: String| Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)]);
+    let server = start(format!("alex:{hash}"));
+    let client = register(&server);
+    let (access, refresh_token) = tokens(&server, &client);
+    drop(server);
+    let server = start(format!("kim:{hash}"));
+    assert!(!works(&server, &access));
+    assert_eq!(refresh(&server, &client, &refresh_token).json()["error"], "invalid_grant");
+}
+
+/// Without a window a second use of a refresh token is a theft at once; and a window of a day is one.
+#[test]
+fn the_window_of_a_refresh_token_is_the_owners() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("REFRESH_WINDOW", "0")]);
+    let client = register(&server);
+    let (access, first) = tokens(&server, &client);
+    let second = refresh(&server, &client, &first).json();
+    assert!(works(&server, &access));
+    assert_eq!(refresh(&server, &client, &first).json()["error"], "invalid_grant");
+    assert!(!works(&server, &access), "the login has ended");
+    assert_eq!(refresh(&server, &client, second["refresh_token"].as_str().unwrap()).status, 400);
+    server.log_with("refresh token used long after its exchange");
+}
+
+#[test]
+fn web_sites_that_nobody_knows_are_the_owners_decision() {
+    let folder = Folder::sample();
+    let elsewhere = "https://app.example.com/cb";
+    let wish = json!({ "redirect_uris": [elsewhere, REDIRECT] });
+    let path = |id: &str| authorize_path(id, &[("redirect_uri", Some(elsewhere))]);
+    for (hosts, registered, shown, warned) in [("", 400, 400, false), ("app.example.com", 201, 200, true), ("*", 201, 200, true)] {
+        let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", hosts)]);
+        assert_eq!(register_with(&server, &json!({ "redirect_uris": [elsewhere] })).status, registered, "{hosts}");
+        let id = register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned();
+        let page = server.get(&path(&id));
+        assert_eq!(page.status, shown, "{hosts}");
+        assert_eq!(page.text().contains("class=\"warning\""), warned);
+        assert_eq!(page.text().contains("REDIRECT_HOSTS"), !warned, "the page says what the owner can do");
+        assert_eq!(server.get(&authorize_path(&id, &[])).status, 200, "the one that is known is fine");
+    }
+}
+
+/// Claude's two documents are built in, and nobody else's is fetched.
+#[test]
+fn clients_may_name_themselves_by_a_document_where_that_is_wanted() {
+    let folder = Folder::sample();
+    let claude = "https://claude.ai/oauth/mcp-oauth-client-metadata";
+    let claude_code = "https://claude.ai/oauth/claude-code-client-metadata";
+    let server = Server::sample().1;
+    let metadata = |server: &Server| server.get("/.well-known/oauth-authorization-server").json();
+    assert!(metadata(&server).get("client_id_metadata_document_supported").is_none());
+    assert!(server.get(&authorize_path(claude, &[])).text().contains("does not fetch"));
+    let server = Server::with(&folder.vault(), &[("CLIENT_METADATA_DOCUMENTS", "true")]);
+    assert_eq!(metadata(&server)["client_id_metadata_document_supported"], true);
+    let (access, refresh_token) = tokens(&server, claude);
+    assert!(works(&server, &access));
+    assert_eq!(refresh(&server, claude, &refresh_token).status, 200);
+    let loopback = ("redirect_uri", Some("http://localhost:50123/callback"));
+    assert_eq!(server.get(&authorize_path(claude_code, &[loopback])).status, 200, "any port");
+    for (id, uri) in [
+        (claude, "https://evil.example/cb"),
+        (claude_code, REDIRECT),
+        ("https://claude.ai/oauth/other", REDIRECT),
+        ("https://evil.example/claude.ai/oauth/mcp-oauth-client-metadata", REDIRECT),
+    ] {
+        assert_eq!(server.get(&authorize_path(id, &[("redirect_uri", Some(uri))])).status, 400, "{id} {uri}");
+    }
+    let unknown =
+        server.form("/oauth/token", &[("grant_type", "refresh_token"), ("client_id", "https://evil.example/x"), ("refresh_token", "x")]);
+    assert_eq!((unknown.status, unknown.json()["error"].clone()), (401, json!("invalid_client")));
+}
+
+#[test]
+fn a_machine_client_may_be_one_that_only_reads() {
+    let folder = Folder::sample();
+    let hash = vault_sync_mcp::secret::SecretHash::of("s").to_hex();
+    let server = Server::with(&folder.vault(), &[("CLIENT_CREDENTIALS", &format!("reader:{hash}:read,writer:{hash}"))]);
+    for (id, scope, granted) in [
+        ("reader", "", "vault:read"),
+        ("reader", "vault:read vault:write", "vault:read"),
+        ("writer", "", "vault:read vault:write"),
+        ("writer", "vault:read", "vault:read"),
+    ] {
+        let answer = server
+            .form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", id), ("client_secret", "s"), ("scope", scope)]);
+        assert_eq!(answer.json()["scope"], granted, "{id} {scope:?}");
+    }
+}
+
+/// A token that may only read gets 403 with a challenge from which a client can ask for more; and the login that follows
+/// gives it.
+#[test]
+fn a_step_up_login_gives_what_was_missing() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let path = authorize_path(&client, &[("scope", Some("vault:read"))]);
+    let code = sent_back(&log_in(&server, &path, PASSWORD, "write")).get("code").unwrap().to_owned();
+    let first = exchange(&server, &client, &code, VERIFIER).json();
+    assert_eq!(first["scope"], "vault:read", "no more than was asked for");
+    let write = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "x.md", "content": "x" } } });
+    let refused = server.post_with(first["access_token"].as_str().unwrap(), "", &write);
+    let challenge = refused.header("www-authenticate").unwrap();
+    assert_eq!(refused.status, 403);
+    assert!(
+        challenge.starts_with("Bearer error=\"insufficient_scope\", scope=\"vault:read vault:write\", resource_metadata=\"https://"),
+        "{challenge}"
+    );
+    let path = authorize_path(&client, &[("scope", Some("vault:read vault:write"))]);
+    let code = sent_back(&log_in(&server, &path, PASSWORD, "write")).get("code").unwrap().to_owned();
+    let second = exchange(&server, &client, &code, VERIFIER).json();
+    assert_eq!(server.post_with(second["access_token"].as_str().unwrap(), "", &write).status, 200);
+}
+
+// --- Floods --------------------------------------------------------------------------------------
+
+fn through_proxy(server: &Server, from: &str, path: &str, password: &str) -> Response {
+    let form = encode(&[("username", "alex"), ("password", password), ("access", "write"), ("decision", "allow")]);
+    let head = format!("POST {path} HTTP/1.1\r\nX-Forwarded-For: {from}\r\nContent-Type: application/x-www-form-urlencoded");
+    server.request(&head, &form)
+}
+
+/// Fifty addresses with wrong passwords at once: the owner, who has logged in from home before, waits for one check at most.
+#[test]
+fn a_flood_of_wrong_passwords_does_not_keep_the_owner_out() {
+    let folder = Folder::sample();
+    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 8).unwrap());
+    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("AUTH_USERS", &users)]);
+    let path = authorize_path(&register(&server), &[]);
+    assert_eq!(through_proxy(&server, "198.51.100.7", &path, PASSWORD).status, 303);
+    std::thread::scope(|scope| {
+        for n in 0..50 {
+            let (server, path) = (&server, &path);
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    let status = through_proxy(server, &format!("203.0.113.{n}"), path, "wrong").status;
+                    assert!(matches!(status, 403 | 429), "{status}");
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        for _ in 0..5 {
+            let started = Instant::now();
+            assert_eq!(through_proxy(&server, "198.51.100.7", &path, PASSWORD).status, 303);
+            assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+            let started = Instant::now();
+            assert!(works(&server, TOKEN));
+            assert!(started.elapsed() < Duration::from_secs(1), "and the vault is not touched by it");
+        }
+    });
+}
+
+/// Seventeen addresses that register as much as they may push out nobody but themselves.
+#[test]
+fn a_crowd_of_registrations_pushed_others_out() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1")]);
+    let register_from = |from: &str| {
+        let body = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
+        server.request(&format!("POST /oauth/register HTTP/1.1\r\nX-Forwarded-For: {from}\r\nContent-Type: application/json"), &body)
+    };
+    let mine = register_from("198.51.100.7").json()["client_id"].as_str().unwrap().to_owned();
+    for n in 0..18 {
+        for _ in 0..60 {
+            assert_eq!(register_from(&format!("203.0.113.{n}")).status, 201);
+        }
+    }
+    assert_eq!(server.get(&authorize_path(&mine, &[])).status, 200, "still known");
+    assert_eq!(register_from("198.51.100.8").status, 201, "and there is room for others");
+}
+
+/// Registrations that come at once are written together, and each is on the disk before its answer.
+#[test]
+fn a_burst_of_registrations_is_durable() {
+    let (folder, state, server) = Server::sample_with_state();
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..24).map(|_| scope.spawn(|| register(&server))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    server.kill();
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    assert!(ids.iter().all(|id| server.get(&authorize_path(id, &[])).status == 200));
+}
+
+// --- Every path, every method --------------------------------------------------------------------
+
+#[test]
+fn every_path_answers_every_method_as_it_should() {
+    let (_folder, server) = Server::sample();
+    let reading = ["GET", "HEAD"];
+    let paths: &[(&str, &[&str], bool)] = &[
+        ("/mcp", &["GET", "HEAD", "POST", "DELETE"], true),
+        ("/mcp/", &["GET", "HEAD", "POST", "DELETE"], true),
+        ("/.well-known/oauth-protected-resource", &reading, true),
+        ("/.well-known/oauth-protected-resource/mcp", &reading, true),
+        ("/.well-known/oauth-authorization-server", &reading, true),
+        ("/.well-known/oauth-authorization-server/mcp", &reading, true),
+        ("/oauth/authorize", &["GET", "HEAD", "POST"], false),
+        ("/authorize", &["GET", "HEAD", "POST"], false),
+        ("/oauth/token", &["POST"], true),
+        ("/token", &["POST"], true),
+        ("/oauth/register", &["POST"], true),
+        ("/register", &["POST"], true),
+        ("/oauth/revoke", &["POST"], true),
+        ("/revoke", &["POST"], true),
+        ("/", &reading, false),
+        ("/healthz", &reading, true),
+        ("/nowhere", &[], true),
+    ];
+    for (path, methods, is_open) in paths {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+            let mut connection = server.connect();
+            connection
+                .send(format!("{method} {path} HTTP/1.1\r\nHost: vault.example.com\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
+            let answer = connection.headless();
+            let at = format!("{method} {path}");
+            let expected: &[u16] = match method {
+                "OPTIONS" if *path == "/nowhere" => &[404],
+                "OPTIONS" => &[204],
+                _ if path.starts_with("/mcp") => &[401],
+                _ if *path == "/nowhere" => &[404],
+                _ if !methods.contains(&method) => &[405],
+                _ if path.ends_with("authorize") => &[400],
+                "POST" => &[400],
+                _ => &[200],
+            };
+            assert!(expected.contains(&answer.status), "{at}: {}", answer.status);
+            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{at}");
+            assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{at}");
+            assert_eq!(answer.header("access-control-allow-origin").is_some(), *is_open, "{at}");
+            assert!(answer.header("access-control-allow-credentials").is_none() && answer.header("set-cookie").is_none(), "{at}");
+            let kept = path.starts_with("/.well-known/") && answer.status == 200;
+            let cache = if kept { "public, max-age=300" } else { "no-store" };
+            assert_eq!(answer.header("cache-control"), Some(cache), "{at}");
+            if answer.status == 405 {
+                let allow = answer.header("allow").unwrap();
+                assert!(methods.iter().all(|method| allow.contains(method)) && allow.contains("OPTIONS"), "{at}: {allow}");
+            }
+            if !is_open && method != "OPTIONS" && answer.status != 405 {
+                let policy = answer.header("content-security-policy").unwrap();
+                assert!(
+                    policy.contains("frame-ancestors 'none'") && !policy.contains("form-action") && !policy.contains("script"),
+                    "{at}: {policy}"
+                );
+                assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{at}");
+            }
+        }
+    }
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+const DAY: u64 = 24 * 3600;
+
+/// An authorization server without a network, whose time is the test's.
+struct Clockwork {
+    oauth: Oauth,
+    client: String,
+}
+
+impl Clockwork {
+    fn new() -> Clockwork {
+        let users = [("alex".to_owned(), bcrypt::hash(PASSWORD, 4).unwrap())].into();
+        let logins = Logins { users, ..Logins::default() };
+        let oauth = Oauth::new("https://vault.example.com".into(), logins, Policy::default(), Store::in_memory().unwrap());
+        let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
+        let client = oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Now(1000 * DAY)).unwrap();
+        Clockwork { client: client["client_id"].as_str().unwrap().to_owned(), oauth }
+    }
+
+    fn code(&self, now: u64) -> String {
+        use vault_sync_mcp::oauth::authorize::Approval;
+        let path = authorize_path(&self.client, &[]);
+        let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
+        let request = self.oauth.check(&query).unwrap();
+        let access = vault_sync_mcp::principal::Access::Write;
+        let approval = self.oauth.approve(&request, "alex", PASSWORD, access, [127, 0, 0, 1].into(), Now(now)).unwrap();
+        let Approval::Granted(location) = approval else { panic!("not granted") };
+        Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
+    }
+
+    fn ask(&self, fields: &[(&str, &str)], now: u64) -> Result<Value, String> {
+        let form = Form::parse(&encode(&[fields, &[("client_id", self.client.as_str())]].concat())).unwrap();
+        self.oauth.exchange(None, &form, Now(now)).map_err(|error| error.code().to_owned())
+    }
+
+    fn exchange(&self, code: &str, now: u64) -> Result<Value, String> {
+        self.ask(&[("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER), ("redirect_uri", REDIRECT)], now)
+    }
+
+    fn refresh(&self, token: &str, now: u64) -> Result<Value, String> {
+        self.ask(&[("grant_type", "refresh_token"), ("refresh_token", token)], now)
+    }
+
+    fn works(&self, token: &str, now: u64) -> bool {
+        self.oauth.authenticate(Some(&format!("Bearer {token}")), Now(now)).is_ok()
+    }
+}
+
+fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
+    answer[name].as_str().unwrap()
+}
+
+#[test]
+fn a_clock_that_jumps_a_day_lets_nobody_in_and_keeps_honest_clients() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    // Ahead: codes and access tokens end, refresh tokens go on.
+    let late = it.code(start);
+    assert_eq!(it.exchange(&late, start + DAY).unwrap_err(), "invalid_grant", "a code does not live for a day");
+    let code = it.code(start);
+    let first = it.exchange(&code, start + 120).unwrap();
+    assert!(it.works(text(&first, "access_token"), start + 120));
+    assert!(!it.works(text(&first, "access_token"), start + 2 * DAY));
+    let second = it.refresh(text(&first, "refresh_token"), start + DAY).unwrap();
+    assert!(it.works(text(&second, "access_token"), start + DAY));
+    // Back again: what was given ahead still works, and an exchanged token does not become a theft.
+    assert!(it.works(text(&second, "access_token"), start));
+    let again = it.refresh(text(&first, "refresh_token"), start).unwrap();
+    assert_eq!(again["refresh_token"], second["refresh_token"]);
+    // Back before everything: nothing breaks, and nothing lives for ever when the clock is right again.
+    let early = it.exchange(&it.code(start - DAY), start - DAY).unwrap();
+    assert!(it.works(text(&early, "access_token"), start - DAY) && !it.works(text(&early, "access_token"), start + DAY));
+    assert!(it.refresh(text(&early, "refresh_token"), start + DAY).is_ok());
+}
+
+#[test]
+fn five_minutes_are_the_end_of_a_code() {
+    let it = Clockwork::new();
+    for (after, works) in [(0, true), (120, true), (299, true), (300, false), (301, false)] {
+        assert_eq!(it.exchange(&it.code(1000 * DAY), 1000 * DAY + after).is_ok(), works, "{after} s");
+    }
+}
+
+/// Used a day after its exchange, a refresh token is a copy: everything that came from its login ends.
+#[test]
+fn a_stolen_refresh_token_is_noticed_after_the_window() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    let first = it.exchange(&it.code(start), start).unwrap();
+    let second = it.refresh(text(&first, "refresh_token"), start + 60).unwrap();
+    assert!(it.refresh(text(&first, "refresh_token"), start + 3000).is_ok(), "within the hour it is an honest late-comer");
+    assert_eq!(it.refresh(text(&first, "refresh_token"), start + DAY).unwrap_err(), "invalid_grant");
+    assert!(!it.works(text(&second, "access_token"), start + 120), "the whole login has ended");
+    assert_eq!(it.refresh(text(&second, "refresh_token"), start + DAY).unwrap_err(), "invalid_grant");
+}
+
+#[test]
+fn the_last_use_is_noted_to_the_hour() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    let tokens = it.exchange(&it.code(start), start).unwrap();
+    let used = || it.oauth.store.look().grants.values().next().unwrap().used;
+    assert!(it.works(text(&tokens, "access_token"), start + 600));
+    assert_eq!(used(), start);
+    assert!(it.works(text(&tokens, "access_token"), start + 2 * 3600));
+    assert_eq!(used(), start + 2 * 3600);
+}
+
+/// A registration that nobody used goes after a week; one with a login stays for years.
+#[test]
+fn registrations_that_nobody_uses_are_forgotten() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    let unused =
+        it.oauth.register(json!({ "redirect_uris": [REDIRECT] }).to_string().as_bytes(), [127, 0, 0, 1].into(), Now(start)).unwrap();
+    let unused = text(&unused, "client_id").to_owned();
+    it.exchange(&it.code(start), start).unwrap();
+    let knows = |id: &str| it.oauth.store.look().clients.contains_key(id);
+    it.code(start + 6 * DAY);
+    assert!(knows(&unused) && knows(&it.client));
+    it.code(start + 8 * DAY);
+    assert!(!knows(&unused) && knows(&it.client));
+    it.code(start + 900 * DAY);
+    assert!(knows(&it.client));
+}
+
+/// A name that nobody has takes as long as a wrong password.
+#[test]
+fn unknown_users_take_as_long_as_wrong_passwords() {
+    let folder = Folder::sample();
+    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 9).unwrap());
+    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("AUTH_USERS", &users)]);
+    let path = authorize_path(&register(&server), &[]);
+    let time = |user: &str, from: usize| {
+        let form = encode(&[("username", user), ("password", "wrong"), ("access", "write"), ("decision", "allow")]);
+        let head = format!("POST {path} HTTP/1.1\r\nX-Forwarded-For: 203.0.113.{from}\r\nContent-Type: application/x-www-form-urlencoded");
+        let started = Instant::now();
+        assert_eq!(server.request(&head, &form).status, 403);
+        started.elapsed().as_secs_f64()
+    };
+    time("alex", 250);
+    let median = |user: &str, from: usize| {
+        let mut times: Vec<f64> = (0..7).map(|n| time(user, from + n)).collect();
+        times.sort_by(f64::total_cmp);
+        times[3]
+    };
+    let (known, unknown) = (median("alex", 0), median("nobody", 100));
+    assert!((known / unknown - 1.0).abs() < 0.25, "{known} and {unknown}");
+    eventually("the log has the failures", || server.log().contains("login failed from=203.0.113.100"));
+    assert!(!server.log().contains("nobody"), "no name in the log: people type passwords there");
+}
