@@ -134,3 +134,32 @@ fn refused_requests_wrote_the_state() {
     std::fs::rename(&state, folder.path().join("away")).unwrap();
     assert_eq!(refresh(&server, &client, "bad").status, 400, "a refusal needs no disk");
 }
+
+/// Kill -9 at any instant of a refresh, between the change and its answer too: whoever holds the last token that it has
+/// heard of goes on.
+#[test]
+fn killed_at_any_moment_a_client_goes_on_with_what_it_has() {
+    use std::io::Write;
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
+    let start = || Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)]);
+    let mut server = start();
+    let client = register(&server);
+    let (_, mut held) = tokens(&server, &client);
+    for round in 0..24 {
+        let body = crate::support::encode(&[("grant_type", "refresh_token"), ("client_id", &client), ("refresh_token", &held)]);
+        let connection = server.connect();
+        let head = format!(
+            "POST /oauth/token HTTP/1.1\r\nHost: vault.example.com\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        connection.stream().write_all(format!("{head}{body}").as_bytes()).unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(round * 400));
+        server.kill();
+        server = start();
+        let answer = refresh(&server, &client, &held);
+        assert_eq!(answer.status, 200, "round {round}: {}", answer.text());
+        held = answer.json()["refresh_token"].as_str().unwrap().to_owned();
+    }
+}

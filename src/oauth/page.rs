@@ -30,7 +30,10 @@ pub fn login(request: &AuthorizeRequest, action: &str, user: &str, notice: Optio
             format!("<strong>an app on this computer</strong> ({})", escape(host)),
             "The app runs on the computer you are using now. Only continue if you just started the login there.",
         ),
-        Some(Place::Application(scheme)) => (format!("<strong>the app “{}” on this computer</strong>", escape(scheme)), ""),
+        Some(Place::Application(scheme)) => (
+            format!("<strong>the app “{}” on this computer</strong>", escape(scheme)),
+            "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
+        ),
         None => ("<strong>an unknown place</strong>".into(), ""),
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };

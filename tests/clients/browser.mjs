@@ -15,6 +15,14 @@ await main(async (url, user, password) => {
   const client = http.createServer((request, response) => {
     // Browsers also ask for an icon, whenever they like.
     if (request.url.startsWith('/callback')) arrived.push(request.url);
+    // As hosted clients do: from their own site on to another one, and from there to an application.
+    const query = request.url.split('?')[1];
+    if (request.url.startsWith('/chain')) {
+      const host = request.headers.host.replace('127.0.0.1', 'localhost');
+      const next = request.url.startsWith('/chain/2') ? `claude://callback?${query}` : `http://${host}/chain/2?${query}`;
+      arrived.push(request.url);
+      response.writeHead(303, { location: next });
+    }
     response.end('You can close this window.');
   });
   await new Promise(resolve => client.listen(0, '127.0.0.1', resolve));
@@ -64,6 +72,23 @@ await main(async (url, user, password) => {
   await desktop.waitForURL(`${callback}?*`);
   check(arrived.filter(path => path.includes('code=')).length === 2, 'sent back a second time');
 
+  // From the form through two other origins to an application: a form-action in the page's policy would stop it half way.
+  const chain = await open({});
+  await chain.goto(await register('A chain', callback.replace('/callback', '/chain/1')));
+  check((await chain.getByLabel('User name').count()) === 1 && (await chain.getByLabel('Password').count()) === 1, 'labels name the fields');
+  check((await chain.getByRole('heading', { level: 1 }).count()) === 1 && (await chain.getByRole('group').count()) === 1, 'headings and groups');
+  await chain.fill('#username', user);
+  await chain.fill('#password', password);
+  await chain.getByRole('button', { name: 'Log in and allow' }).click();
+  await new Promise(resolve => setTimeout(resolve, 1000));
+  check(arrived.some(path => path.startsWith('/chain/1')) && arrived.some(path => path.startsWith('/chain/2')), `all of the chain: ${arrived}`);
+  check(arrived.find(path => path.startsWith('/chain/2')).includes('code='), 'with the code');
+
+  const application = await open({ viewport: { width: 360, height: 740 } });
+  await application.goto(await register('An editor', 'cursor://anysphere.cursor-mcp/oauth/callback'));
+  check((await application.locator('.warning').textContent()).includes('on this computer'), 'an application on this computer is warned of');
+  await shot(application, 'application');
+
   const deny = await open({});
   await deny.goto(await register('Unwanted', callback));
   await deny.click('text=Deny');
@@ -78,8 +103,8 @@ await main(async (url, user, password) => {
   await shot(stranger, 'error');
   await stranger.goto(`${origin}/`);
   await shot(stranger, 'home');
-  for (const page of [phone, desktop, deny, stranger]) {
-    const problems = page.violations.filter(text => !/status of (400|403)/.test(text));
+  for (const page of [phone, desktop, chain, application, deny, stranger]) {
+    const problems = page.violations.filter(text => !/status of (400|403)|Failed to launch 'claude:/.test(text));
     check(problems.length === 0, `no complaint of the browser: ${problems}`);
   }
   await browser.close();

@@ -1,5 +1,7 @@
 """Claude Code, with a home of its own: adds the server, logs in without a browser, lists, calls a tool, logs out; then the
-same tool over stdio. The model is a script: it asks for one tool call and repeats what came back.
+same tool over stdio. Then a server of its own, which is killed and whose tokens expire: five processes at once stay
+connected, and a login that may only read becomes one that may write. The model is a script: it asks for one tool call and
+repeats what came back.
 
     python claude_code.py URL USER PASSWORD CLAUDE SERVER_PROGRAM VAULT
 """
@@ -9,23 +11,29 @@ import json
 import os
 import pty
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 
 URL, USER, PASSWORD, CLAUDE, PROGRAM, VAULT = sys.argv[1:]
-TOOL = "mcp__vault__vault_search"
+SEARCH = ("mcp__vault__vault_search", {"query": "heating controller"})
+WRITE = ("mcp__vault__vault_write", {"path": "From Claude Code.md", "content": "hello"})
 
 
 class Model(BaseHTTPRequestHandler):
     """Enough of the Messages API: the first turn calls the tool, the second says what it gave."""
 
     offered: set = set()
+    wanted = SEARCH
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -34,9 +42,10 @@ class Model(BaseHTTPRequestHandler):
         Model.offered |= {tool["name"] for tool in request.get("tools", [])}
         blocks = [block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"]]
         results = [block for block in blocks if block["type"] == "tool_result"]
-        if TOOL in Model.offered and not results:
-            start = {"type": "tool_use", "id": "toolu_1", "name": TOOL, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps({"query": "heating controller"})}
+        tool, arguments = Model.wanted
+        if tool in Model.offered and not results:
+            start = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
             reason = "tool_use"
         else:
             start = {"type": "text", "text": ""}
@@ -79,7 +88,7 @@ def claude(*arguments):
     return done.stdout
 
 
-def log_in():
+def log_in(access="write"):
     """`login --no-browser` wants a terminal: it prints the address and takes the one that the browser is sent back to."""
     print("$ claude mcp login vault --no-browser", flush=True)
     terminal, other = pty.openpty()
@@ -100,7 +109,7 @@ def log_in():
             sent = True
             page = httpx.get(address[1])
             action = html.unescape(re.search(r'<form method="post" action="([^"]*)"', page.text)[1])
-            form = {"username": USER, "password": PASSWORD, "access": "write", "decision": "allow"}
+            form = {"username": USER, "password": PASSWORD, "access": access, "decision": "allow"}
             answer = httpx.post(urllib.parse.urljoin(address[1], action), data=form)
             assert answer.status_code == 303, answer.text
             os.write(terminal, answer.headers["location"].encode() + b"\r")
@@ -108,10 +117,59 @@ def log_in():
     assert child.wait(timeout=30) == 0
 
 
-def call():
-    said = claude("-p", "Search my vault.", "--allowedTools", TOOL)
-    assert TOOL in Model.offered, sorted(Model.offered)
+def call(what=SEARCH):
+    Model.wanted, Model.offered = what, set()
+    said = claude("-p", "Use my vault.", "--allowedTools", what[0])
+    return what[0] in Model.offered, said
+
+
+def search():
+    offered, said = call()
+    assert offered, sorted(Model.offered)
     assert "total_matches" in said and "is_error" not in said.replace('"is_error": false', ""), said
+
+
+class Server:
+    """A server of our own, so that it can be killed and its clock be played with."""
+
+    def __init__(self, folder):
+        self.vault, self.state = os.path.join(folder, "vault"), os.path.join(folder, "state")
+        shutil.copytree(VAULT, self.vault)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        hashed = subprocess.run([PROGRAM, "hash-password"], input=PASSWORD + "\n", capture_output=True, text=True, check=True)
+        self.env = {"VAULT_PATH": self.vault, "STATE_DIR": self.state, "LISTEN_ADDR": f"127.0.0.1:{self.port}", "SERVER_URL": self.url,
+                    "AUTH_USERS": f"{USER}:{hashed.stdout.strip()}"}
+        self.start()
+
+    def start(self):
+        self.child = subprocess.Popen([PROGRAM], env=self.env)
+        for _ in range(100):
+            try:
+                return httpx.get(self.url + "/healthz").raise_for_status()
+            except httpx.HTTPError:
+                time.sleep(0.05)
+        raise AssertionError("the server does not start")
+
+    def restart_with_expired_tokens(self):
+        self.child.kill()
+        self.child.wait()
+        file = os.path.join(self.state, "state.json")
+        with open(file) as stored:
+            state = json.load(stored)
+        for token in state["access_tokens"]:
+            token["expires"] = 1
+        with open(file, "w") as stored:
+            json.dump(state, stored)
+        self.start()
+
+
+def five_at_once():
+    with ThreadPoolExecutor(5) as pool:
+        listed = list(pool.map(lambda _: claude("mcp", "list"), range(5)))
+    assert all("Connected" in text for text in listed), listed
 
 
 model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
@@ -129,10 +187,27 @@ with tempfile.TemporaryDirectory() as home:
     assert "Needs authentication" in claude("mcp", "list")
     log_in()
     assert "Connected" in claude("mcp", "list")
-    call()
+    search()
     claude("mcp", "logout", "vault")
     assert "Needs authentication" in claude("mcp", "list")
     claude("mcp", "remove", "vault")
     claude("mcp", "add", "vault", "--", PROGRAM, "stdio", "--vault-path", VAULT)
     assert "Connected" in claude("mcp", "list")
-    call()
+    search()
+    claude("mcp", "remove", "vault")
+
+    server = Server(home)
+    try:
+        claude("mcp", "add", "--transport", "http", "vault", server.url + "/mcp")
+        log_in("read")
+        offered, _ = call(WRITE)
+        assert not offered, "a login that may only read is not offered what writes"
+        log_in("write")
+        offered, said = call(WRITE)
+        assert offered and os.path.exists(os.path.join(server.vault, "From Claude Code.md")), said
+        for _ in range(2):
+            server.restart_with_expired_tokens()
+            five_at_once()
+        five_at_once()
+    finally:
+        server.child.kill()
