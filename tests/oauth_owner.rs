@@ -176,6 +176,71 @@ fn a_step_up_login_gives_what_was_missing() {
     assert_eq!(server.post_with(second["access_token"].as_str().unwrap(), "", &write).status, 200);
 }
 
+/// A token for another server is not asked for here, and one from there opens nothing.
+#[test]
+fn tokens_are_for_this_server_alone() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    for (resource, status) in [
+        ("https://vault.example.com/mcp", 200),
+        ("https://vault.example.com", 200),
+        ("https://evil.example/mcp", 400),
+        ("https://vault.example.com.evil.example/mcp", 400),
+    ] {
+        let code = code(&server, &client);
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("client_id", &client),
+            ("code", &code),
+            ("code_verifier", VERIFIER),
+            ("redirect_uri", REDIRECT),
+            ("resource", resource),
+        ];
+        let answer = server.form("/oauth/token", &fields);
+        assert_eq!(answer.status, status, "{resource}");
+        if status == 400 {
+            assert_eq!(answer.json()["error"], "invalid_target");
+            assert_eq!(exchange(&server, &client, &code, VERIFIER).status, 200, "and the code is not used up by it");
+        }
+    }
+}
+
+/// Whatever is too long is refused with the status that says so, and costs nobody anything.
+#[test]
+fn oversized_everything_is_refused() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let long = |length: usize| "x".repeat(length);
+    let json_head = "POST /oauth/register HTTP/1.1\r\nContent-Type: application/json";
+    let registration = |members: Value| server.request(json_head, &members.to_string());
+    assert_eq!(registration(json!({ "redirect_uris": [REDIRECT], "client_name": long(60_000) })).status, 201, "a long name is cut");
+    assert_eq!(registration(json!({ "redirect_uris": [REDIRECT], "client_name": long(70_000) })).status, 413);
+    assert_eq!(registration(json!({ "redirect_uris": [format!("{REDIRECT}/{}", long(3_000))] })).status, 400);
+    assert_eq!(registration(json!({ "redirect_uris": vec![REDIRECT; 17] })).status, 400);
+    let sent = server.get(&authorize_path(&client, &[("state", Some(&long(3_000)))]));
+    assert!(sent.status == 303 && sent.header("location").unwrap().contains("error=invalid_request"));
+    assert_eq!(server.get(&authorize_path(&client, &[("state", Some(&long(13_000)))])).status, 414);
+    let path = authorize_path(&client, &[]);
+    for (user, password, status) in
+        [(long(50_000), "x".to_owned(), 403), ("alex".into(), long(50_000), 403), (long(70_000), "x".into(), 413)]
+    {
+        let answer = server.form(&path, &[("username", &user), ("password", &password), ("access", "write"), ("decision", "allow")]);
+        assert_eq!(answer.status, status);
+        assert!(answer.body.len() < 200_000);
+    }
+    let almost = format!("{PASSWORD}{}", long(72));
+    assert_eq!(log_in(&server, &path, &almost, "write").status, 403, "what bcrypt would cut is not a shorter password");
+    assert_eq!(exchange(&server, &client, &long(40_000), VERIFIER).json()["error"], "invalid_grant");
+    assert_eq!(refresh(&server, &client, &long(40_000)).json()["error"], "invalid_grant");
+    assert_eq!(server.form("/oauth/token", &[("grant_type", "refresh_token"), ("client_id", &long(70_000))]).status, 413);
+    let many: Vec<(String, &str)> = (0..65).map(|n| (format!("f{n}"), "x")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    assert_eq!(server.form("/oauth/token", &many).status, 400);
+    assert_eq!(server.request(&format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {}", long(8_000)), "").status, 401);
+    assert_eq!(server.request(&format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {}", long(20_000)), "").status, 431);
+    assert!(works(&server, TOKEN));
+}
+
 // --- Floods --------------------------------------------------------------------------------------
 
 fn through_proxy(server: &Server, from: &str, path: &str, password: &str) -> Response {
