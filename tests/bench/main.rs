@@ -1,0 +1,169 @@
+//! The benchmark: `cargo bench`, or `cargo bench -- 1000 10000 100000` for vaults of other sizes, `-- small` for the setting
+//! that saves memory. Deterministic vaults, the real binary, one kept-alive connection; each search beside ripgrep on the
+//! same vault in the same run. Nothing is asserted: times differ between machines, ratios should not.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
+
+mod corpus;
+mod server;
+
+use serde_json::{Value, json};
+use server::Server;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let small = words.iter().any(|word| word == "small");
+    let mut sizes: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    if sizes.is_empty() {
+        sizes = vec![1_000, 10_000];
+    }
+    println!("{}", machine());
+    for size in sizes {
+        bench(size, small);
+    }
+}
+
+/// What the figures were measured on.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cpu = read("/proc/cpuinfo").lines().find_map(|line| line.strip_prefix("model name\t: ").map(str::to_owned)).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let rg = Command::new("rg").arg("--version").output().map(|output| String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned());
+    format!("{cpu}, {cores} cores; {}", rg.unwrap_or_else(|_| "ripgrep is not here".into()))
+}
+
+fn bench(size: usize, small: bool) {
+    let folder = corpus::vault(size);
+    let megabytes = corpus::bytes(&folder) as f64 / 1e6;
+    println!("\n{size} notes, {megabytes:.0} MB{}\n", if small { ", SEARCH_MEMORY=small" } else { "" });
+    println!("| what | p50 | p95 | rg -i -F | ratio |");
+    println!("|---|---|---|---|---|");
+    let mut settings = vec![];
+    if small {
+        settings.push(("SEARCH_MEMORY", "small"));
+    }
+    let (mut server, first) = Server::start(&folder, &settings);
+    row("start to first answer (vault_list)", &[first], None);
+    let complete = server.index_complete();
+    row("start to complete index", &[complete], None);
+    println!("| memory after the first index | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
+    for (name, query) in corpus::QUERIES {
+        let times = server.times(200, |_| ("vault_search", json!({ "query": query })));
+        let total = server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
+        row(&format!("search, {name} ({total} files)"), &times, rg(&folder, query));
+    }
+    row("vault_list_all, a page of 1,000", &server.times(50, |_| ("vault_list_all", json!({}))), None);
+    row("vault_list", &server.times(100, |_| ("vault_list", json!({ "path": "area 03" }))), None);
+    let path = |n: usize| corpus::path(n * 7919 % size);
+    row("vault_read", &server.times(400, |n| ("vault_read", json!({ "path": path(n) }))), None);
+    row("vault_write, durable", &server.times(50, |n| ("vault_write", json!({ "path": format!("new/{n}.md"), "content": "new text\n" }))), None);
+    row("vault_edit, durable", &server.times(50, |n| ("vault_edit", json!({ "path": format!("new/{n}.md"), "old_text": "new", "new_text": "newer" }))), None);
+    row("the disk's own flush of a small file", &flushes(&folder), None);
+    freshness(&mut server, &folder, size);
+    println!("| memory at the end | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
+    let before = server.cpu_ms();
+    std::thread::sleep(Duration::from_secs(5));
+    println!("| processor time of 5 s without calls | {} ms | | | |", server.cpu_ms() - before);
+    for (name, tool, arguments) in [
+        ("vault_read", "vault_read", json!({ "path": corpus::path(1) })),
+        ("vault_search, rare", "vault_search", json!({ "query": corpus::QUERIES[1].1 })),
+    ] {
+        if let Some(rate) = server.throughput(tool, &arguments) {
+            println!("| {name}, 8 connections, wrk | {rate} calls/s | | | |");
+        }
+    }
+    drop(server);
+    std::fs::remove_dir_all(folder.join("new")).unwrap();
+    walks(&folder);
+}
+
+fn row(name: &str, times: &[Duration], rg: Option<Duration>) {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let at = |part: f64| sorted[((sorted.len() as f64 * part) as usize).min(sorted.len() - 1)].as_secs_f64() * 1e3;
+    let (p50, p95) = (at(0.5), at(0.95));
+    let p95 = if times.len() > 1 { format!("{p95:.3} ms") } else { String::new() };
+    let (rg, ratio) = match rg.map(|rg| rg.as_secs_f64() * 1e3) {
+        Some(rg) => (format!("{rg:.1} ms"), format!("{:.0}", rg / p50)),
+        None => (String::new(), String::new()),
+    };
+    println!("| {name} | {p50:.3} ms | {p95} | {rg} | {ratio} |");
+}
+
+/// The best of five runs of ripgrep, so that the ratio is never flattered.
+fn rg(folder: &Path, query: &str) -> Option<Duration> {
+    let run = || {
+        let started = Instant::now();
+        let status = Command::new("rg").args(["-i", "-F", "-l", "--", query]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).status();
+        status.ok().map(|_| started.elapsed())
+    };
+    (0..5).filter_map(|_| run()).min()
+}
+
+/// A change by another program, and the next call.
+fn freshness(server: &mut Server, folder: &Path, size: usize) {
+    let mut times = Vec::new();
+    for n in 0..10 {
+        // What calls before have saved up or used is not to matter.
+        std::thread::sleep(Duration::from_millis(1500));
+        let word = format!("quixotic{n}word");
+        std::fs::write(folder.join(corpus::path(n * 31 % size)), format!("{word}\n{}", corpus::text(n * 31 % size))).unwrap();
+        let started = Instant::now();
+        let mut calls = 0;
+        loop {
+            calls += 1;
+            let found: Value = server.call("vault_search", json!({ "query": word }));
+            if found["total_matches"] == 1 {
+                break;
+            }
+        }
+        assert!(calls < 1000);
+        times.push(started.elapsed());
+    }
+    row("a change by another program until it is found", &times, None);
+}
+
+/// The cost of a look at the disk when nothing has changed, through the library.
+fn walks(folder: &Path) {
+    let vault = vault_sync_mcp::vault::Vault::open(folder).unwrap();
+    vault.refresh_now().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    vault.refresh_now().unwrap();
+    let times: Vec<Duration> = (0..10)
+        .map(|_| {
+            let started = Instant::now();
+            vault.refresh_now().unwrap();
+            started.elapsed()
+        })
+        .collect();
+    let best = times.iter().min().unwrap();
+    println!("| a look at the disk, nothing changed | {:.3} ms | {:.2} us a file | | |", best.as_secs_f64() * 1e3, best.as_secs_f64() * 1e6 / vault.size() as f64);
+}
+
+/// What the disk itself takes for a small durable file: the floor of every write.
+fn flushes(folder: &Path) -> Vec<Duration> {
+    let place = folder.join("new/flush.tmp");
+    let flush = |_| {
+        let started = Instant::now();
+        let mut file = std::fs::File::create(&place).unwrap();
+        std::io::Write::write_all(&mut file, b"new text\n").unwrap();
+        file.sync_all().unwrap();
+        std::fs::File::open(place.parent().unwrap()).unwrap().sync_all().unwrap();
+        started.elapsed()
+    };
+    let times = (0..20).map(flush).collect();
+    std::fs::remove_file(&place).unwrap();
+    times
+}
