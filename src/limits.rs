@@ -267,18 +267,28 @@ pub const AGENT_CASES: usize = 50;
 pub const AGENT_CASE_CHARS: usize = 300;
 /// Characters of a session's own words in an error.
 pub const AGENT_WORDS: usize = 600;
-/// Characters of an answer or summary; the rest of a longer one is cut.
-pub const AGENT_ANSWER_CHARS: usize = 60_000;
-/// Entries of one list that a session gives, and characters of each.
+/// Characters of an answer; the rest of a longer one is cut. With the lists it stays below [`RESULT_CHARS`].
+pub const AGENT_ANSWER_CHARS: usize = 40_000;
+/// Characters of what a session says of one domain.
+pub const AGENT_DOMAIN_CHARS: usize = 4_000;
+/// Entries of one list that a session gives, and characters of all its lists.
 pub const AGENT_LISTED: usize = 200;
 /// See [`AGENT_LISTED`].
-pub const AGENT_LISTED_CHARS: usize = 1_000;
+pub const AGENT_LISTED_CHARS: usize = 20_000;
+/// Written files that an answer names, and bytes of all their names.
+pub const AGENT_WRITTEN: usize = 200;
+/// See [`AGENT_WRITTEN`].
+pub const AGENT_WRITTEN_BYTES: usize = 15_000;
 /// Pages that are remembered as written by one session.
 pub const AGENT_PAGES: usize = 500;
 /// Bytes of the vault's CLAUDE.md that a session gets; of one longer, none.
 pub const AGENT_INSTRUCTIONS_BYTES: u64 = 64 * 1024;
 /// Skills of a vault.
 pub const AGENT_SKILLS: usize = 32;
+/// Bytes of all skills of a vault.
+pub const AGENT_SKILLS_BYTES: usize = 2 * 1024 * 1024;
+/// Files that are kept aside before a session because nobody has committed them; more, and nothing is begun.
+pub const GIT_KEPT: usize = 5_000;
 /// Bytes of one file of a skill.
 pub const AGENT_SKILL_BYTES: u64 = 256 * 1024;
 /// Files of one skill.

@@ -41,7 +41,7 @@ pub fn ourselves() -> io::Result<PathBuf> {
 pub enum Stdout {
     /// It is kept whole, up to the bound.
     Whole,
-    /// Each line is an event. A longer line than the bound is cut there.
+    /// Each line is an event.
     Lines,
 }
 
@@ -63,6 +63,8 @@ pub struct Manner {
 pub enum Event {
     /// A line of its output, without its end.
     Line(Vec<u8>),
+    /// A line that was longer than what is kept.
+    Cut,
     /// One of its two pipes has come to its end.
     Closed,
     /// It has ended.
@@ -204,11 +206,12 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
         let mut line = Vec::new();
+        let told = |line: Vec<u8>| if line.len() > keep { Event::Cut } else { Event::Line(line) };
         while let Ok(count @ 1..) = pipe.read(&mut piece) {
             let mut rest = piece.get(..count).unwrap_or_default();
             while let Some(end) = memchr::memchr(b'\n', rest) {
                 extend(&mut line, rest.get(..end).unwrap_or_default(), keep);
-                if tell.send(Event::Line(std::mem::take(&mut line))).is_err() {
+                if tell.send(told(std::mem::take(&mut line))).is_err() {
                     return;
                 }
                 rest = rest.get(end + 1..).unwrap_or_default();
@@ -216,14 +219,15 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
             extend(&mut line, rest, keep);
         }
         if !line.is_empty() {
-            let _ = tell.send(Event::Line(line));
+            let _ = tell.send(told(line));
         }
         let _ = tell.send(Event::Closed);
     });
 }
 
 fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
-    let room = keep.saturating_sub(line.len()).min(piece.len());
+    // One byte more than is kept shows that there was more.
+    let room = (keep + 1).saturating_sub(line.len()).min(piece.len());
     line.extend_from_slice(piece.get(..room).unwrap_or_default());
 }
 

@@ -38,6 +38,7 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
         std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.answer_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.stop();
+        server.wait_for_sessions();
         read
     })
 }

@@ -1,6 +1,7 @@
 //! Toolset `agent`, with programs in the place of Claude Code that do what it never should. What the real one does is tried
 //! by `tests/agent/run`.
 
+use crate::support::repository::Repository;
 use crate::support::{Folder, READ_TOKEN, Server, TOKEN, eventually};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -506,4 +507,212 @@ fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
     for (path, bytes) in files {
         assert_eq!(folder.read(path), bytes);
     }
+}
+
+// --- What attacks on it found, each named after what went wrong ---------------------------------
+
+/// A program that writes what the prompt tells it to, as Claude Code would say that it did: a line `write PATH TEXT` each.
+const WRITES: &str = r#"
+echo '{"type":"system","subtype":"init","tools":["Write"],"mcp_servers":[],"permissionMode":"dontAsk"}'
+grep '^write ' | while read -r _ path text; do
+  echo '{"type":"assistant","message":{"id":"'$path'","content":[{"type":"tool_use","id":"'$path'","name":"Write","input":{"file_path":"'$PWD/$path'"}}]}}'
+  mkdir -p "$(dirname "$path")"
+  echo "$text" > "$path"
+  echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"'$path'"}]},"tool_use_result":{"type":"create"}}'
+  [ "$text" = slow ] && sleep 98768
+done
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"total_cost_usd":0.1,"result":"done"}'
+"#;
+
+/// A repository with the starter wiki, and the program that writes.
+fn repository() -> (Repository, PathBuf) {
+    let folder = Folder::with(&[("Diary.md", b"mine\n")]);
+    let program = prepare(&folder, WRITES);
+    (Repository::of(folder), program)
+}
+
+fn serve(repository: &Repository, program: &Path, settings: &[(&str, &str)]) -> Server {
+    let mut all = vec![("TOOLSETS", "vault,git,agent"), ("ANTHROPIC_API_KEY", KEY), ("AGENT_COMMAND", program.to_str().unwrap())];
+    all.push(("PATH", "/usr/local/bin:/usr/bin:/bin"));
+    all.extend(settings);
+    Server::with(&repository.folder.vault(), &all)
+}
+
+#[test]
+fn sessions_shut_each_others_pages_out_of_the_commit() {
+    for concurrency in ["1", "2"] {
+        let (repository, program) = repository();
+        let server = serve(&repository, &program, &[("COS_VAULT_CONCURRENCY", concurrency)]);
+        let jobs: Vec<String> = (0..4)
+            .map(|n| {
+                let content = format!("write work/wiki/index.md # Work {n}\nwrite work/wiki/entities/{n}.md # {n}\n");
+                server.call("ingest", json!({ "content": content, "background": true }))["job_id"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        let seen = |job: &String| server.call("ingest_status", json!({ "job_id": job }));
+        eventually("all have ended", || jobs.iter().all(|job| seen(job)["status"] == "completed"));
+        for job in jobs.iter().filter(|_| concurrency == "1") {
+            assert_eq!(seen(job)["commit"]["left"], json!([]), "{}", seen(job));
+        }
+        // Of two at once one may see the other's page in the moment before that is known as a session's; the next one has it.
+        server.call("ingest", json!({ "content": "write work/wiki/entities/last.md # last\n" }));
+        assert_eq!(repository.git(&["status", "--porcelain"]), "", "all of it is committed");
+        assert_eq!(repository.git(&["rev-parse", "main"]), repository.at_remote(&["rev-parse", "main"]));
+    }
+}
+
+#[test]
+fn what_could_not_be_committed_stayed_so_for_good() {
+    let (repository, program) = repository();
+    let server = serve(&repository, &program, &[]);
+    let away = repository.folder.path().join("away.git");
+    std::fs::rename(repository.remote(), &away).unwrap();
+    let first = server.call("ingest", json!({ "content": "write work/wiki/index.md # One\n" }));
+    assert!(first["commit"]["git_error"].is_string(), "{first}");
+    std::fs::rename(&away, repository.remote()).unwrap();
+    let second = server.call("ingest", json!({ "content": "write work/wiki/entities/A.md # A\n" }));
+    assert!(second["commit"]["commit_sha"].is_string() && second["commit"]["left"] == json!([]), "{second}");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "", "what the first one had written is committed too");
+}
+
+#[test]
+fn what_a_person_had_not_committed_was_overwritten_and_gone() {
+    let (repository, program) = repository();
+    let server = serve(&repository, &program, &[]);
+    repository.write("Diary.md", "mine\nand not committed\n");
+    repository.write("New.md", "not even added\n");
+    let content = "write Diary.md gone\nwrite New.md gone\nwrite work/wiki/entities/A.md # A\n";
+    let result = server.call("ingest", json!({ "content": content }));
+    let left = result["commit"]["left"].as_array().unwrap();
+    assert_eq!(left.len(), 2, "{result}");
+    let kept = left[0].as_str().unwrap().rsplit(' ').next().unwrap();
+    assert_eq!(repository.git(&["show", &format!("{kept}:Diary.md")]), "mine\nand not committed\n");
+    assert_eq!(repository.git(&["show", &format!("{kept}:New.md")]), "not even added\n");
+    assert_eq!(repository.git(&["show", "HEAD:Diary.md"]), "mine\n", "and not committed by us either");
+    // Where nothing of it was touched, nothing is kept.
+    server.call("ingest", json!({ "content": "write work/wiki/entities/B.md # B\n" }));
+    assert_eq!(repository.git(&["for-each-ref", "--format=x", "refs/vault-sync-mcp/before"]), "x\n");
+    assert_eq!(repository.git(&["stash", "list"]), "");
+}
+
+#[test]
+fn what_a_session_had_written_was_not_committed_at_the_end_of_the_server() {
+    let (repository, program) = repository();
+    let server = serve(&repository, &program, &[]);
+    let content = "write work/wiki/entities/A.md # A\nwrite work/wiki/entities/B.md slow\n";
+    let job = server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone();
+    let written = || server.call("ingest_status", json!({ "job_id": job }))["written"].as_array().unwrap().len();
+    eventually("both are written", || written() == 2);
+    assert_eq!(server.terminate(), 0);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    assert!(repository.git(&["log", "-1", "--format=%s"]).contains("not finished"));
+}
+
+/// Absolute paths in what a session gives, results without end, and paths that are not in plain form.
+#[test]
+fn odd_results_came_through_as_they_were() {
+    let long = "x".repeat(3_000);
+    let given = json!({
+        "perDomain": { "work": format!("filed in PLACE/work {}", "y".repeat(90_000)), "other": { "deep": vec!["z"; 1000] }, "life": ["no"] },
+        "sourcesCreated": vec![long.as_str(); 300], "pagesResynthesized": ["PLACE/aliases.md", "aliases"], "contradictions": [5, "a"],
+        "boardRefsRecorded": ["CASE-1", "CASE-12 — Boiler"],
+    });
+    let result = json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "total_cost_usd": 0.5, "result": "x", "structured_output": given });
+    let scene = Scene::with(&format!("{INIT}sed \"s#PLACE#$PWD#g\" \"$(dirname \"$0\")/result\""));
+    std::fs::write(scene.folder.path().join("result"), result.to_string()).unwrap();
+    let server = scene.serve(&[]);
+    let answer = server.result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler"] }));
+    assert!(answer["content"][0]["text"].as_str().unwrap().len() < 95_000);
+    let told = &answer["structuredContent"];
+    assert!(!told.to_string().contains(scene.folder.path().to_str().unwrap()), "no place of this machine");
+    assert_eq!(told["pagesResynthesized"], json!(["aliases.md", "aliases"]), "{told}");
+    assert_eq!(told["perDomain"].as_object().unwrap().len(), 1);
+    assert_eq!((&told["contradictions"], &told["boardRefsRecorded"]), (&json!(["a"]), &json!(["CASE-12 — Boiler"])));
+}
+
+#[test]
+fn a_line_too_long_to_read_hid_a_change() {
+    let body = format!(
+        "{INIT}echo '{{\"type\":\"assistant\",\"message\":{{\"id\":\"1\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"Edit\",\"input\":{{\"file_path\":\"Diary.md\"}}}}]}}}}'\necho changed > Diary.md\nhead -c 5000000 /dev/zero | tr '\\0' x\necho\n{RESULT}"
+    );
+    let scene = Scene::with(&body);
+    let server = scene.serve(&[]);
+    assert_eq!(server.call("ingest", json!({ "content": "x" }))["written"], json!([{ "path": "Diary.md", "created": false }]));
+}
+
+/// A supervisor that is stopped, and one that is killed together with the server.
+#[test]
+fn sessions_went_on_without_their_supervisor() {
+    let scene = Scene::with(&format!("{INIT}sleep 98769"));
+    let server = scene.serve(&[]);
+    let supervisor = |server: &Server| {
+        let children = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().flatten();
+        let ids = children.flat_map(|task| {
+            let list = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        });
+        ids.last()
+    };
+    let signal = |signal: &str, pid: &str| assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
+    let job = server.call("ingest", json!({ "content": "x", "background": true }))["job_id"].clone();
+    eventually("it runs", || running("sleep 98769") == 1);
+    let Some(pid) = supervisor(&server) else {
+        eprintln!("/proc does not list children; not tried");
+        return;
+    };
+    signal("-STOP", &pid);
+    assert_eq!(server.call("ingest_cancel", json!({ "job_id": job }))["status"], "cancelled");
+    assert_eq!(running("sleep 98769"), 0);
+    server.call("ingest", json!({ "content": "y", "background": true }));
+    eventually("another one runs", || running("sleep 98769") == 1);
+    let pid = supervisor(&server).unwrap();
+    signal("-KILL", &pid);
+    server.kill();
+    // What the session itself has started is not tied to anybody; of the real program these are short.
+    eventually("the session is gone", || running("claude -p") == 0);
+    let _ = Command::new("pkill").args(["-f", "sleep 98769"]).status();
+}
+
+#[test]
+fn a_crowd_of_skills_hid_the_one_that_is_needed() {
+    let scene = Scene::with(&format!("{INIT}{RESULT}"));
+    for n in 0..60 {
+        let skill = scene.folder.vault().join(format!(".claude/skills/a{n:02}"));
+        std::fs::create_dir_all(&skill).unwrap();
+        std::fs::write(skill.join("SKILL.md"), "x".repeat(200_000)).unwrap();
+    }
+    let server = scene.serve(&[]);
+    assert_eq!(server.call("query", json!({ "question": "x" }))["answer"], "yes");
+}
+
+#[test]
+fn a_file_of_the_servers_own_could_be_handed_over() {
+    let scene = Scene::with(&format!("{INIT}{RESULT}"));
+    let above = scene.folder.path().to_str().unwrap().to_owned();
+    std::fs::write(scene.folder.path().join("good.txt"), "good").unwrap();
+    let server = scene.serve(&[("COS_VAULT_ATTACH_DIRS", &above)]);
+    let good = format!("{above}/good.txt");
+    let error = server.fail("ingest", json!({ "content": "x", "files": [good, format!("{above}/state/state.json")] }));
+    assert!(error["code"] == "PATH_NOT_ALLOWED" && error["message"].as_str().unwrap().contains("server's own"), "{error}");
+    assert!(!scene.folder.vault().join("raw/assets/good.txt").exists());
+    server.call("ingest", json!({ "content": "x", "files": [good] }));
+    assert_eq!(scene.folder.read("raw/assets/good.txt"), b"good");
+    std::fs::write(&good, "other").unwrap();
+    server.call("ingest", json!({ "content": "x", "files": [good] }));
+    assert_eq!(
+        (scene.folder.read("raw/assets/good.txt"), scene.folder.read("raw/assets/good 2.txt")),
+        (b"good".to_vec(), b"other".to_vec())
+    );
+}
+
+#[test]
+fn linting_took_the_square_of_the_pages() {
+    let folder = Folder::with(&[]);
+    vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
+    for n in 0..3_000 {
+        std::fs::write(folder.vault().join(format!("work/wiki/concepts/C{n}.md")), format!("# C{n}\n[[Hub]]\n")).unwrap();
+    }
+    let started = Instant::now();
+    assert_eq!(run(&folder.vault(), "lint").0, 1);
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
 }

@@ -51,6 +51,9 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     let Ok(real) = given.canonicalize() else {
         return Err(if folders.iter().any(|folder| given.starts_with(folder)) { "does not exist".into() } else { outside() });
     };
+    if agent.options.state.as_deref().and_then(|state| state.canonicalize().ok()).is_some_and(|state| real.starts_with(state)) {
+        return Err("is the server's own".into());
+    }
     let Some(below) = folders.iter().find_map(|folder| real.strip_prefix(folder).ok()) else { return Err(outside()) };
     if below.iter().any(|name| name.to_string_lossy().starts_with('.')) {
         return Err("is hidden".into());
@@ -84,10 +87,11 @@ fn allowed(agent: &Agent) -> Vec<&Path> {
 /// # Errors
 /// The disk's, or [`Failure::NotAllowed`] for one that has become something else since it was looked at.
 pub(super) fn bring(agent: &Agent, files: &[Attached], new: &mut Vec<Page>) -> Result<Vec<VaultPath>, Failure> {
-    let mut paths = Vec::new();
+    // All of them are read before the first is kept: one that cannot be read leaves nothing behind.
+    let mut read = Vec::new();
     for file in files {
         match file {
-            Attached::Inside(path) => paths.push(path.clone()),
+            Attached::Inside(path) => read.push((path.clone(), None)),
             Attached::Outside(real) => {
                 let name = real.display().to_string();
                 if check(agent, std::slice::from_ref(&name))?.as_slice() != [file.clone()] {
@@ -96,11 +100,15 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], new: &mut Vec<Page>) -> R
                 let bytes = std::fs::read(real).map_err(|error| {
                     Failure::NotAllowed(format!("files: {name:?} cannot be read: {}. Nothing was begun.", error.kind()))
                 })?;
-                paths.push(keep(agent, real, &bytes, new)?);
+                read.push((VaultPath::file(ASSETS)?, Some((real, bytes))));
             }
         }
     }
-    Ok(paths)
+    let keep_or_name = |(path, outside): (VaultPath, Option<(&PathBuf, Vec<u8>)>)| match outside {
+        None => Ok(path),
+        Some((real, bytes)) => keep(agent, real, &bytes, new),
+    };
+    read.into_iter().map(keep_or_name).collect()
 }
 
 /// A copy of these bytes under this name; one that is there already is as good.

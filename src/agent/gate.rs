@@ -3,7 +3,6 @@
 use crate::limits;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// The places for sessions.
 #[derive(Debug)]
@@ -45,13 +44,6 @@ impl Gate {
         state.next += 1;
         state.queue.push_back(number);
         Some(Ticket { gate: Arc::clone(self), number, runs: false })
-    }
-
-    /// Whether nothing runs any more within this time.
-    pub(super) fn is_empty_within(&self, patience: Duration) -> bool {
-        let busy = |state: &mut State| state.running > 0;
-        let waited = self.changed.wait_timeout_while(self.state(), patience, busy);
-        waited.unwrap_or_else(PoisonError::into_inner).0.running == 0
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

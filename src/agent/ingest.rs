@@ -4,14 +4,14 @@
 use super::attach::{self, Attached};
 use super::gate::Ticket;
 use super::session::{self, Finished, Task};
-use super::{Agent, Failure, Page, SoFar, Watcher, Work};
-use crate::git::Committed;
+use super::{Agent, Failure, Ours, Page, SoFar, Watcher, Work};
+use crate::git::{Before, Committed};
 use crate::limits;
 use crate::secret;
-use crate::vault::VaultPath;
-use crate::wiki::links;
+use crate::vault::{VaultPath, etag};
+use crate::wiki::{TREES, links};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// The trees of the wiki that material is filed into; what belongs to both is in `shared`.
@@ -83,28 +83,59 @@ impl Agent {
     pub(super) fn file(&self, request: &Request, mut ticket: Ticket, watcher: &dyn Watcher) -> Result<Ingested, Failure> {
         let ready = session::ready(self, &mut ticket, Work::Ingest, watcher)?;
         let attached = attach::check(self, &request.files)?;
-        // What somebody was in the middle of is not for a commit of ours.
-        let unsettled = self.git.as_ref().map(|git| git.unsettled(&|| self.is_over(watcher)));
+        // What somebody was in the middle of is not for a commit of ours, and must not be lost by a session either.
+        let before = self.git.as_ref().map(|git| git.before(&|name| self.is_ours(name), &|| self.is_over(watcher)));
         let mut pages = Vec::new();
-        let outcome = self.bring_and_run(request, &attached, &ready, watcher, &mut pages);
-        drop(ticket);
-        let add = |so_far: SoFar| SoFar { pages: [pages.clone(), so_far.pages].concat(), ..so_far };
-        let outcome = match outcome {
-            Ok(finished) => Ok(Finished { so_far: add(finished.so_far), ..finished }),
-            Err(Failure::Failed(words, so_far)) => Err(Failure::Failed(words, add(so_far))),
-            Err(Failure::TimedOut(words, so_far)) => Err(Failure::TimedOut(words, add(so_far))),
-            Err(Failure::Cancelled(so_far)) => Err(Failure::Cancelled(add(so_far))),
-            Err(other) => Err(other),
+        let mut outcome = self.bring_and_run(request, &attached, &ready, watcher, &mut pages);
+        let mut nowhere = SoFar::default();
+        let so_far = match &mut outcome {
+            Ok(Finished { so_far, .. }) => so_far,
+            Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => so_far,
+            Err(Failure::Argument(_) | Failure::NotAllowed(_)) => &mut nowhere,
         };
-        let written = match &outcome {
-            Ok(Finished { so_far, .. }) => so_far.pages.clone(),
-            Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => so_far.pages.clone(),
-            Err(_) => pages.clone(),
-        };
+        so_far.pages.splice(0..0, pages);
+        let written = so_far.pages.clone();
         let how = if outcome.is_ok() { "ingest" } else { "ingest (not finished)" };
-        let commit = unsettled.and_then(|unsettled| self.commit(&written, unsettled, how));
-        let finished = outcome?;
-        Ok(self.told_of(request, finished, commit))
+        // Before the next session begins: what is not committed by then would count as somebody's.
+        let commit = before.and_then(|before| self.commit(&written, before, how));
+        self.ours_ended(&written);
+        drop(ticket);
+        if let (Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)), Some(commit)) =
+            (&mut outcome, &commit)
+        {
+            so_far.trouble = commit.trouble.clone();
+        }
+        Ok(self.told_of(request, outcome?, commit))
+    }
+
+    /// Notes a file that a session has just written, as it is now.
+    pub(super) fn note_ours(&self, page: Option<String>) {
+        let Some(path) = page.as_deref().and_then(|page| VaultPath::file(page).ok()).filter(|_| self.git.is_some()) else { return };
+        if let Ok(Some(bytes)) = self.vault.bytes_if_any(&path) {
+            let ours = Ours { etag: etag(&bytes), running: true };
+            self.ours.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_str().to_owned(), ours);
+        }
+    }
+
+    /// Whether a file is as a session of ours left it.
+    fn is_ours(&self, path: &VaultPath) -> bool {
+        let noted = self.ours.lock().unwrap_or_else(PoisonError::into_inner).get(path.as_str()).map(|ours| ours.etag.clone());
+        let Some(noted) = noted else { return false };
+        self.vault.bytes_if_any(path).is_ok_and(|bytes| bytes.is_some_and(|bytes| etag(&bytes) == noted))
+    }
+
+    /// What a session wrote and could not commit is for the next one to commit.
+    fn ours_ended(&self, written: &[Page]) {
+        let mut ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        for page in written {
+            if let Some(ours) = ours.get_mut(&page.path) {
+                ours.running = false;
+            }
+        }
+        // More are somebody's by now.
+        if ours.len() > limits::AGENT_PAGES * 4 {
+            ours.retain(|_, ours| ours.running);
+        }
     }
 
     fn bring_and_run(
@@ -122,15 +153,47 @@ impl Agent {
 
     /// One commit of what was written, whatever became of the session: a page that nobody has committed would be in the way
     /// of the next change.
-    fn commit(&self, written: &[Page], unsettled: Result<HashSet<String>, crate::git::Failure>, how: &str) -> Option<Committed> {
+    fn commit(&self, written: &[Page], before: Result<Before, crate::git::Failure>, how: &str) -> Option<Committed> {
         let git = self.git.as_ref()?;
         if written.is_empty() {
             return None;
         }
-        let paths: Vec<VaultPath> = written.iter().filter_map(|page| VaultPath::file(&page.path).ok()).collect();
+        let (mut paths, mut unnamed) = (Vec::new(), Vec::new());
+        for page in written {
+            match VaultPath::file(&page.path) {
+                Ok(path) => paths.push(path),
+                Err(_) => unnamed.push(format!("{:?} has a name that is not served", page.path)),
+            }
+        }
         let message = format!("{how}: {} page{} (via MCP)", paths.len(), if paths.len() == 1 { "" } else { "s" });
-        let committed = unsettled.and_then(|unsettled| git.commit_files(&paths, &unsettled, &message));
-        let committed = committed.unwrap_or_else(|failure| Committed { trouble: Some(failure.to_string()), ..Committed::default() });
+        // And what earlier sessions could not commit, as long as nobody has touched it since.
+        let earlier: Vec<String> = {
+            let ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+            ours.iter().filter(|(_, ours)| !ours.running).map(|(path, _)| path.clone()).collect()
+        };
+        let earlier = earlier.iter().filter_map(|path| VaultPath::file(path).ok());
+        paths.extend(
+            earlier
+                .filter(|path| self.is_ours(path))
+                .filter(|path| !written.iter().any(|page| page.path == path.as_str()))
+                .collect::<Vec<_>>(),
+        );
+        let noted = |path: &VaultPath| {
+            let ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+            ours.get(path.as_str()).map(|ours| ours.etag.clone())
+        };
+        let as_noted: Vec<Option<String>> = paths.iter().map(noted).collect();
+        let committed = before.and_then(|before| git.commit_files(&paths, &before, &message));
+        let mut committed = committed.unwrap_or_else(|failure| Committed { trouble: Some(failure.to_string()), ..Committed::default() });
+        committed.left.extend(unnamed);
+        if committed.commit.is_some() || committed.trouble.is_none() {
+            // What another session has written meanwhile is not in it.
+            for (path, noted_before) in paths.iter().zip(as_noted) {
+                if noted(path) == noted_before {
+                    self.ours.lock().unwrap_or_else(PoisonError::into_inner).remove(path.as_str());
+                }
+            }
+        }
         if let Some(trouble) = &committed.trouble {
             log::warn!("agent: {how}: {trouble}");
         }
@@ -141,7 +204,9 @@ impl Agent {
         let Finished { so_far, end, took } = finished;
         let given = end.structured.unwrap_or(Value::Null);
         let named = Named::in_vault(self);
-        let (claimed_sources, claimed_pages) = (members(&given, "sourcesCreated"), members(&given, "pagesResynthesized"));
+        let mut room = limits::AGENT_LISTED_CHARS;
+        let (claimed_sources, claimed_pages) =
+            (self.members(&given, "sourcesCreated", &mut room), self.members(&given, "pagesResynthesized", &mut room));
         let (found, not_found): (Vec<String>, Vec<String>) =
             claimed_sources.iter().chain(&claimed_pages).cloned().partition(|name| named.has(name));
         let is_source = |page: &str| page.split('/').rev().nth(1) == Some("sources");
@@ -160,8 +225,10 @@ impl Agent {
         let sources_created = join(&claimed_sources, &mut so_far.pages.iter().filter(|page| page.created && is_source(&page.path)));
         let pages_resynthesized = join(&claimed_pages, &mut so_far.pages.iter().filter(|page| is_knowledge(&page.path)));
         let mut per_domain = Map::new();
-        for (domain, words) in given.get("perDomain").and_then(Value::as_object).into_iter().flatten().take(4) {
-            per_domain.insert(domain.chars().take(50).collect(), words.as_str().map_or_else(|| words.clone(), |words| cut(words).into()));
+        for domain in TREES {
+            if let Some(words) = given.get("perDomain").and_then(|domains| domains.get(domain)).and_then(Value::as_str) {
+                per_domain.insert(domain.to_owned(), cut(&self.without_root(words), limits::AGENT_DOMAIN_CHARS).into());
+            }
         }
         // A case is only ever what was handed in.
         let is_given = |told: &String| request.cases.iter().any(|case| is_case(case, told));
@@ -169,8 +236,8 @@ impl Agent {
             per_domain,
             sources_created,
             pages_resynthesized,
-            contradictions: members(&given, "contradictions"),
-            board_refs_recorded: members(&given, "boardRefsRecorded").into_iter().filter(is_given).collect(),
+            contradictions: self.members(&given, "contradictions", &mut room),
+            board_refs_recorded: self.members(&given, "boardRefsRecorded", &mut room).into_iter().filter(is_given).collect(),
             not_found,
             pages: so_far.pages,
             commit,
@@ -240,16 +307,29 @@ fn schema() -> Value {
     })
 }
 
-/// A list of texts that a session gave.
-pub(super) fn members(given: &Value, name: &str) -> Vec<String> {
-    let list = given.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    list.take(limits::AGENT_LISTED).map(|text| text.chars().take(limits::AGENT_LISTED_CHARS).collect()).collect()
+impl Agent {
+    /// A list of texts that a session gave, as long as there is room: characters of all lists of one answer. Files are named
+    /// by their paths in the vault, as everywhere.
+    pub(super) fn members(&self, given: &Value, name: &str, room: &mut usize) -> Vec<String> {
+        let list = given.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let mut taken = Vec::new();
+        for text in list.take(limits::AGENT_LISTED) {
+            let text = if text.starts_with('/') { self.page(text) } else { self.without_root(text) };
+            let length = text.chars().count();
+            if length > *room {
+                break;
+            }
+            *room -= length;
+            taken.push(text);
+        }
+        taken
+    }
 }
 
 /// A text that a session gave, not longer than a client takes.
-pub(super) fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     let mut chars = text.chars();
-    let mut kept: String = chars.by_ref().take(limits::AGENT_ANSWER_CHARS).collect();
+    let mut kept: String = chars.by_ref().take(most).collect();
     if chars.next().is_some() {
         kept.push_str("\n\n(cut here: the answer is too long)");
     }
@@ -267,10 +347,10 @@ impl Named {
 
     /// Whether there is a file that this path or wikilink leads to.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.0.find(links::bare(name)).is_some()
+        self.0.find(links::bare(name), "").is_some()
     }
 
     fn same(&self, name: &str, path: &str) -> bool {
-        self.0.find(links::bare(name)) == Some(path)
+        self.0.find(links::bare(name), "") == Some(path)
     }
 }

@@ -7,7 +7,6 @@ use crate::clock::{self, Now};
 use crate::limits;
 use crate::secret::{self, SecretHash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,21 +52,39 @@ pub struct Job {
     /// When it was begun.
     pub begun: Now,
     started: Instant,
-    cancelled: AtomicBool,
-    /// Whether it goes on when nobody waits for it.
-    background: AtomicBool,
-    waiting: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    cancelled: bool,
+    /// Whether it goes on when nobody waits for it.
+    background: bool,
+    /// Callers that wait for its end.
+    waiting: usize,
     so_far: SoFar,
     doing: String,
     outcome: Option<Arc<Result<Ingested, Failure>>>,
     took: Duration,
     interrupted: bool,
+}
+
+/// A job at work, its commit included; counted, so that the end of the server can wait for it.
+struct Running(Arc<Agent>);
+
+impl Running {
+    fn of(agent: &Arc<Agent>) -> Running {
+        *agent.running.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Running(Arc::clone(agent))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.ended.notify_all();
+    }
 }
 
 /// A job as it is at one moment.
@@ -106,9 +123,8 @@ impl Agent {
         let text = serde_json::to_string(&request).map_err(|error| failed(error.to_string()))?;
         let fingerprint = SecretHash::of(&text);
         let mut jobs = self.jobs.list();
-        let same = |job: &&Arc<Job>| job.login == login && job.request == fingerprint && !job.has_ended() && !job.is_cancelled();
+        let same = |job: &&Arc<Job>| job.login == login && job.request == fingerprint && job.join(background);
         if let Some(job) = jobs.iter().find(same) {
-            job.background.fetch_or(background, Ordering::AcqRel);
             return Ok(Arc::clone(job));
         }
         if jobs.len() >= limits::AGENT_JOBS {
@@ -123,17 +139,15 @@ impl Agent {
             request: fingerprint,
             begun: Now::read(),
             started: clock::instant(),
-            cancelled: AtomicBool::new(false),
-            background: AtomicBool::new(background),
-            waiting: AtomicUsize::new(0),
-            state: Mutex::default(),
+            state: Mutex::new(State { background, waiting: usize::from(!background), ..State::default() }),
             changed: Condvar::new(),
         });
-        let (agent, own) = (Arc::clone(self), Arc::clone(&job));
+        let (agent, own, running) = (Arc::clone(self), Arc::clone(&job), Running::of(self));
         let work = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, ticket, &*own)));
             let broken = |_| Err(Failure::Failed("The server made a mistake; its log says more.".into(), own.state().so_far.clone()));
             own.end(outcome.unwrap_or_else(broken), agent.is_stopping());
+            drop(running);
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
         thread.map_err(|error| failed(format!("No thread for the job: {}", error.kind())))?;
@@ -153,13 +167,23 @@ impl Agent {
 }
 
 impl Job {
-    /// Waits for the end, as long as the caller wants to. A job that nobody waits for any more is ended, unless it was to go
-    /// on in the background.
+    /// Counts one more caller in, unless it is over or about to be.
+    fn join(&self, background: bool) -> bool {
+        let mut state = self.state();
+        if state.outcome.is_some() || state.cancelled {
+            return false;
+        }
+        state.background |= background;
+        state.waiting += usize::from(!background);
+        true
+    }
+
+    /// Waits for the end, as long as the caller wants to; for whoever [`Agent::begin`] gave it to in the foreground. A job that
+    /// nobody waits for any more is ended, unless it was to go on in the background.
     ///
     /// # Errors
     /// [`Failure::Cancelled`] when the caller does not want to wait any more.
     pub fn wait(&self, watcher: &dyn Watcher) -> Result<Arc<Result<Ingested, Failure>>, Failure> {
-        self.waiting.fetch_add(1, Ordering::AcqRel);
         let mut told = String::new();
         loop {
             let (outcome, so_far, doing) = {
@@ -168,13 +192,12 @@ impl Job {
                 (state.outcome.clone(), state.so_far.clone(), state.doing.clone())
             };
             if let Some(outcome) = outcome {
-                self.waiting.fetch_sub(1, Ordering::AcqRel);
                 return Ok(outcome);
             }
             if watcher.has_cancelled() {
-                if self.waiting.fetch_sub(1, Ordering::AcqRel) == 1 && !self.background.load(Ordering::Acquire) {
-                    self.cancel();
-                }
+                let mut state = self.state();
+                state.waiting -= 1;
+                state.cancelled |= state.waiting == 0 && !state.background;
                 return Err(Failure::Cancelled(so_far));
             }
             if doing != told {
@@ -186,7 +209,7 @@ impl Job {
 
     /// Asks it to end; it does so within seconds.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
+        self.state().cancelled = true;
     }
 
     /// Waits a while for its end.
@@ -228,10 +251,6 @@ impl Job {
         self.state().outcome.is_some()
     }
 
-    fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -240,7 +259,7 @@ impl Job {
 /// The job listens to its own session.
 impl Watcher for Job {
     fn has_cancelled(&self) -> bool {
-        self.is_cancelled()
+        self.state().cancelled
     }
 
     fn hear(&self, so_far: &SoFar, doing: &str) {

@@ -34,10 +34,11 @@ pub use job::Status;
 use crate::git::Git;
 use crate::vault::{self, Vault};
 use gate::Gate;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
@@ -128,6 +129,8 @@ pub struct SoFar {
     pub steps: u64,
     /// Pages written.
     pub pages: Vec<Page>,
+    /// Why they are not committed, where they should be.
+    pub trouble: Option<String>,
 }
 
 /// Who waits for a session.
@@ -168,6 +171,11 @@ pub struct Agent {
     gate: Arc<Gate>,
     jobs: job::Jobs,
     stopping: AtomicBool,
+    /// Jobs at work.
+    running: Mutex<usize>,
+    ended: Condvar,
+    /// What sessions have written and nobody has committed yet.
+    ours: Mutex<HashMap<String, Ours>>,
     /// Calls that wait for a session at the moment.
     callers: AtomicUsize,
     /// The program's version, once it was asked for.
@@ -185,6 +193,9 @@ impl Agent {
             gate,
             jobs: job::Jobs::default(),
             stopping: AtomicBool::new(false),
+            running: Mutex::new(0),
+            ended: Condvar::new(),
+            ours: Mutex::default(),
             callers: AtomicUsize::new(0),
             version: OnceLock::new(),
         }
@@ -212,7 +223,9 @@ impl Agent {
 
     /// Waits a while for the end of all sessions, so that nothing of them is left.
     pub fn wait_for_the_end(&self) {
-        if !self.gate.is_empty_within(crate::limits::AGENT_CANCEL_WAIT) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.ended.wait_timeout_while(running, crate::limits::AGENT_CANCEL_WAIT, |running| *running > 0);
+        if *waited.unwrap_or_else(PoisonError::into_inner).0 > 0 {
             log::warn!("agent: a session goes on; its supervisor ends it");
         }
     }
@@ -240,6 +253,14 @@ impl Agent {
         let busy = || format!("{} sessions are waiting already; try again when some have ended.", crate::limits::AGENT_QUEUE);
         self.gate.queue().ok_or_else(|| Failure::Failed(busy(), SoFar::default()))
     }
+}
+
+/// A file as a session left it.
+#[derive(Debug)]
+struct Ours {
+    etag: String,
+    /// Whether that session still runs.
+    running: bool,
 }
 
 /// A call that waits for a session.

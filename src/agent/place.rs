@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const PREFIX: &str = "vault-sync-mcp-session-";
+/// What the names of these folders begin with.
+pub(super) const PREFIX: &str = "vault-sync-mcp-session-";
 /// Held while the session runs; one that nobody holds is of a session that is over.
 const LOCK: &str = "lock";
 

@@ -1,8 +1,9 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Named, cut, domain_words, marked, members};
+use super::ingest::{DOMAINS, Named, cut, domain_words, marked};
 use super::session::{self, Finished, Task};
 use super::{Agent, Failure, Watcher, Work};
+use crate::limits;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -41,11 +42,12 @@ impl Agent {
         drop(ticket);
         let given = end.structured.unwrap_or(Value::Null);
         let answer = given.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
-        let (citations, artifacts) = (members(&given, "citations"), members(&given, "artifacts"));
+        let mut room = limits::AGENT_LISTED_CHARS;
+        let (citations, artifacts) = (self.members(&given, "citations", &mut room), self.members(&given, "artifacts", &mut room));
         let named = Named::in_vault(self);
         let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
         Ok(Answer {
-            answer: cut(answer),
+            answer: cut(&self.without_root(answer), limits::AGENT_ANSWER_CHARS),
             citations,
             artifacts,
             not_found,

@@ -63,8 +63,8 @@ pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dy
     }
     let key = agent.options.key.clone().ok_or_else(|| failed(super::NO_KEY.into()))?;
     agent.check_version().map_err(failed)?;
-    let skills = skills::of(agent.vault.root());
     let skill = work.skill();
+    let skills = skills::of(agent.vault.root(), skill);
     if skills.iter().all(|known| known.name != skill) {
         return Err(failed(format!(
             "The vault has no skill {skill} (a file .claude/skills/{skill}/SKILL.md); vault-sync-mcp init-wiki writes the ones that belong to these tools."
@@ -102,6 +102,7 @@ pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watch
     let _ = agent.vault.refresh_now();
     drop(place);
     let Transcript { so_far, end, status, waits, .. } = transcript;
+    so_far.pages.iter().for_each(|page| agent.note_ours(Some(page.path.clone())));
     match stopped {
         Some(Stopped::Cancelled) => Err(Failure::Cancelled(so_far)),
         Some(Stopped::Late) => {
@@ -109,7 +110,9 @@ pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watch
             let limit = agent.options.timeout.as_secs_f64();
             Err(Failure::TimedOut(format!("The session took longer than COS_VAULT_TIMEOUT_MS ({limit} s) and was ended.{why}"), so_far))
         }
-        Some(Stopped::Flood) => Err(Failure::Failed("The session printed more than a session should, and was ended.".into(), so_far)),
+        Some(Stopped::Flood) => {
+            Err(Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into(), so_far))
+        }
         Some(Stopped::Halted(Halt::Unconfined(why))) => Err(Failure::Failed(
             format!("The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?"),
             so_far,
@@ -153,11 +156,17 @@ fn follow(agent: &Agent, running: &mut Process, transcript: &mut Transcript, dea
                     return Some(Stopped::Flood);
                 }
                 match transcript.hear(&line, |path| agent.page(path)) {
-                    Ok(Some(doing)) => watcher.hear(&transcript.so_far, &doing),
+                    Ok(Some(doing)) => {
+                        agent.note_ours(transcript.written.take());
+                        watcher.hear(&transcript.so_far, &doing);
+                    }
                     Ok(None) => {}
                     Err(halt) => return Some(Stopped::Halted(halt)),
                 }
             }
+            // What was changed is known; what was asked for is not.
+            Ok(Event::Cut) if transcript.has_asked() => transcript.lost(|path| agent.page(path)),
+            Ok(Event::Cut) => return Some(Stopped::Flood),
             Ok(Event::Closed) => closed += 1,
             Ok(Event::Ended(_)) => ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -177,7 +186,9 @@ fn end(agent: &Agent, running: &mut Process, transcript: &mut Transcript) {
     while let Some(left) = until.left() {
         match running.next(left) {
             Ok(Event::Line(line)) => drop(transcript.hear(&line, |path| agent.page(path))),
-            Ok(Event::Ended(_)) | Err(_) => return,
+            Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => break,
+            Ok(Event::Cut) => transcript.lost(|path| agent.page(path)),
             Ok(Event::Closed) => {}
         }
     }
@@ -253,9 +264,30 @@ impl Agent {
         format!("AGENT_COMMAND, the program {}", name.unwrap_or_default().to_string_lossy())
     }
 
-    /// A file as tools name it: by its path below the vault's root.
-    fn page(&self, path: &str) -> String {
-        self.vault.below_root(path).unwrap_or_else(|| path.trim_start_matches("./").to_owned())
+    /// A file as tools name it: by its path below the vault's root. Of another place only the last name is told.
+    pub(super) fn page(&self, path: &str) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        let inside = self.vault.below_root(path);
+        let below = inside.as_deref().unwrap_or(path);
+        for name in below.split('/').filter(|name| !name.is_empty() && *name != ".") {
+            if name == ".." {
+                names.pop();
+            } else {
+                names.push(name);
+            }
+        }
+        match names.iter().position(|name| name.starts_with(super::place::PREFIX)) {
+            // A file of a skill: plugin/skills/NAME/...
+            Some(at) if inside.is_none() => format!("skill {}", names.get(at + 3..).unwrap_or_default().join("/")),
+            _ if inside.is_none() && path.starts_with('/') => names.last().map(|name| format!(".../{name}")).unwrap_or_default(),
+            _ => names.join("/"),
+        }
+    }
+
+    /// What a session said, without the place of the vault on this machine.
+    pub(super) fn without_root(&self, text: &str) -> String {
+        let root = self.vault.root().display().to_string();
+        text.replace(&format!("{root}/"), "").replace(&root, "the vault")
     }
 
     /// Whether the program is there and new enough; asked once, until the answer is yes.
@@ -278,7 +310,7 @@ impl Agent {
             match until.left().map(|left| running.next(left)) {
                 Some(Ok(Event::Closed)) => closed += 1,
                 Some(Ok(Event::Ended(_))) => ended = true,
-                Some(Ok(Event::Line(_))) => {}
+                Some(Ok(Event::Line(_) | Event::Cut)) => {}
                 _ => {
                     running.end(limits::AGENT_GRACE);
                     return Err(format!("{} did not say its version in time. {}", self.program(), super::INSTALL));

@@ -23,7 +23,7 @@ pub(super) struct Skill {
 }
 
 /// The skills of a vault, those that can be used, by name.
-pub(super) fn of(vault: &Path) -> Vec<Skill> {
+pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
     // Folders and files as they are: a link would be a way out of the vault.
     let folder = vault.join(".claude").join("skills");
     let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
@@ -31,8 +31,14 @@ pub(super) fn of(vault: &Path) -> Vec<Skill> {
         return Vec::new();
     }
     let mut names: Vec<String> = entries(&folder).into_iter().filter(|name| is_name(name) && is_plain(&folder.join(name))).collect();
-    names.truncate(limits::AGENT_SKILLS);
-    names.into_iter().filter_map(|name| Skill::read(&folder.join(&name), name)).collect()
+    // The one that is needed is not crowded out.
+    names.sort_by_key(|name| name != needed);
+    if names.len() > limits::AGENT_SKILLS {
+        log::warn!("agent: the vault has {} skills; {} are used", names.len(), limits::AGENT_SKILLS);
+        names.truncate(limits::AGENT_SKILLS);
+    }
+    let mut room = limits::AGENT_SKILLS_BYTES;
+    names.into_iter().filter_map(|name| Skill::read(&folder.join(&name), name, &mut room)).collect()
 }
 
 /// The text of the vault's CLAUDE.md, if it has one.
@@ -64,7 +70,7 @@ pub(super) fn write_plugin(skills: &[Skill], folder: &Path) -> io::Result<()> {
 }
 
 impl Skill {
-    fn read(folder: &Path, name: String) -> Option<Skill> {
+    fn read(folder: &Path, name: String, room: &mut usize) -> Option<Skill> {
         let bytes = plain_file(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES)?;
         let text = String::from_utf8(bytes).ok()?;
         let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| serde_yaml::from_str(yaml).ok());
@@ -72,7 +78,8 @@ impl Skill {
         let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
         let body = text.get(frontmatter::end(&text)..).unwrap_or_default();
         let mut beside = Vec::new();
-        collect(folder, "", limits::DEPTH.min(3), &mut beside);
+        *room = room.checked_sub(text.len())?;
+        collect(folder, "", 3, room, &mut beside);
         Some(Skill { description, text: harmless(body), beside, name })
     }
 
@@ -97,7 +104,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The texts in a skill's folder, but for its own.
-fn collect(folder: &Path, below: &str, depth: usize, into: &mut Vec<(String, Vec<u8>)>) {
+fn collect(folder: &Path, below: &str, depth: usize, room: &mut usize, into: &mut Vec<(String, Vec<u8>)>) {
     for name in entries(folder) {
         if into.len() >= limits::AGENT_SKILL_FILES {
             return;
@@ -105,11 +112,13 @@ fn collect(folder: &Path, below: &str, depth: usize, into: &mut Vec<(String, Vec
         let place = folder.join(&name);
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         if depth > 0 && place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            collect(&place, &path, depth - 1, into);
+            collect(&place, &path, depth - 1, room, into);
         } else if path != "SKILL.md"
             && (name.ends_with(".md") || name.ends_with(".txt"))
             && let Some(bytes) = plain_file(&place, limits::AGENT_SKILL_BYTES)
         {
+            let Some(left) = room.checked_sub(bytes.len()) else { return };
+            *room = left;
             into.push((path, bytes));
         }
     }
@@ -150,7 +159,7 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", skill.join("references/more.md")).unwrap();
         fs::create_dir_all(vault.join(".claude/skills/linked")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", vault.join(".claude/skills/linked/SKILL.md")).unwrap();
-        let skills = of(&vault);
+        let skills = of(&vault, "second-brain-ingest");
         assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["second-brain-ingest"]);
         let told = skills[0].told();
         assert_eq!(

@@ -4,10 +4,13 @@
 use super::transcript::Status;
 use crate::limits;
 use crate::process;
-use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
+use rustix::process::{Signal, getpgrp, getpid, getppid, kill_current_process_group};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io::{self, BufRead, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -45,8 +48,11 @@ pub fn supervise() -> Result<(), String> {
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&ignored)).map_err(|error| error.to_string())?;
     }
-    let mut command = process::inheriting(&order.program);
-    command.args(&order.arguments).env_clear().envs(order.environment).current_dir(&order.folder);
+    // By way of this program, which becomes the session's when it has tied itself to the life of this process.
+    let own = process::ourselves().map_err(|error| error.kind().to_string())?;
+    let mut command = process::inheriting(own);
+    command.arg(BECOME).arg(getpid().as_raw_nonzero().to_string()).arg(&order.program).args(&order.arguments);
+    command.env_clear().envs(order.environment).current_dir(&order.folder);
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -76,6 +82,22 @@ pub fn supervise() -> Result<(), String> {
     }
     let _ = kill_current_process_group(Signal::KILL);
     Ok(())
+}
+
+/// The word with which the supervisor starts this program as the session that it is to become.
+pub const BECOME: &str = "become-session";
+
+/// Becomes a session: the rest of the command line is the supervisor's process id, the program and its arguments. Dies with
+/// the supervisor, also when that is killed.
+pub fn become_session(mut words: impl Iterator<Item = OsString>) -> u8 {
+    let supervisor = words.next().and_then(|id| id.to_str()?.parse::<i32>().ok());
+    let tied = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    // It may have died before the tie was made.
+    let is_there = getppid().map(|parent| parent.as_raw_nonzero().get()) == supervisor;
+    let (Some(program), Ok(()), true) = (words.next(), tied, is_there) else { return 1 };
+    let error = process::inheriting(program).stdin(Stdio::inherit()).args(words).exec();
+    say(&Status::NotStarted(error.kind().to_string()));
+    1
 }
 
 fn say(status: &Status) {

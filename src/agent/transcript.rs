@@ -16,6 +16,8 @@ pub(super) struct Transcript {
     pub(super) status: Option<Status>,
     /// What the API answered last, where that was no answer.
     pub(super) waits: Option<String>,
+    /// The page that was written last, until somebody takes it.
+    pub(super) written: Option<String>,
     /// Whether the session has said what it is.
     is_known: bool,
     /// The message that the last turn is.
@@ -136,13 +138,30 @@ impl Transcript {
             let created = message.get("tool_use_result").and_then(|result| result.get("type")).and_then(Value::as_str) == Some("create");
             let path = page(&path);
             written = Some(format!("turn {}: {path} is written", self.so_far.turns));
-            if let Some(known) = self.so_far.pages.iter_mut().find(|known| known.path == path) {
-                known.created |= created;
-            } else if self.so_far.pages.len() < limits::AGENT_PAGES {
-                self.so_far.pages.push(Page { path, created });
-            }
+            self.note(path, created);
         }
         written
+    }
+
+    fn note(&mut self, path: String, created: bool) {
+        self.written = Some(path.clone());
+        if let Some(known) = self.so_far.pages.iter_mut().find(|known| known.path == path) {
+            known.created |= created;
+        } else if self.so_far.pages.len() < limits::AGENT_PAGES {
+            self.so_far.pages.push(Page { path, created });
+        }
+    }
+
+    /// Whether a change was asked for that is not answered yet.
+    pub(super) fn has_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// A line was too long to be read: what was asked for counts as written, since it may be.
+    pub(super) fn lost(&mut self, page: impl Fn(&str) -> String) {
+        for (_, path) in std::mem::take(&mut self.asked) {
+            self.note(page(&path), false);
+        }
     }
 }
 

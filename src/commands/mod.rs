@@ -28,6 +28,10 @@ const FAILED: u8 = 1;
 
 /// Runs the program; gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let mut arguments = arguments.into_iter().peekable();
+    if arguments.next_if(|first| first == supervise::BECOME).is_some() {
+        return supervise::become_session(arguments);
+    }
     let variable = |name: &str| std::env::var(name).ok();
     let Parsed { command, raw, mut mistakes } = cli::parse(arguments, variable);
     if !mistakes.is_empty() {

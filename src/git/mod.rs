@@ -84,6 +84,15 @@ pub struct Done {
     pub etag: Option<String>,
 }
 
+/// What nobody had committed at one moment.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// The files, by their names from the top of the repository.
+    names: HashSet<String>,
+    /// The ref under which they are kept as they were.
+    kept: Option<String>,
+}
+
 /// What became of files that were changed without [`Git`].
 #[derive(Debug, Default)]
 pub struct Committed {
@@ -131,6 +140,9 @@ impl From<vault::Error> for Failure {
 
 /// The lock file of the system that these tools come from; it begins with a dot, so no tool sees it.
 const LOCK: &str = ".neurostack-write.lock";
+
+/// Where what nobody had committed before a session is kept.
+const KEPT: &str = "refs/vault-sync-mcp/before";
 
 impl Git {
     /// The repository that a vault is in.
@@ -255,22 +267,56 @@ impl Git {
         Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
     }
 
-    /// The names of all files with changes that nobody has committed, for [`Git::commit_files`]. Looks at the whole vault.
+    /// Looks at what nobody has committed, before somebody else than [`Git`] changes files that [`Git::commit_files`] is to
+    /// commit. It is kept aside under a ref, so that nothing of it can be lost. What is `ours` is not somebody's.
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn unsettled(&self, cancelled: &dyn Fn() -> bool) -> Result<HashSet<String>, Failure> {
-        let status = self.runner(cancelled).must(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])?;
+    pub fn before(&self, ours: &dyn Fn(&VaultPath) -> bool, cancelled: &dyn Fn() -> bool) -> Result<Before, Failure> {
+        let runner = self.runner(cancelled);
+        let status = runner.must(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])?;
         // Two letters and a space, then the name from the top of the repository.
-        Ok(status.parts().filter_map(|part| part.get(3..).map(str::to_owned)).collect())
+        let mut names: HashSet<String> = status.parts().filter_map(|part| part.get(3..).map(str::to_owned)).collect();
+        if names.is_empty() {
+            return Ok(Before::default());
+        }
+        let repository = Repository::open(&runner, &self.options)?;
+        names.retain(|name| !repository.path_of(name).is_some_and(|path| ours(&path)));
+        let kept = if names.is_empty() { None } else { Some(self.keep(&repository, &runner, &names)?) };
+        Ok(Before { names, kept })
+    }
+
+    /// A commit of files as they are on disk, on no branch, under a ref of its own; the ref's name.
+    fn keep(&self, repository: &Repository, runner: &Runner<'_>, names: &HashSet<String>) -> Result<String, Failure> {
+        if names.len() > limits::GIT_KEPT {
+            return Err(Failure::Refused(format!("{} files have changes that nobody has committed; commit them first", names.len())));
+        }
+        let index = repository.scratch("index")?;
+        let identity = ["user.name=vault-sync-mcp", "user.email=vault-sync-mcp@localhost", "commit.gpgSign=false"].map(str::to_owned);
+        let beside = Runner { index: Some(index.0.clone()), settings: identity.to_vec(), ..runner.at(&repository.top) };
+        match &repository.head {
+            Some(head) => beside.must(&["read-tree", head])?,
+            None => beside.must(&["read-tree", "--empty"])?,
+        };
+        let list: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
+        beside.must_with(&["update-index", "--add", "--remove", "-z", "--stdin"], &list)?;
+        let tree = beside.must(&["write-tree"])?.line();
+        let mut command = vec!["commit-tree", &tree, "-m", "Not committed by anybody before a session"];
+        if let Some(head) = &repository.head {
+            command.extend(["-p", head]);
+        }
+        let commit = beside.must(&command)?.line();
+        let name = format!("{KEPT}/{commit}");
+        beside.must(&["update-ref", &name, &commit])?;
+        Ok(name)
     }
 
     /// Commits files as they are on disk, all in one commit, and pushes it; for files that were changed without [`Git`].
-    /// Those that had changes before (`unsettled`) are somebody's, and stay as they are, as do those that git does not keep.
+    /// Those that had changes before are somebody's, and are not committed, nor are those that git does not keep.
     ///
     /// # Errors
     /// [`Failure`]; then nothing was committed, and the files are as they were.
-    pub fn commit_files(&self, paths: &[VaultPath], unsettled: &HashSet<String>, message: &str) -> Result<Committed, Failure> {
+    pub fn commit_files(&self, paths: &[VaultPath], before: &Before, message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false);
         let _lock = self.lock(&runner)?;
         let mut repository = Repository::open(&runner, &self.options)?;
@@ -278,12 +324,14 @@ impl Git {
             repository = Repository::open(&runner, &self.options)?;
         }
         Index::refuse_locked(&repository)?;
-        let (mut targets, mut left) = (Vec::new(), Vec::new());
+        let (mut targets, mut left, mut needed) = (Vec::new(), Vec::new(), false);
         for path in paths {
             let path = self.vault.spelled(path);
             let name = repository.name_of(&path);
-            if unsettled.contains(&name) {
-                left.push(format!("{} had changes that nobody had committed", path.as_str()));
+            if before.names.contains(&name) {
+                let kept = before.kept.as_deref().unwrap_or_default();
+                left.push(format!("{} had changes that nobody had committed; as it was it is in {kept}", path.as_str()));
+                needed = true;
                 continue;
             }
             match self.as_on_disk(&repository, &runner, &path, name) {
@@ -291,6 +339,10 @@ impl Git {
                 Err(Failure::Refused(words)) => left.push(words),
                 Err(other) => return Err(other),
             }
+        }
+        if let Some(kept) = before.kept.as_deref().filter(|_| !needed) {
+            // Nothing of it was touched.
+            runner.must(&["update-ref", "-d", kept])?;
         }
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });

@@ -137,7 +137,7 @@ impl<'a> Runner<'a> {
                     return status.map(|status| (status, closed)).map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())));
                 }
                 Ok(Event::Closed) => closed += 1,
-                Ok(Event::Line(_)) => {}
+                Ok(Event::Line(_) | Event::Cut) => {}
                 Err(RecvTimeoutError::Timeout) if (self.cancelled)() => {
                     running.end(limits::GIT_GRACE);
                     return Err(Failure::Cancelled);

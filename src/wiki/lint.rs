@@ -3,8 +3,10 @@
 
 use super::{TREES, links};
 use crate::vault::{Entry, Error, Vault, VaultPath};
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
+use unicode_normalization::UnicodeNormalization;
 
 /// A page that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +34,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     let pages = links::Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
     let wiki: Vec<&Arc<Entry>> =
         everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.path.to_lowercase().ends_with(".md")).collect();
-    let mut found = Vec::new();
-    let mut linked: HashMap<String, HashSet<String>> = HashMap::new();
+    let (mut found, mut linked) = (Vec::new(), Linked::default());
     for entry in &wiki {
         let Ok(text) = vault.text(entry) else {
             found.push(Finding {
@@ -46,19 +47,29 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
         };
         look_at(entry, &text, &pages, &mut linked, &mut found);
     }
+    let has_index: HashSet<&str> = TREES.into_iter().filter(|tree| wiki.iter().any(|entry| *entry.path == *index_of(tree))).collect();
     for entry in &wiki {
-        look_around(entry, &pages, &linked, &mut found);
+        look_around(entry, &has_index, &linked, &mut found);
     }
-    let folders = everything.iter().filter_map(|entry| reminders(&entry.path));
-    let folders: HashSet<&str> = folders.collect();
-    found.extend(folders.into_iter().map(|folder| Finding {
-        page: folder.to_owned(),
-        line: 0,
-        rule: "knowledge-only",
-        what: "a folder for reminders; those live on the board".into(),
-    }));
+    for tree in TREES.into_iter().filter(|tree| *tree != "shared" && !has_index.contains(tree)) {
+        if wiki.iter().any(|entry| entry.path.starts_with(&format!("{tree}/"))) {
+            let what = "the domain has no index".to_owned();
+            found.push(Finding { page: index_of(tree), line: 0, rule: "index-gap", what });
+        }
+    }
+    actions(vault, &everything, &mut found);
     found.sort();
+    found.dedup();
     Ok(found)
+}
+
+/// Which pages are linked to.
+#[derive(Default)]
+struct Linked {
+    /// From a page that says something, and not from itself.
+    by_pages: HashSet<String>,
+    /// From the index of each tree.
+    by_index: HashSet<(String, String)>,
 }
 
 /// The tree that a path lies in.
@@ -66,32 +77,51 @@ fn tree(path: &str) -> Option<&str> {
     path.split_once('/').map(|(top, _)| top).filter(|top| TREES.contains(top))
 }
 
-/// The folder `reminders` that a path of the wiki lies in.
-fn reminders(path: &str) -> Option<&str> {
-    tree(path)?;
-    let at = path.find("/reminders/")?;
-    path.get(..at + "/reminders".len())
+fn index_of(tree: &str) -> String {
+    format!("{tree}/wiki/index.md")
+}
+
+/// What older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
+fn actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
+    let mut finding =
+        |page: &str, what: &str| found.push(Finding { page: page.to_owned(), line: 0, rule: "knowledge-only", what: what.to_owned() });
+    for entry in everything.iter().filter(|entry| entry.name() == "priorities.md") {
+        if tree(&entry.path).is_some() || !entry.path.contains('/') {
+            finding(&entry.path, "a page for priorities; those live on the board");
+        }
+    }
+    let reminders = "a folder for reminders; those live on the board";
+    for entry in everything.iter().filter(|entry| tree(&entry.path).is_some()) {
+        if let Some((above, _)) = entry.path.split_once("/reminders/") {
+            finding(&format!("{above}/reminders"), reminders);
+        }
+    }
+    // A folder without files is in no index.
+    let places = TREES.iter().flat_map(|tree| [format!("{tree}/reminders"), format!("{tree}/wiki/reminders")]);
+    for place in std::iter::once("reminders".to_owned()).chain(places) {
+        if vault.root().join(&place).is_dir() {
+            finding(&place, reminders);
+        }
+    }
 }
 
 /// What a page says by itself.
-fn look_at(entry: &Entry, text: &str, pages: &links::Pages, linked: &mut HashMap<String, HashSet<String>>, found: &mut Vec<Finding>) {
+fn look_at(entry: &Entry, text: &str, pages: &links::Pages, linked: &mut Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let mut finding = |line, rule, what: String| found.push(Finding { page: path.to_owned(), line, rule, what });
     let name = entry.name();
     let stem = name.strip_suffix(".md").unwrap_or(name);
+    let lines = links::prose(text);
     if !FRAME.contains(&name) {
-        match links::outside_code(text).find_map(|(line, text)| Some((line, text.strip_prefix("# ")?.trim()))) {
-            Some((_, heading)) if heading == stem => {}
+        match first_heading(&lines) {
+            Some((_, heading)) if heading.nfc().eq(stem.nfc()) => {}
             Some((line, heading)) => finding(line, "file-name", format!("the first heading is {heading:?}, not the file's name")),
             None => finding(0, "file-name", "the page has no heading with its name".into()),
         }
     }
-    if name == "priorities.md" {
-        finding(0, "knowledge-only", "a page for priorities; those live on the board".into());
-    }
-    for (line, text) in links::outside_code(text) {
+    for (line, text) in &lines {
         if is_task(text) {
-            finding(line, "knowledge-only", "a task; those live on the board".into());
+            finding(*line, "knowledge-only", "a task; those live on the board".into());
         }
     }
     let here = tree(path);
@@ -99,42 +129,103 @@ fn look_at(entry: &Entry, text: &str, pages: &links::Pages, linked: &mut HashMap
         if link.target.is_empty() {
             continue;
         }
-        match pages.find(link.target) {
-            None => finding(link.line, "broken-link", format!("[[{}]] leads nowhere", link.target)),
-            Some(to) => {
-                let there = tree(to);
-                if matches!((here, there), (Some("work"), Some("life")) | (Some("life"), Some("work"))) {
-                    finding(link.line, "cross-domain", format!("[[{}]] leads to {to}; only shared/ belongs to both", link.target));
-                }
-                linked.entry(path.to_owned()).or_default().insert(to.to_owned());
-            }
+        let Some(to) = pages.find(&link.target, path) else {
+            finding(link.line, "broken-link", format!("[[{}]] leads nowhere", link.target));
+            continue;
+        };
+        if matches!((here, tree(to)), (Some("work"), Some("life")) | (Some("life"), Some("work"))) {
+            finding(link.line, "cross-domain", format!("[[{}]] leads to {to}; only shared/ belongs to both", link.target));
+        }
+        if here.is_some_and(|here| path == index_of(here)) {
+            linked.by_index.insert((here.unwrap_or_default().to_owned(), to.to_owned()));
+        } else if !FRAME.contains(&name) && to != path {
+            linked.by_pages.insert(to.to_owned());
         }
     }
 }
 
 /// What others say of a page.
-fn look_around(entry: &Entry, pages: &links::Pages, linked: &HashMap<String, HashSet<String>>, found: &mut Vec<Finding>) {
+fn look_around(entry: &Entry, has_index: &HashSet<&str>, linked: &Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let Some(here) = tree(path).filter(|_| !FRAME.contains(&entry.name())) else { return };
-    let is_frame = |page: &str| FRAME.iter().any(|frame| page.ends_with(&format!("/{frame}")));
-    let is_linked = linked.iter().any(|(from, to)| from != path && !is_frame(from) && to.contains(path));
     let mut finding = |rule, what: String| found.push(Finding { page: path.to_owned(), line: 0, rule, what });
-    if !is_linked {
+    if !linked.by_pages.contains(path) {
         finding("orphan", "no page links to it but an index or log".into());
     }
-    let index = format!("{here}/wiki/index.md");
-    if here != "shared" && pages.find(&index) == Some(index.as_str()) && !linked.get(&index).is_some_and(|to| to.contains(path)) {
-        finding("index-gap", format!("{index} does not list it"));
+    if has_index.contains(here) && here != "shared" && !linked.by_index.contains(&(here.to_owned(), path.to_owned())) {
+        finding("index-gap", format!("{} does not list it", index_of(here)));
     }
 }
 
-/// A checkbox in a list, ticked or not.
+/// The first heading of the first level: after a number sign, or over a line of equals signs.
+fn first_heading<'a>(lines: &'a [(usize, Cow<'_, str>)]) -> Option<(usize, &'a str)> {
+    let mut above: Option<(usize, &str)> = None;
+    for (number, line) in lines {
+        if let Some(heading) = line.strip_prefix("# ") {
+            let heading = heading.trim();
+            let bare = heading.trim_end_matches('#');
+            // Closing number signs stand apart.
+            return Some((*number, if bare.ends_with(' ') || bare.is_empty() { bare.trim() } else { heading }));
+        }
+        let is_line = !line.is_empty() && line.trim_end().chars().all(|c| c == '=');
+        if let (true, Some((at, heading))) = (is_line, above.filter(|(at, _)| at + 1 == *number)) {
+            return Some((at, heading.trim()));
+        }
+        above = Some((*number, &**line)).filter(|(_, line)| !line.trim().is_empty());
+    }
+    None
+}
+
+/// A checkbox in a list, ticked or not, also in a quote.
 fn is_task(line: &str) -> bool {
-    let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-    let Some(rest) = rest.strip_prefix(['-', '*', '+', '.', ')']) else { return false };
-    let mut chars = rest.trim_start().chars();
-    chars.next() == Some('[')
-        && chars.next().is_some_and(|c| c != ']' && c != '[')
-        && chars.next() == Some(']')
-        && chars.next() != Some('(')
+    let rest = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
+    let item = match rest.strip_prefix(['-', '*', '+']) {
+        Some(item) => item,
+        None => {
+            let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            match number.strip_prefix(['.', ')']).filter(|_| number.len() < rest.len()) {
+                Some(item) => item,
+                None => return false,
+            }
+        }
+    };
+    let Some(boxed) = item.strip_prefix([' ', '\t']).map(str::trim_start).and_then(|item| item.strip_prefix('[')) else { return false };
+    let mut chars = boxed.chars();
+    let mark = chars.next().is_some_and(|mark| " xX-/>".contains(mark));
+    mark && chars.next() == Some(']') && chars.next().is_none_or(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_told_from_other_lists() {
+        for (line, expected) in [
+            ("- [ ] call", true),
+            ("  * [x] done", true),
+            ("1. [X] done", true),
+            ("> - [ ] quoted", true),
+            ("- [/]", true),
+            ("- [link](x)", false),
+            ("- [1] reference", false),
+            ("1. [a] x", false),
+            ("- [x](y)", false),
+            ("-[ ] no list", false),
+            ("text - [ ] no", false),
+            ("[ ] no", false),
+        ] {
+            assert_eq!(is_task(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn headings_are_read_as_they_are_written() {
+        for (text, expected) in
+            [("# A", "A"), ("x\n# C# ##", "C#"), ("A b\n===\n", "A b"), ("---\n# no: x\n---\n# Yes\n", "Yes"), ("# F#", "F#")]
+        {
+            assert_eq!(first_heading(&links::prose(text)).map(|(_, heading)| heading), Some(expected), "{text}");
+        }
+        assert_eq!(first_heading(&links::prose("## A\n\n===\n")), None);
+    }
 }

@@ -80,8 +80,9 @@ fn words() -> &'static [String] {
     static WORDS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     WORDS.get_or_init(|| {
         const SYLLABLES: [&str; 40] = [
-            "ka", "ro", "men", "ti", "sol", "ver", "an", "de", "lu", "pra", "nor", "es", "gi", "tam", "bel", "or", "shi", "con", "fer", "ul",
-            "dra", "im", "po", "ster", "ya", "ling", "mo", "cha", "reb", "in", "qua", "sen", "tor", "el", "vi", "gra", "ho", "pin", "dus", "ry",
+            "ka", "ro", "men", "ti", "sol", "ver", "an", "de", "lu", "pra", "nor", "es", "gi", "tam", "bel", "or", "shi", "con", "fer",
+            "ul", "dra", "im", "po", "ster", "ya", "ling", "mo", "cha", "reb", "in", "qua", "sen", "tor", "el", "vi", "gra", "ho", "pin",
+            "dus", "ry",
         ];
         let mut random = Random(42);
         (0..5000).map(|n| (0..(n / 50).min(2) + 1 + random.below(2)).map(|_| SYLLABLES[random.below(40)]).collect()).collect()

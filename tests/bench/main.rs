@@ -40,7 +40,10 @@ fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo").lines().find_map(|line| line.strip_prefix("model name\t: ").map(str::to_owned)).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let rg = Command::new("rg").arg("--version").output().map(|output| String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned());
+    let rg = Command::new("rg")
+        .arg("--version")
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned());
     format!("{cpu}, {cores} cores; {}", rg.unwrap_or_else(|_| "ripgrep is not here".into()))
 }
 
@@ -68,8 +71,16 @@ fn bench(size: usize, small: bool) {
     row("vault_list", &server.times(100, |_| ("vault_list", json!({ "path": "area 03" }))), None);
     let path = |n: usize| corpus::path(n * 7919 % size);
     row("vault_read", &server.times(400, |n| ("vault_read", json!({ "path": path(n) }))), None);
-    row("vault_write, durable", &server.times(50, |n| ("vault_write", json!({ "path": format!("new/{n}.md"), "content": "new text\n" }))), None);
-    row("vault_edit, durable", &server.times(50, |n| ("vault_edit", json!({ "path": format!("new/{n}.md"), "old_text": "new", "new_text": "newer" }))), None);
+    row(
+        "vault_write, durable",
+        &server.times(50, |n| ("vault_write", json!({ "path": format!("new/{n}.md"), "content": "new text\n" }))),
+        None,
+    );
+    row(
+        "vault_edit, durable",
+        &server.times(50, |n| ("vault_edit", json!({ "path": format!("new/{n}.md"), "old_text": "new", "new_text": "newer" }))),
+        None,
+    );
     row("the disk's own flush of a small file", &flushes(&folder), None);
     freshness(&mut server, &folder, size);
     println!("| memory at the end | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
@@ -106,7 +117,12 @@ fn row(name: &str, times: &[Duration], rg: Option<Duration>) {
 fn rg(folder: &Path, query: &str) -> Option<Duration> {
     let run = || {
         let started = Instant::now();
-        let status = Command::new("rg").args(["-i", "-F", "-l", "--", query]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).status();
+        let status = Command::new("rg")
+            .args(["-i", "-F", "-l", "--", query])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
         status.ok().map(|_| started.elapsed())
     };
     (0..5).filter_map(|_| run()).min()
@@ -149,7 +165,11 @@ fn walks(folder: &Path) {
         })
         .collect();
     let best = times.iter().min().unwrap();
-    println!("| a look at the disk, nothing changed | {:.3} ms | {:.2} us a file | | |", best.as_secs_f64() * 1e3, best.as_secs_f64() * 1e6 / vault.size() as f64);
+    println!(
+        "| a look at the disk, nothing changed | {:.3} ms | {:.2} us a file | | |",
+        best.as_secs_f64() * 1e3,
+        best.as_secs_f64() * 1e6 / vault.size() as f64
+    );
 }
 
 /// What the disk itself takes for a small durable file: the floor of every write.

@@ -128,7 +128,8 @@ impl Server {
             "wrk.method='POST'\nwrk.headers['Authorization']='Bearer {TOKEN}'\nwrk.headers['Content-Type']='application/json'\nwrk.body='{body}'\n"
         );
         std::fs::write(&script, text).unwrap();
-        let output = Command::new("wrk").args(["-t1", "-c8", "-d3s", "-s"]).arg(&script).arg(format!("http://{}/mcp", self.address)).output();
+        let output =
+            Command::new("wrk").args(["-t1", "-c8", "-d3s", "-s"]).arg(&script).arg(format!("http://{}/mcp", self.address)).output();
         std::fs::remove_file(&script).unwrap();
         let text = String::from_utf8_lossy(&output.ok()?.stdout).into_owned();
         let rate = text.lines().find_map(|line| line.trim().strip_prefix("Requests/sec:"))?;

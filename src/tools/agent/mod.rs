@@ -11,6 +11,7 @@ use super::{Caller, Context, Reply, Tool};
 use crate::agent::ingest::Ingested;
 use crate::agent::job::{Job, Seen};
 use crate::agent::{Agent, Failure, Page, SoFar, Status, Watcher};
+use crate::limits;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -89,11 +90,22 @@ fn failed(failure: &Failure) -> Error {
         Failure::Cancelled(so_far) => (Code::Cancelled, "The session was ended before it had finished.".to_owned(), so_far),
     };
     let error = Error::new(code, words).with("turns", so_far.turns);
+    let error = match &so_far.trouble {
+        Some(trouble) => error.with("git_error", trouble.as_str()),
+        None => error,
+    };
     if so_far.pages.is_empty() { error } else { error.with("written", written(&so_far.pages)) }
 }
 
 fn written(pages: &[Page]) -> Value {
-    pages.iter().map(|page| json!({ "path": page.path, "created": page.created })).collect()
+    let mut room = limits::AGENT_WRITTEN_BYTES;
+    let fits = |page: &&Page| {
+        let fits = page.path.len() <= room;
+        room = room.saturating_sub(page.path.len());
+        fits
+    };
+    let shown = pages.iter().take(limits::AGENT_WRITTEN).take_while(fits);
+    shown.map(|page| json!({ "path": page.path, "created": page.created })).collect()
 }
 
 /// A job as it is told.
