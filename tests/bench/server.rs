@@ -98,7 +98,7 @@ impl Server {
 
     /// How long each of so many calls takes, from the first byte sent to the last one received. The first is not counted.
     pub fn times(&mut self, count: usize, call: impl Fn(usize) -> (&'static str, Value)) -> Vec<Duration> {
-        let messages: Vec<String> = (0..=count).map(|n| call(n)).map(|(tool, arguments)| Server::message(tool, &arguments)).collect();
+        let messages: Vec<String> = (0..=count).map(call).map(|(tool, arguments)| Server::message(tool, &arguments)).collect();
         let time = |message: &String| {
             let started = Instant::now();
             self.ask(message);
