@@ -135,8 +135,8 @@ pub const COMPLETIONS: usize = 100;
 pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// How often a long call looks whether its client has hung up; each look is a few system calls.
 pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);
-/// Files that a search goes through before it asks whether it is still wanted. While it does, writers wait.
-pub const SEARCH_BLOCK: usize = 1_024;
+/// Files that a search goes through before it asks whether it is still wanted.
+pub const SEARCH_BLOCK: usize = 256;
 /// How often the vault is looked at while somebody listens for changes.
 pub const WATCH_EVERY: Duration = Duration::from_secs(1);
 /// Requests that a client on stdio may send ahead of their answers.
@@ -152,6 +152,16 @@ pub const RESULT_CHARS_TOLD: usize = 100_000;
 pub const BLOB_BYTES: u64 = 700 * 1024;
 /// Files in one page of `vault_list_all`; the characters of the answer usually end it before.
 pub const LIST_PAGE: usize = 1_000;
+/// Bytes of text that one thread searches by itself: starting others takes as long as searching this.
+pub const SEARCH_ALONE_BYTES: u64 = 2 * 1024 * 1024;
+/// Threads beside its own that one search may start.
+pub const SEARCH_HELPERS: usize = 7;
+/// Bytes of files that one search reads where texts are not kept; files beyond it are said not to be searched.
+pub const SEARCH_READ_BYTES: u64 = 256 * 1024 * 1024;
+/// How long a search waits for the first look at the vault before it goes on with what is indexed by then.
+pub const FILL_PATIENCE: Duration = Duration::from_secs(1);
+/// Files that are read before they are put into the index together.
+pub const FILL_BLOCK: usize = 512;
 /// Results of one search.
 pub const SEARCH_RESULTS: usize = 200;
 /// Characters of a search query.

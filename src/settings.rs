@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 34] = [
+pub static SETTINGS: [Setting; 35] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -123,6 +123,14 @@ pub static SETTINGS: [Setting; 34] = [
         default: "200",
         help: "Lines that vault_read shows of a long file when no range is asked for.",
         example: "200",
+    },
+    Setting {
+        flag: "search-memory",
+        variable: "SEARCH_MEMORY",
+        value: "HOW",
+        default: "full",
+        help: "full: all texts are kept in memory, and a search reads nothing. small: a fifth of that, and a search reads the files it may find.",
+        example: "small",
     },
     Setting {
         flag: "context-config",

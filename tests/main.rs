@@ -13,6 +13,7 @@
 //! | `context` | the tools of toolset `context` |
 //! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
 //! | `git_attacks` | what attacks on it found; repositories of rare kinds |
+//! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
@@ -43,6 +44,7 @@ mod mcp;
 mod oauth;
 mod oauth_owner;
 mod oauth_state;
+mod search;
 mod stdio;
 mod support;
 mod tidy;

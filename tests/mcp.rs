@@ -171,6 +171,7 @@ fn slow_call(token: Option<&str>) -> Value {
 fn a_long_call_says_how_far_it_is() {
     let folder = Folder::slow();
     let server = Server::on(&folder.vault());
+    server.log_with("index complete");
     let legacy = (String::new(), request("tools/call", slow_call(Some("p"))));
     for ask in [modern("tools/call", json!(7), slow_call(Some("p"))), legacy] {
         let (head, mut stream) = open(&server, ask);
@@ -201,6 +202,7 @@ fn a_long_call_says_how_far_it_is() {
 fn hanging_up_cancels_a_modern_call() {
     let folder = Folder::slow();
     let server = Server::on(&folder.vault());
+    server.log_with("index complete");
     let (_, mut stream) = open(&server, modern("tools/call", json!(1), slow_call(Some("p"))));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
     drop(stream);
@@ -220,6 +222,7 @@ fn hanging_up_cancels_a_modern_call() {
 fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     let folder = Folder::slow();
     let server = Server::on(&folder.vault());
+    server.log_with("index complete");
     let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     let cancel = |id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
     let (_, mut stream) = open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
@@ -241,6 +244,7 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
 fn a_broken_stream_goes_on_where_it_broke() {
     let folder = Folder::slow();
     let server = Server::on(&folder.vault());
+    server.log_with("index complete");
     for version in ["2025-06-18", "2025-11-25"] {
         let id = server.session(TOKEN, version);
         let session = format!("Mcp-Session-Id: {id}\r\n");

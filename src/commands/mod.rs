@@ -96,7 +96,8 @@ fn stdio(config: Config) -> u8 {
 /// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
 fn engine(config: &Config) -> Option<Arc<Server>> {
     config.notes.iter().for_each(|note| log::warn!("{note}"));
-    let vault = Vault::open(&config.vault_path).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
+    let vault =
+        Vault::open_with(&config.vault_path, config.memory).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
     let vault = Arc::new(vault);
     let git = if config.toolsets.contains(&Toolset::Git) {
         let git = Git::new(Arc::clone(&vault), config.git.clone());

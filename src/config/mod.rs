@@ -10,6 +10,7 @@ use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::settings::SETTINGS;
 use crate::tools::{Options, Toolset};
+use crate::vault::Memory;
 use log::LevelFilter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct Config {
     pub toolsets: Vec<Toolset>,
     /// Offer nothing that writes.
     pub read_only: bool,
+    /// How much of the vault is kept in memory.
+    pub memory: Memory,
     /// What tools need to know.
     pub options: Options,
     /// Where the commits of toolset `git` go.
@@ -109,6 +112,7 @@ impl Config {
             logins: Logins { users: reader.users(), machines: reader.machines(), tokens: reader.tokens() },
             toolsets: reader.toolsets(),
             read_only: reader.flag("READ_ONLY"),
+            memory: reader.memory(),
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
                 local: purpose == For::Stdio,
@@ -321,6 +325,17 @@ impl Reader<'_> {
             self.wrong("TOOLSETS", format!("has {name:?}, which is not one of: {}, all", known.join(", ")));
         }
         Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
+    }
+
+    fn memory(&mut self) -> Memory {
+        match self.text("SEARCH_MEMORY") {
+            None | Some("full") => Memory::Full,
+            Some("small") => Memory::Small,
+            Some(_) => {
+                self.wrong("SEARCH_MEMORY", "must be full or small");
+                Memory::Full
+            }
+        }
     }
 
     fn flag(&mut self, setting: &'static str) -> bool {

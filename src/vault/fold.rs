@@ -35,11 +35,6 @@ impl Folded {
         Folded { text: (!same).then(|| text.into_boxed_str()), shifts: shifts.into_boxed_slice() }
     }
 
-    /// Bytes that this takes beside the original.
-    pub(super) fn own_bytes(&self) -> u64 {
-        (self.text.as_ref().map_or(0, |text| text.len()) + size_of_val(&*self.shifts)) as u64
-    }
-
     /// The folded text.
     pub(super) fn text<'a>(&'a self, original: &'a str) -> &'a str {
         self.text.as_deref().unwrap_or(original)
@@ -75,7 +70,7 @@ pub(super) fn fold(text: &str) -> String {
 }
 
 /// Start and length of each character together with the combining marks that follow it.
-fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
         let (start, first) = rest.next()?;
@@ -87,7 +82,8 @@ fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-fn push_cluster(folded: &mut String, cluster: &str) {
+/// Folds one of them.
+pub(super) fn push_cluster(folded: &mut String, cluster: &str) {
     let mut chars = cluster.chars();
     match (chars.next(), chars.next()) {
         (Some(only), None) => push_folded(folded, only),

@@ -1,9 +1,9 @@
 //! Every place in every note where a text or a regular expression stands.
 
 use super::Vault;
+use super::entry::{Entry, Text};
 use super::error::Error;
-use super::fold::fold;
-use super::index::{Entry, Text};
+use super::fold::{Folded, fold};
 use super::properties::Criteria;
 use super::snippet::{around, line_of};
 use crate::limits;
@@ -69,8 +69,14 @@ impl Vault {
                 return Err(Error::Cancelled);
             }
             let (mut count, mut places) = (0, Vec::new());
+            // Most notes do not have it, and need not be put together for that.
+            if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text)
+                && finder.find(kept.folded().as_bytes()).is_none()
+            {
+                continue;
+            }
             let original = self.text(&entry).unwrap_or_default();
-            each_match(pattern, &entry, &original, |from, to| {
+            each_match(pattern, &original, |from, to| {
                 count += 1;
                 if places.len() < limits::GREP_PLACES {
                     places.push((line_of(&original, from), around(&original, from..to, context)));
@@ -87,7 +93,7 @@ impl Vault {
 }
 
 /// Every match, as a range of the original text. Empty matches are none.
-fn each_match(pattern: &Pattern, entry: &Entry, original: &str, mut found: impl FnMut(usize, usize)) {
+fn each_match(pattern: &Pattern, original: &str, mut found: impl FnMut(usize, usize)) {
     match pattern {
         Pattern::Exact(finder) => {
             finder.find_iter(original.as_bytes()).for_each(|at| found(at, at + finder.needle().len()));
@@ -96,14 +102,7 @@ fn each_match(pattern: &Pattern, entry: &Entry, original: &str, mut found: impl 
             regex.find_iter(original).filter(|found| !found.is_empty()).for_each(|matched| found(matched.start(), matched.end()));
         }
         Pattern::Folded(finder) => {
-            let own;
-            let folded = match &entry.text {
-                Text::Kept(_, folded) => folded,
-                Text::None | Text::TooMuch => {
-                    own = super::fold::Folded::of(original);
-                    &own
-                }
-            };
+            let folded = Folded::of(original);
             for at in finder.find_iter(folded.text(original).as_bytes()) {
                 let (from, to) = folded.original_range(original, at, at + finder.needle().len());
                 found(from, to);

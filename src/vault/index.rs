@@ -4,123 +4,24 @@
 //! When a walk is due is rule 6 of the vault: a walk is valid for ten times its own duration, so looking costs at most
 //! a tenth of a core; while calls keep coming it runs beside them, after a pause in front of the first one.
 
+use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
-use super::fold::{Folded, fold};
+use super::filter::Signature;
+use super::fold::fold;
 use super::frontmatter;
 use super::jail::Jail;
+use super::kept::Kept;
 use super::media::{self, Kind};
 use super::path::VaultPath;
+use super::table::Table;
 use super::walk::{self, Walk};
-use crate::clock::{self, Now};
+use crate::clock;
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::Metadata;
 use std::ops::Bound;
-use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// What tells one state of a file from another without reading it (rule 6 of the vault).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    /// Bytes.
-    pub size: u64,
-    /// Modification time in nanoseconds since 1970.
-    mtime: i128,
-    inode: u64,
-    device: u64,
-}
-
-impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Stamp {
-        let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-        Stamp { size: metadata.size(), mtime, inode: metadata.ino(), device: metadata.dev() }
-    }
-
-    /// Modification time, whole seconds.
-    pub fn modified(&self) -> Now {
-        Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
-    }
-
-    /// What sorts files by modification time, the oldest first.
-    pub(super) fn order(&self) -> i128 {
-        self.mtime
-    }
-
-    /// Whether the file could have changed after `seen` without its stamp showing it: the file system's clock ticks
-    /// in steps, and two changes within one step leave the same time.
-    fn may_hide_a_change(&self, seen: SystemTime) -> bool {
-        let seen = seen.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
-        let coarse = self.mtime % 1_000_000_000 == 0;
-        let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
-        // A time far in the future (a copy from elsewhere, a clock that was set back) is left by any new change.
-        let window = seen - tick.as_nanos() as i128..=seen + limits::MTIME_COARSE_TICK.as_nanos() as i128;
-        window.contains(&self.mtime)
-    }
-}
-
-/// One file of the vault.
-#[derive(Debug)]
-pub struct Entry {
-    /// Path below the root.
-    pub path: Box<str>,
-    /// Its state when it was read.
-    pub stamp: Stamp,
-    /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
-    pub tags: Box<[Box<str>]>,
-    pub(super) folded_path: Box<str>,
-    /// The tags, folded.
-    pub(super) folded_tags: Box<[Box<str>]>,
-    pub(super) text: Text,
-    /// The frontmatter as values, once somebody has asked for it.
-    pub(super) properties: OnceLock<Option<Box<serde_yaml::Mapping>>>,
-    /// The stamp does not prove that the file is unchanged; look again.
-    uncertain: bool,
-    /// Number of the change to the index that made this entry.
-    change: u64,
-    /// Number of the change with which the file last became another: a file that is read again and found the same has
-    /// an older one.
-    version: u64,
-}
-
-impl Entry {
-    /// The last name of the path.
-    pub fn name(&self) -> &str {
-        self.path.rsplit_once('/').map_or(&*self.path, |(_, name)| name)
-    }
-
-    /// A number that is another one whenever the file has become another.
-    pub fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
-    pub(super) fn has_tag(&self, tag: &str) -> bool {
-        self.folded_tags.iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-    }
-}
-
-/// What of a file's content is kept for search.
-#[derive(Debug)]
-pub(super) enum Text {
-    /// The text and its folded form.
-    Kept(Box<str>, Folded),
-    /// Not text by its name: found by name only, as everybody expects.
-    None,
-    /// Text that is too large or did not fit: found by name and tag, and answers say so.
-    TooMuch,
-}
-
-impl Text {
-    fn is_same(&self, other: &Text) -> bool {
-        match (self, other) {
-            (Text::Kept(one, _), Text::Kept(another, _)) => one == another,
-            (Text::None, Text::None) | (Text::TooMuch, Text::TooMuch) => true,
-            _ => false,
-        }
-    }
-}
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -129,11 +30,36 @@ pub struct Version {
     newest: u64,
 }
 
+/// How much of the vault is kept in memory for search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Memory {
+    /// All texts: a search reads nothing.
+    #[default]
+    Full,
+    /// Which words a text may have: a search reads the files that may be found.
+    Small,
+}
+
+/// How far the first look at the vault is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filling {
+    /// Files that are indexed.
+    pub indexed: usize,
+    /// Files that there are.
+    pub files: usize,
+}
+
 /// The index.
 #[derive(Debug)]
 pub(super) struct Index {
     jail: Jail,
-    entries: RwLock<BTreeMap<Box<str>, Arc<Entry>>>,
+    /// Which folder the root was at the last walk: device and inode.
+    place: Mutex<Option<(u64, u64)>>,
+    memory: Memory,
+    table: RwLock<Table>,
+    /// How far the first walk is, until it is over.
+    filling: Mutex<Option<Filling>>,
+    filled: Condvar,
     kept_bytes: AtomicU64,
     changes: AtomicU64,
     listing_generation: AtomicU64,
@@ -156,10 +82,14 @@ struct Pace {
 }
 
 impl Index {
-    pub(super) fn new(jail: Jail) -> Index {
+    pub(super) fn new(jail: Jail, memory: Memory) -> Index {
         Index {
+            place: Mutex::new(jail.identity()),
             jail,
-            entries: RwLock::new(BTreeMap::new()),
+            memory,
+            table: RwLock::default(),
+            filling: Mutex::new(Some(Filling { indexed: 0, files: 0 })),
+            filled: Condvar::new(),
             kept_bytes: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             listing_generation: AtomicU64::new(0),
@@ -174,31 +104,26 @@ impl Index {
 
     /// Looks at the entries. Short: writers wait.
     pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Box<str>, Arc<Entry>>) -> T) -> T {
-        look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.table.read().unwrap_or_else(PoisonError::into_inner).entries)
     }
 
-    /// Visits all entries, in order, a block at a time: between blocks writers get their turn, and `go_on` is told how many
-    /// of how many were visited and says whether to.
-    pub(super) fn each(&self, go_on: &dyn Fn(usize, usize) -> bool, mut visit: impl FnMut(&Arc<Entry>)) -> Result<(), Error> {
-        let (mut visited, mut after) = (0, None::<Arc<Entry>>);
-        loop {
-            let (last, total) = self.read(|entries| {
-                let start = after.as_ref().map_or(Bound::Unbounded, |entry| Bound::Excluded(&*entry.path));
-                let mut last = None;
-                for (_, entry) in entries.range::<str, _>((start, Bound::Unbounded)).take(limits::SEARCH_BLOCK) {
-                    visit(entry);
-                    visited += 1;
-                    last = Some(entry);
-                }
-                (last.cloned(), entries.len())
-            });
-            if last.is_none() {
-                return Ok(());
-            }
-            if !go_on(visited, total.max(visited)) {
-                return Err(Error::Cancelled);
-            }
-            after = last;
+    /// The entries that may have all words of which these are the rows (of [`super::filter`]), in no order; without any rows
+    /// all. And the paths of those whose text is not searched.
+    pub(super) fn candidates(&self, rows: &[usize], wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).candidates(rows, wanted)
+    }
+
+    /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
+    /// with what is there by then; how far that is.
+    pub(super) fn refresh_or_go_on(self: &Arc<Self>) -> Result<Option<Filling>, Error> {
+        let is_filling = |filling: &mut Option<Filling>| filling.is_some_and(|filling| filling.files > 0);
+        let filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.filled.wait_timeout_while(filling, limits::FILL_PATIENCE, is_filling);
+        let filling = *waited.unwrap_or_else(PoisonError::into_inner).0;
+        match filling {
+            Some(filling) if filling.files > 0 => Ok(Some(filling)),
+            // Nobody has begun, or it is over.
+            _ => self.refresh().map(|()| None),
         }
     }
 
@@ -298,12 +223,22 @@ impl Index {
         let began = clock::instant();
         let first = walked.is_none();
         let change_before = self.changes.load(Ordering::Acquire);
-        let found = walk::walk(&self.jail, first).map_err(|error| {
+        let place = self.jail.identity();
+        let found = walk::walk(&self.jail, first).and_then(|found| {
+            // A mount point whose file system has gone is an empty folder, and another one than before.
+            let moved = *self.place.lock().unwrap_or_else(PoisonError::into_inner) != place;
+            let emptied = moved && found.files.is_empty() && self.read(|entries| !entries.is_empty());
+            if emptied { Err(std::io::ErrorKind::NotFound.into()) } else { Ok(found) }
+        });
+        let found = found.map_err(|error| {
+            *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = Some(Filling { indexed: 0, files: 0 });
+            self.filled.notify_all();
             if !self.gone.swap(true, Ordering::AcqRel) {
                 log::error!("the vault cannot be read: {error}");
             }
             Error::Unavailable
         })?;
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
         if self.gone.swap(false, Ordering::AcqRel) {
             log::info!("the vault can be read again");
         }
@@ -314,48 +249,77 @@ impl Index {
                 log::warn!("folder {folder:?} cannot be read: {why}");
             }
         }
-        self.apply(found, change_before);
+        self.apply(found, change_before, first);
+        *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.filled.notify_all();
         self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((began, took));
         Ok(())
     }
 
     /// Reads what is new or changed, then puts it in place and drops what is gone. What a call of ours changed since
     /// the walk began (`change_before`) is newer than the walk and stays.
-    fn apply(&self, found: Walk, change_before: u64) {
-        let mut fresh = Vec::new();
-        let mut seen: Vec<Box<str>> = Vec::with_capacity(found.files.len());
-        for (path, stamp) in found.files {
-            let known = self.get(&path);
-            if known.as_ref().is_none_or(|entry| entry.stamp != stamp || entry.uncertain)
-                && let Some(entry) = self.make_entry(&path, known.as_deref())
-            {
-                fresh.push(entry);
-            }
-            seen.push(path.into_boxed_str());
-        }
-        seen.sort_unstable();
+    fn apply(&self, mut found: Walk, change_before: u64, first: bool) {
+        // Both in the order of their paths, the index and the disk are compared in one pass.
+        found.files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let still_holds = |path: &str| found.unreadable.iter().any(|(folder, _)| VaultPath::known(folder).contains(path));
-        let gone: Vec<Box<str>> = self.read(|entries| {
-            let missing = entries.values().filter(|entry| seen.binary_search(&entry.path).is_err());
-            missing.filter(|entry| entry.change <= change_before && !still_holds(&entry.path)).map(|entry| entry.path.clone()).collect()
+        let (changed, gone) = self.read(|entries| {
+            let (mut changed, mut gone) = (Vec::new(), Vec::new());
+            let mut known = entries.values().peekable();
+            let mut is_gone = |entry: &Arc<Entry>| {
+                if entry.change <= change_before && !still_holds(&entry.path) {
+                    gone.push(entry.path.clone());
+                }
+            };
+            for (path, stamp) in &found.files {
+                while let Some(entry) = known.next_if(|entry| *entry.path < **path) {
+                    is_gone(entry);
+                }
+                match known.next_if(|entry| *entry.path == **path) {
+                    Some(entry) if entry.stamp == *stamp && !entry.uncertain => {}
+                    entry => changed.push((path, entry.cloned())),
+                }
+            }
+            known.for_each(is_gone);
+            (changed, gone)
         });
-        if fresh.is_empty() && gone.is_empty() {
+        let total = changed.len();
+        let mut fresh = Vec::new();
+        for (number, (path, known)) in changed.into_iter().enumerate() {
+            fresh.extend(self.make_entry(path, known.as_deref()));
+            // What is read is there for others before the rest is.
+            if fresh.len() >= limits::FILL_BLOCK {
+                self.put_all(std::mem::take(&mut fresh), change_before);
+            }
+            if first && number % limits::FILL_BLOCK == 0 {
+                *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = Some(Filling { indexed: number, files: total });
+            }
+        }
+        self.put_all(fresh, change_before);
+        if gone.is_empty() {
             return;
         }
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let mut listing_changed = false;
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         for path in gone {
-            if entries.get(&path).is_some_and(|entry| entry.change <= change_before) {
-                self.forget(entries.remove(&path));
+            if table.entries.get(&path).is_some_and(|entry| entry.change <= change_before) {
+                self.forget(table.remove(&path).as_deref());
                 self.changes.fetch_add(1, Ordering::AcqRel);
-                listing_changed = true;
+                self.listing_generation.fetch_add(1, Ordering::AcqRel);
             }
         }
-        for entry in fresh {
-            if entries.get(&entry.path).is_none_or(|known| known.change <= change_before) {
-                listing_changed |= self.put(&mut entries, entry);
+    }
+
+    fn put_all(&self, fresh: Vec<(Entry, Signature)>, change_before: u64) {
+        if fresh.is_empty() {
+            return;
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut listing_changed = false;
+        for (entry, signature) in fresh {
+            // What a call of ours has put there since is newer.
+            if table.entries.get(&entry.path).is_none_or(|known| known.change <= change_before || known.stamp == entry.stamp) {
+                listing_changed |= self.put(&mut table, entry, &signature);
             } else {
-                self.forget(Some(Arc::new(entry)));
+                self.forget(Some(&entry));
             }
         }
         if listing_changed {
@@ -374,9 +338,9 @@ impl Index {
 
     /// Takes note of a file that this program just wrote.
     pub(super) fn wrote(&self, path: &VaultPath) {
-        if let Some(entry) = self.make_entry(path.as_str(), None) {
-            let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-            if self.put(&mut entries, entry) {
+        if let Some((entry, signature)) = self.make_entry(path.as_str(), None) {
+            let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+            if self.put(&mut table, entry, &signature) {
                 self.listing_generation.fetch_add(1, Ordering::AcqRel);
             }
         }
@@ -384,28 +348,27 @@ impl Index {
 
     /// Takes note of a file that this program just removed.
     pub(super) fn removed(&self, path: &VaultPath) {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = entries.remove(path.as_str()) {
-            self.forget(Some(entry));
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = table.remove(path.as_str()) {
+            self.forget(Some(&entry));
             self.changes.fetch_add(1, Ordering::AcqRel);
             self.listing_generation.fetch_add(1, Ordering::AcqRel);
         }
     }
 
     /// Whether the path is new.
-    fn put(&self, entries: &mut BTreeMap<Box<str>, Arc<Entry>>, mut entry: Entry) -> bool {
+    fn put(&self, table: &mut Table, mut entry: Entry, signature: &Signature) -> bool {
         entry.change = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
-        let same = entries.get(&entry.path).filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
+        let same = table.entries.get(&entry.path).filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
         entry.version = same.map_or(entry.change, |known| known.version);
-        let before = entries.insert(entry.path.clone(), Arc::new(entry));
-        let new = before.is_none();
-        self.forget(before);
-        new
+        let before = table.insert(entry, signature);
+        self.forget(before.as_deref());
+        before.is_none()
     }
 
-    fn forget(&self, entry: Option<Arc<Entry>>) {
-        if let Some(Text::Kept(text, folded)) = entry.as_deref().map(|entry| &entry.text) {
-            self.kept_bytes.fetch_sub(text.len() as u64 + folded.own_bytes(), Ordering::AcqRel);
+    fn forget(&self, entry: Option<&Entry>) {
+        if let Some(Text::Kept(text)) = entry.map(|entry| &entry.text) {
+            self.kept_bytes.fetch_sub(text.bytes(), Ordering::AcqRel);
         }
     }
 
@@ -427,23 +390,29 @@ impl Index {
     }
 
     /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not told again.
-    fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<Entry> {
+    fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<(Entry, Signature)> {
         let place = self.jail.existing(&VaultPath::known(path)).ok()?;
         let kind = media::of(path);
-        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| Entry {
-            path: path.into(),
-            stamp,
-            folded_tags: tags.iter().map(|tag| fold(tag).into_boxed_str()).collect(),
-            tags: tags.into_iter().map(String::into_boxed_str).collect(),
-            folded_path: fold(path).into_boxed_str(),
-            text,
-            properties: OnceLock::new(),
-            uncertain,
-            change: 0,
-            version: 0,
+        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, mut signature: Signature, uncertain: bool| {
+            let entry = Entry {
+                path: path.into(),
+                stamp,
+                folded_tags: tags.iter().map(|tag| fold(tag).into_boxed_str()).collect(),
+                tags: tags.into_iter().map(String::into_boxed_str).collect(),
+                folded_path: fold(path).into_boxed_str(),
+                text,
+                properties: OnceLock::new(),
+                slot: 0,
+                uncertain,
+                change: 0,
+                version: 0,
+            };
+            signature.add(&entry.folded_path);
+            entry.folded_tags.iter().for_each(|tag| signature.add(tag));
+            (entry, signature)
         };
         if kind.0 != Kind::Text {
-            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, false));
+            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, Signature::new(), false));
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
@@ -453,7 +422,7 @@ impl Index {
                     log::warn!("{path:?} cannot be read: {}", error.kind());
                 }
                 // Tried again each time: when the right to read is given, no stamp changes.
-                return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::TooMuch, true));
+                return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::TooMuch, Signature::new(), true));
             }
         };
         let uncertain = !stable || stamp.may_hide_a_change(seen);
@@ -479,28 +448,18 @@ impl Index {
             Vec::new()
         };
         if !whole || self.kept_bytes.load(Ordering::Acquire) + text.len() as u64 > limits::INDEX_BYTES {
-            return Some(entry(stamp, tags, Text::TooMuch, uncertain));
+            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(), uncertain));
         }
-        let text = text.into_boxed_str();
-        let folded = Folded::of(&text);
-        self.kept_bytes.fetch_add(text.len() as u64 + folded.own_bytes(), Ordering::AcqRel);
-        Some(entry(stamp, tags, Text::Kept(text, folded), uncertain))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stamp_within_a_tick_of_reading_proves_nothing() {
-        let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
-        let stamp = |nanoseconds: i128| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
-        assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
-        assert!(stamp(1_001_000_000_001).may_hide_a_change(seen), "clocks that differ a little");
-        assert!(!stamp(9_000_000_000_001).may_hide_a_change(seen), "a copy from the future is read once");
-        assert!(!stamp(999_499_000_001).may_hide_a_change(seen));
-        assert!(stamp(999_000_000_000).may_hide_a_change(seen), "whole seconds: a coarse clock");
-        assert!(!stamp(900_000_000_000).may_hide_a_change(seen));
+        let kept = Kept::of(&text);
+        let mut signature = Signature::new();
+        signature.add(kept.folded());
+        let text = match self.memory {
+            Memory::Full => {
+                self.kept_bytes.fetch_add(kept.bytes(), Ordering::AcqRel);
+                Text::Kept(kept)
+            }
+            Memory::Small => Text::OnDisk(text.get(..frontmatter::end(&text)).unwrap_or_default().into()),
+        };
+        Some(entry(stamp, tags, text, signature, uncertain))
     }
 }

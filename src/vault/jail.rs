@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 
@@ -25,6 +26,11 @@ impl Jail {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         Ok(Jail { root })
+    }
+
+    /// Which folder the root is at the moment, whatever it is called: device and inode.
+    pub(super) fn identity(&self) -> Option<(u64, u64)> {
+        fs::metadata(&self.root).ok().map(|found| (found.dev(), found.ino()))
     }
 
     pub(super) fn root(&self) -> &Path {

@@ -1,9 +1,9 @@
 //! What is in the vault: all of it from the index, or one folder from the disk.
 
 use super::Vault;
+use super::entry::{Entry, Stamp};
 use super::error::Error;
 use super::fold::fold;
-use super::index::{Entry, Stamp};
 use super::path::VaultPath;
 use super::walk::{self, Found};
 use std::fs;

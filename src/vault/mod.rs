@@ -22,20 +22,24 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
-//! | `walk`, `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `walk`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
+//! | `filter`, `kept` | which files can have a word, and texts that take little room |
 //! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
 //! | [`error`] | why the vault says no |
 
 pub mod complete;
+mod entry;
 pub mod error;
+mod filter;
 mod fold;
 pub mod frontmatter;
 pub mod grep;
 mod index;
 mod jail;
+mod kept;
 pub mod list;
 pub mod media;
 pub mod path;
@@ -43,12 +47,14 @@ pub mod properties;
 pub mod read;
 pub mod search;
 mod snippet;
+mod table;
 pub mod together;
 mod walk;
 pub mod write;
 
+pub use entry::{Entry, Stamp};
 pub use error::Error;
-pub use index::{Entry, Stamp, Version};
+pub use index::{Filling, Memory, Version};
 pub use path::VaultPath;
 
 use crate::limits;
@@ -78,8 +84,16 @@ impl Vault {
     /// # Errors
     /// What the operating system says about the folder.
     pub fn open(root: &Path) -> io::Result<Vault> {
+        Vault::open_with(root, Memory::Full)
+    }
+
+    /// The same, with so much of it kept in memory.
+    ///
+    /// # Errors
+    /// As [`Vault::open`].
+    pub fn open_with(root: &Path, memory: Memory) -> io::Result<Vault> {
         let jail = Jail::new(root)?;
-        let index = Arc::new(Index::new(Jail::new(root)?));
+        let index = Arc::new(Index::new(Jail::new(root)?, memory));
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
         Ok(Vault { jail, index, write_locks, together: Mutex::new(()) })
     }

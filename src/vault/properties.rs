@@ -1,10 +1,10 @@
 //! Frontmatter as values, and notes chosen by them.
 
 use super::Vault;
+use super::entry::{Entry, Text};
 use super::error::Error;
 use super::fold::fold;
 use super::frontmatter;
-use super::index::{Entry, Text};
 use crate::limits;
 use serde_json::Value as Wanted;
 use serde_yaml::{Mapping, Value};
@@ -30,7 +30,15 @@ impl Entry {
     }
 
     fn parse_properties(&self) -> Option<Mapping> {
-        let Text::Kept(text, _) = &self.text else { return None };
+        let kept;
+        let text: &str = match &self.text {
+            Text::Kept(text) => {
+                kept = text.original();
+                &kept
+            }
+            Text::OnDisk(frontmatter) => frontmatter,
+            Text::None | Text::TooMuch => return None,
+        };
         let yaml = frontmatter::block(text).filter(|yaml| yaml.len() <= limits::FRONTMATTER_BYTES)?;
         match serde_yaml::from_str(yaml) {
             Ok(Value::Mapping(properties)) => Some(properties),
@@ -96,12 +104,12 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::bytes`].
-    pub fn text<'a>(&self, entry: &'a Entry) -> Result<Cow<'a, str>, Error> {
-        if let Text::Kept(text, _) = &entry.text {
-            return Ok(Cow::Borrowed(text));
+    pub fn text(&self, entry: &Entry) -> Result<String, Error> {
+        if let Text::Kept(text) = &entry.text {
+            return Ok(text.original());
         }
         let bytes = self.bytes(&super::VaultPath::known(&entry.path))?;
-        Ok(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())))
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// The values of a property among all notes, with the number of notes that have each, most first.

@@ -1,7 +1,7 @@
 //! Reading one file: a range of lines, or a picture, sound or PDF as bytes.
 
+use super::entry::Stamp;
 use super::error::Error;
-use super::index::Stamp;
 use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::{Vault, count_lines, etag, walk};

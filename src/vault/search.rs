@@ -1,18 +1,23 @@
 //! Search over names, tags and text, in memory.
 //!
-//! Two steps: every entry is scored (cheap: one pass of SIMD substring search over folded text), the best are sorted to
-//! the front, and only for those returned are lines counted and snippets made.
+//! Three steps: the filter passes over almost all files that do not have the words; what is left is scored (one pass of
+//! SIMD substring search over folded text, on all cores where that pays); the best are sorted to the front, and only for
+//! those returned are lines counted and snippets made.
 
+use super::entry::{Entry, Text};
 use super::error::Error;
+use super::filter;
 use super::fold::{Folded, fold};
-use super::index::{Entry, Text};
+use super::index::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
 use super::snippet::{line_of, snippet};
 use super::{Vault, frontmatter};
+use crate::limits;
 use memchr::memmem::Finder;
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What to search for, and where.
 #[derive(Debug)]
@@ -60,15 +65,20 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Files whose text could not be searched, too large or unreadable; their names and tags were.
     pub not_searched: usize,
+    /// How far the first look at the vault is, while it goes on: what is found is right for the files indexed by then.
+    pub filling: Option<Filling>,
 }
 
 /// What sorts results, smallest first. Within a place: how well it matched; then more matches, an earlier one, the
 /// newer file; the path at last, so that the order is always the same.
 type Rank = (MatchType, u8, Reverse<usize>, usize, Reverse<u64>);
 
-struct Candidate {
+/// How well a file matches, and where in its folded text or path.
+type Match = (Rank, (usize, usize));
+
+struct Candidate<'a> {
     rank: Rank,
-    entry: Arc<Entry>,
+    entry: &'a Arc<Entry>,
     /// Where the match to be shown lies in the folded text or path.
     at: (usize, usize),
 }
@@ -96,39 +106,139 @@ impl Vault {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
-        self.refresh()?;
+        let filling = self.index.refresh_or_go_on()?;
         let needles = Needles::of(query.text);
-        let phrase = Finder::new(&needles.phrase);
-        let words: Vec<Finder<'_>> = needles.words.iter().map(Finder::new).collect();
         let tag = wanted_tag(query.tag);
         let below = self.narrowed(query.below.as_ref())?;
-        let mut not_searched = 0;
-        let mut candidates = Vec::new();
-        self.index.each(go_on, |entry| {
-            let outside = below.as_ref().is_some_and(|folder| !folder.contains(&entry.path));
-            if outside || tag.as_ref().is_some_and(|tag| !entry.has_tag(tag)) {
-                return;
-            }
-            not_searched += usize::from(matches!(entry.text, Text::TooMuch));
-            let best = in_name(entry, &needles, &phrase).or_else(|| in_tags(entry, &needles)).or_else(|| in_text(entry, &phrase, &words));
-            if let Some((rank, at)) = best {
-                candidates.push(Candidate { rank, entry: Arc::clone(entry), at });
-            }
-        })?;
+        let wanted = |entry: &Entry| {
+            below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+        };
+        // A tag is asked for with or without its number sign.
+        let rows = filter::rows(needles.words.iter().map(|word| word.trim_start_matches('#')));
+        let (entries, too_much) = self.index.candidates(&rows, wanted);
+        let (mut candidates, unread) = self.scored(&entries, &needles, go_on)?;
         let total = candidates.len();
-        let order = |a: &Candidate, b: &Candidate| a.rank.cmp(&b.rank).then_with(|| a.entry.path.cmp(&b.entry.path));
+        let order = |a: &Candidate<'_>, b: &Candidate<'_>| a.rank.cmp(&b.rank).then_with(|| a.entry.path.cmp(&b.entry.path));
         if query.max_results < candidates.len() && query.max_results > 0 {
             candidates.select_nth_unstable_by(query.max_results - 1, order);
         }
         candidates.truncate(query.max_results);
         candidates.sort_unstable_by(order);
-        let hits = candidates.iter().map(|candidate| hit(candidate, &needles)).collect();
-        Ok(Found { total, hits, not_searched })
+        let hits = candidates.iter().map(|candidate| self.hit(candidate, &needles)).collect();
+        Ok(Found { total, hits, not_searched: too_much + unread, filling })
+    }
+
+    /// Those that match, with how well; and how many texts could not be read. More than one core takes part where there is
+    /// more to read than it costs to ask for help.
+    fn scored<'a>(
+        &self,
+        entries: &'a [Arc<Entry>],
+        needles: &Needles,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<(Vec<Candidate<'a>>, usize), Error> {
+        let scorer = Scorer::of(needles);
+        let bytes: u64 = entries.iter().map(|entry| entry.text_bytes()).sum();
+        let (next, stopped, read) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicU64::new(0));
+        // Whoever is free takes the next piece, so all are done at the same time.
+        let work = |go_on: &dyn Fn(usize) -> bool| {
+            let (mut candidates, mut unread) = (Vec::new(), 0);
+            while !stopped.load(Ordering::Relaxed) {
+                let from = next.fetch_add(limits::SEARCH_BLOCK, Ordering::Relaxed);
+                let Some(rest) = entries.get(from..).filter(|rest| !rest.is_empty()) else { break };
+                for entry in rest.iter().take(limits::SEARCH_BLOCK) {
+                    match scorer.score(entry, |entry| self.folded_from_disk(entry, &read)) {
+                        Ok(Some((rank, at))) => candidates.push(Candidate { rank, entry, at }),
+                        Ok(None) => {}
+                        Err(Unread) => unread += 1,
+                    }
+                }
+                if !go_on((from + limits::SEARCH_BLOCK).min(entries.len())) {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+            }
+            (candidates, unread)
+        };
+        let helpers = if bytes < limits::SEARCH_ALONE_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
+        let (candidates, unread) = std::thread::scope(|scope| {
+            let work = &work;
+            // Without a thread to be had the others do it all.
+            let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
+            let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
+            let (mut candidates, mut unread) = work(&|done| go_on(done, entries.len()));
+            for helper in helping {
+                // One that panicked has found nothing; the log has why.
+                if let Ok((more, missing)) = helper.join() {
+                    candidates.extend(more);
+                    unread += missing;
+                }
+            }
+            (candidates, unread)
+        });
+        if stopped.into_inner() { Err(Error::Cancelled) } else { Ok((candidates, unread)) }
+    }
+
+    /// The folded text of a file that is not kept, as long as one search has not read too much.
+    fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
+        if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
+            return None;
+        }
+        self.text(entry).ok().map(|text| fold(&text))
+    }
+
+    fn hit(&self, candidate: &Candidate<'_>, needles: &Needles) -> Hit {
+        let entry = Arc::clone(candidate.entry);
+        let match_type = candidate.rank.0;
+        let (from, to) = candidate.at;
+        let (snippet, line) = match match_type {
+            MatchType::Filename => (snippet(&entry.path, &Folded::of(&entry.path), from..to, &needles.all()), 1),
+            MatchType::Tag => tag_line(&entry, &self.text(&entry).unwrap_or_default(), needles),
+            MatchType::Content => {
+                let original = self.text(&entry).unwrap_or_default();
+                let folded = Folded::of(&original);
+                let (start, _) = folded.original_range(&original, from, to);
+                (snippet(&original, &folded, from..to, &needles.all()), line_of(&original, start))
+            }
+        };
+        Hit { entry, match_type, snippet, line }
     }
 }
 
+/// The text of a file could not be read.
+struct Unread;
+
+/// What is the same for all files of one search.
+struct Scorer<'a> {
+    needles: &'a Needles,
+    phrase: Finder<'a>,
+    words: Vec<Finder<'a>>,
+}
+
+impl<'a> Scorer<'a> {
+    fn of(needles: &'a Needles) -> Scorer<'a> {
+        Scorer { needles, phrase: Finder::new(&needles.phrase), words: needles.words.iter().map(Finder::new).collect() }
+    }
+
+    fn score(&self, entry: &Entry, from_disk: impl Fn(&Entry) -> Option<String>) -> Result<Option<Match>, Unread> {
+        let named = in_name(entry, self.needles, &self.phrase).or_else(|| in_tags(entry, self.needles));
+        if named.is_some() {
+            return Ok(named);
+        }
+        match &entry.text {
+            Text::Kept(kept) => Ok(in_text(entry, kept.folded(), &self.phrase, &self.words)),
+            Text::OnDisk(_) => from_disk(entry).map(|folded| in_text(entry, &folded, &self.phrase, &self.words)).ok_or(Unread),
+            Text::None | Text::TooMuch => Ok(None),
+        }
+    }
+}
+
+/// Processor cores, asked for once.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Exact name, prefix, word, substring of the name; then the folders on the way; then all words somewhere in the path.
-fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<(Rank, (usize, usize))> {
+fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<Match> {
     let phrase = needles.phrase.as_str();
     // Most names have nothing to do with the query; they are passed over at once.
     if needles.words.len() < 2 && finder.find(entry.folded_path.as_bytes()).is_none() {
@@ -161,7 +271,7 @@ fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<(Ran
 }
 
 /// The tag itself, a tag nested below it or starting with it, one containing it; then all words in tags.
-fn in_tags(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
+fn in_tags(entry: &Entry, needles: &Needles) -> Option<Match> {
     let wanted = needles.phrase.trim_start_matches('#');
     if entry.tags.is_empty() || wanted.is_empty() {
         return None;
@@ -180,9 +290,8 @@ fn in_tags(entry: &Entry, needles: &Needles) -> Option<(Rank, (usize, usize))> {
     Some((rank(MatchType::Tag, quality, 1, 0, entry), (0, 0)))
 }
 
-fn in_text(entry: &Entry, phrase: &Finder<'_>, words: &[Finder<'_>]) -> Option<(Rank, (usize, usize))> {
-    let Text::Kept(original, folded) = &entry.text else { return None };
-    let text = folded.text(original).as_bytes();
+fn in_text(entry: &Entry, folded: &str, phrase: &Finder<'_>, words: &[Finder<'_>]) -> Option<Match> {
+    let text = folded.as_bytes();
     if let Some(first) = phrase.find(text) {
         let rest = text.get(first..).unwrap_or_default();
         let count = phrase.find_iter(rest).count();
@@ -206,26 +315,8 @@ fn rank(place: MatchType, quality: u8, count: usize, at: usize, entry: &Entry) -
     (place, quality, Reverse(count), at, Reverse(entry.stamp.modified().0))
 }
 
-fn hit(candidate: &Candidate, needles: &Needles) -> Hit {
-    let entry = Arc::clone(&candidate.entry);
-    let match_type = candidate.rank.0;
-    let (from, to) = candidate.at;
-    let (snippet, line) = match match_type {
-        MatchType::Filename => (snippet(&entry.path, &Folded::of(&entry.path), from..to, &needles.all()), 1),
-        MatchType::Tag => tag_line(&entry, needles),
-        MatchType::Content => match &entry.text {
-            Text::Kept(original, folded) => {
-                let (start, _) = folded.original_range(original, from, to);
-                (snippet(original, folded, from..to, &needles.all()), line_of(original, start))
-            }
-            Text::None | Text::TooMuch => (String::new(), 1),
-        },
-    };
-    Hit { entry, match_type, snippet, line }
-}
-
 /// The line of the frontmatter in which the tag stands: the first one from the `tags` key on that has one of the words.
-fn tag_line(entry: &Entry, needles: &Needles) -> (String, usize) {
+fn tag_line(entry: &Entry, original: &str, needles: &Needles) -> (String, usize) {
     let wanted: Vec<&str> =
         needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
     let tags = entry.tags.join(", ");
@@ -234,7 +325,6 @@ fn tag_line(entry: &Entry, needles: &Needles) -> (String, usize) {
         let found = wanted.iter().find_map(|needle| folded.text(&tags).find(needle).map(|at| at..at + needle.len()));
         (snippet(&tags, &folded, found.unwrap_or(0..0), &wanted), 1)
     };
-    let Text::Kept(original, _) = &entry.text else { return in_tags() };
     let Some(yaml) = frontmatter::block(original) else { return in_tags() };
     let mut below_key = false;
     for (number, line) in yaml.lines().enumerate() {

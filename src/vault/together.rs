@@ -398,7 +398,7 @@ impl Vault {
     fn rename(&self, from: &VaultPath, to: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let old = &self.movable(from)?;
         let new = self.jail.root().join(to.as_str());
-        let stamp = |place: &std::path::Path| std::fs::metadata(place).ok().map(|found| super::index::Stamp::of(&found));
+        let stamp = |place: &std::path::Path| std::fs::metadata(place).ok().map(|found| super::entry::Stamp::of(&found));
         // A name that differs only by case is the same file where the file system does not tell them apart.
         let same = stamp(&new).is_some() && stamp(&new) == stamp(old);
         let new = if same { new } else { self.jail.for_writing(to, true)? };

@@ -1,6 +1,6 @@
 //! One look at the whole vault: every served file with its stamp.
 
-use super::index::Stamp;
+use super::entry::Stamp;
 use super::jail::Jail;
 use crate::disk;
 use crate::limits;
@@ -59,7 +59,12 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
                 log::info!("removed an unfinished write of an earlier run in {below:?}");
             }
             let Some(kind) = classify(jail, &entry, name) else { continue };
-            let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+            let mut path = String::with_capacity(below.len() + 1 + name.len());
+            if !below.is_empty() {
+                path.push_str(&below);
+                path.push('/');
+            }
+            path.push_str(name);
             if path.len() > limits::PATH_BYTES {
                 continue;
             }
@@ -86,7 +91,9 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
 /// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one
 /// inside the vault (rules 2 and 3 of the vault).
 pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Option<Found> {
-    if name.starts_with('.') || name.contains('\\') || name.chars().any(char::is_control) {
+    let bytes = name.as_bytes();
+    let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
+    if bytes.first() == Some(&b'.') || odd || !bytes.is_ascii() && name.chars().any(char::is_control) {
         return None;
     }
     let kind = entry.file_type().ok()?;

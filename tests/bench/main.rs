@@ -137,15 +137,13 @@ fn freshness(server: &mut Server, folder: &Path, size: usize) {
         let word = format!("quixotic{n}word");
         std::fs::write(folder.join(corpus::path(n * 31 % size)), format!("{word}\n{}", corpus::text(n * 31 % size))).unwrap();
         let started = Instant::now();
-        let mut calls = 0;
         loop {
-            calls += 1;
             let found: Value = server.call("vault_search", json!({ "query": word }));
             if found["total_matches"] == 1 {
                 break;
             }
         }
-        assert!(calls < 1000);
+        assert!(started.elapsed() < Duration::from_secs(60));
         times.push(started.elapsed());
     }
     row("a change by another program until it is found", &times, None);

@@ -7,13 +7,15 @@ use crate::tools::{Code, Error, Reply};
 use serde::Serialize;
 use std::borrow::Cow;
 
+/// A part of a document, made when it is needed and not kept: a document may be all of a large vault.
+pub(super) type Section<'a> = Box<dyn Fn() -> Cow<'a, str> + 'a>;
+
 /// A document.
-#[derive(Debug, Default)]
 pub(super) struct Document<'a> {
     /// Repeated at the head of each chunk: the head of a table.
     pub(super) head: &'static str,
-    /// The parts of each section.
-    pub(super) sections: Vec<[Cow<'a, str>; 2]>,
+    /// Its sections, each the same whenever it is made.
+    pub(super) sections: Vec<Section<'a>>,
 }
 
 /// What a client is told about a chunk.
@@ -72,26 +74,25 @@ impl Document<'_> {
     }
 
     fn part(&self, wanted: usize, max_chars: usize) -> Result<Part, Error> {
-        let lengths: Vec<usize> = self.sections.iter().map(|[head, body]| head.chars().count() + body.chars().count()).collect();
+        let lengths: Vec<usize> = self.sections.iter().map(|section| section().chars().count()).collect();
         let total_chars = lengths.iter().sum();
         // With one chunk there is no line at its head.
         let room = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
         let room = room.saturating_sub(self.head.len()).max(1);
         let (mut text, mut number, mut used) = (String::new(), 0, 0);
-        for ([head, body], length) in self.sections.iter().zip(lengths) {
+        for (section, length) in self.sections.iter().zip(lengths) {
             if used > 0 && used + length > room {
                 (number, used) = (number + 1, 0);
             }
             if length <= room {
                 if number == wanted {
-                    text.push_str(head);
-                    text.push_str(body);
+                    text.push_str(&section());
                 }
                 used += length;
                 continue;
             }
-            let whole = format!("{head}{body}");
-            let mut rest = whole.as_str();
+            let whole = section();
+            let mut rest = &*whole;
             loop {
                 let (now, later) = cut(rest, room);
                 if number == wanted {
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     fn document(sections: &[String]) -> Document<'_> {
-        Document { head: "", sections: sections.iter().map(|text| [Cow::Borrowed(""), Cow::Borrowed(text.as_str())]).collect() }
+        Document { head: "", sections: sections.iter().map(|text| Box::new(|| Cow::Borrowed(text.as_str())) as Section<'_>).collect() }
     }
 
     #[test]

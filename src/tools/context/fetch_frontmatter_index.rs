@@ -1,6 +1,6 @@
 //! `fetch_frontmatter_index`: what notes there are, as a table.
 
-use super::document::Document;
+use super::document::{Document, Section};
 use super::{ABOUT, CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, wanted_chunk};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
@@ -21,7 +21,7 @@ const HEAD: &str = "| title | path | tags | context | type | modified | bytes |\
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
-    let sections = notes.iter().map(|entry| [Cow::Owned(row(entry)), Cow::Borrowed("")]).collect();
+    let sections = notes.iter().map(|entry| -> Section<'_> { Box::new(move || Cow::Owned(row(entry))) }).collect();
     let nothing = "No note matches. Names and values of properties are compared in their case.";
     let (chunk_index, max_chars) = wanted_chunk(arguments);
     Document { head: HEAD, sections }.chunk(notes.len(), nothing.into(), chunk_index, max_chars)?.reply()

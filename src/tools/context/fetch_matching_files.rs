@@ -1,6 +1,6 @@
 //! `fetch_matching_files`: all notes with certain properties and tags.
 
-use super::document::Document;
+use super::document::{Document, Section};
 use super::{ABOUT, CHUNK_INDEX, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, shown_path, wanted_chunk};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
@@ -27,22 +27,20 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 }
 
 /// Notes one after the other, each below a head with its path.
-pub(super) fn whole_notes<'a>(context: &Context<'a>, notes: &'a [Arc<Entry>]) -> Document<'a> {
-    let mut sections = Vec::with_capacity(notes.len());
-    for (number, entry) in (1..).zip(notes) {
-        let text = match context.vault.text(entry) {
-            Ok(text) => text,
+pub(super) fn whole_notes<'a>(context: &'a Context<'a>, notes: &'a [Arc<Entry>]) -> Document<'a> {
+    let section = |(number, entry): (usize, &'a Arc<Entry>)| -> Section<'a> {
+        let is_last = number == notes.len();
+        Box::new(move || {
             // Gone, or unreadable, since it was found: the others are still wanted.
-            Err(error) => Cow::Owned(format!("({error})")),
-        };
-        let rule = "=".repeat(80);
-        let end = match (text.ends_with('\n') || text.is_empty(), number == notes.len()) {
-            (_, true) => "",
-            (true, false) => "\n",
-            (false, false) => "\n\n",
-        };
-        let body = if end.is_empty() { text } else { Cow::Owned(format!("{text}{end}")) };
-        sections.push([Cow::Owned(format!("{rule}\n{}\n{rule}\n", shown_path(context, entry))), body]);
-    }
-    Document { head: "", sections }
+            let text = context.vault.text(entry).unwrap_or_else(|error| format!("({error})"));
+            let rule = "=".repeat(80);
+            let end = match (text.ends_with('\n') || text.is_empty(), is_last) {
+                (_, true) => "",
+                (true, false) => "\n",
+                (false, false) => "\n\n",
+            };
+            Cow::Owned(format!("{rule}\n{}\n{rule}\n{text}{end}", shown_path(context, entry)))
+        })
+    };
+    Document { head: "", sections: (1..).zip(notes).map(section).collect() }
 }

@@ -1,6 +1,6 @@
 //! `search_vault_content`: notes by what stands in them, plain or as a regular expression.
 
-use super::document::Document;
+use super::document::{Document, Section};
 use super::{ABOUT, CHUNK_INDEX, CONTEXT, MAX_CHARS, go_on, shown_path, wanted_chunk};
 use crate::limits;
 use crate::tools::schema::{Default, Shape, defaulted, required};
@@ -47,8 +47,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let found = context.vault.grep(&pattern, arguments.number("context_chars"), &go_on(context, "notes searched"))?;
     let matches: usize = found.iter().map(|found| found.count).sum();
     let title = format!("{matches} matches in {} notes for {text:?}\n\n", found.len());
-    let mut sections = vec![[Cow::Owned(title), Cow::Borrowed("")]];
-    sections.extend((1..).zip(&found).map(|(number, found)| [Cow::Owned(section(context, number, found)), Cow::Borrowed("")]));
+    let mut sections: Vec<Section<'_>> = vec![Box::new(|| Cow::Borrowed(title.as_str()))];
+    sections
+        .extend((1..).zip(&found).map(|(number, found)| -> Section<'_> { Box::new(move || Cow::Owned(section(context, number, found))) }));
     let nothing = "No note has it. Try fewer words, another form of the word, or regex.";
     let (chunk_index, max_chars) = wanted_chunk(arguments);
     Document { head: "", sections }.chunk(found.len(), nothing.into(), chunk_index, max_chars)?.reply()

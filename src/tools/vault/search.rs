@@ -43,6 +43,9 @@ pub(super) static TOOL: Tool = Tool {
             ])),
             "Best matches first",
         ),
+        optional("indexing", Shape::Flag, "The vault is still being indexed: there may be more; ask again in some seconds"),
+        optional("indexed_files", COUNT, "While it is: files that are indexed, and could be found"),
+        optional("all_files", COUNT, "While it is: files that there are"),
         optional("not_searched", COUNT, "Files whose text could not be searched (too large or unreadable); their names and tags were"),
     ],
     run,
@@ -53,6 +56,12 @@ struct Results<'a> {
     query: &'a str,
     total_matches: usize,
     results: Vec<Match<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexing: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexed_files: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all_files: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_searched: Option<usize>,
 }
@@ -97,6 +106,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         query,
         total_matches: found.total,
         results: fitting(found.hits.iter().map(Match::of)),
+        indexing: found.filling.map(|_| true),
+        indexed_files: found.filling.map(|filling| filling.indexed),
+        all_files: found.filling.map(|filling| filling.files),
         not_searched: Some(found.not_searched).filter(|&count| count > 0),
     })
 }

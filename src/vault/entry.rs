@@ -1,0 +1,142 @@
+//! A file as the index knows it.
+
+use super::kept::Kept;
+use crate::clock::Now;
+use crate::limits;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What tells one state of a file from another without reading it (rule 6 of the vault).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since 1970.
+    mtime: i128,
+    inode: u64,
+    device: u64,
+}
+
+impl Stamp {
+    pub(super) fn of(metadata: &Metadata) -> Stamp {
+        let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        Stamp { size: metadata.size(), mtime, inode: metadata.ino(), device: metadata.dev() }
+    }
+
+    /// Modification time, whole seconds.
+    pub fn modified(&self) -> Now {
+        Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
+    }
+
+    /// What sorts files by modification time, the oldest first.
+    pub(super) fn order(&self) -> i128 {
+        self.mtime
+    }
+
+    /// Whether the file could have changed after `seen` without its stamp showing it: the file system's clock ticks
+    /// in steps, and two changes within one step leave the same time.
+    pub(super) fn may_hide_a_change(&self, seen: SystemTime) -> bool {
+        let seen = seen.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
+        let coarse = self.mtime % 1_000_000_000 == 0;
+        let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
+        // A time far in the future (a copy from elsewhere, a clock that was set back) is left by any new change.
+        let window = seen - tick.as_nanos() as i128..=seen + limits::MTIME_COARSE_TICK.as_nanos() as i128;
+        window.contains(&self.mtime)
+    }
+}
+
+/// One file of the vault.
+#[derive(Debug)]
+pub struct Entry {
+    /// Path below the root.
+    pub path: Box<str>,
+    /// Its state when it was read.
+    pub stamp: Stamp,
+    /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
+    pub tags: Box<[Box<str>]>,
+    pub(super) folded_path: Box<str>,
+    /// The tags, folded.
+    pub(super) folded_tags: Box<[Box<str>]>,
+    pub(super) text: Text,
+    /// The frontmatter as values, once somebody has asked for it.
+    pub(super) properties: OnceLock<Option<Box<serde_yaml::Mapping>>>,
+    /// Its place in the filter.
+    pub(super) slot: usize,
+    /// The stamp does not prove that the file is unchanged; look again.
+    pub(super) uncertain: bool,
+    /// Number of the change to the index that made this entry.
+    pub(super) change: u64,
+    /// Number of the change with which the file last became another: a file that is read again and found the same has
+    /// an older one.
+    pub(super) version: u64,
+}
+
+impl Entry {
+    /// The last name of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit_once('/').map_or(&*self.path, |(_, name)| name)
+    }
+
+    /// A number that is another one whenever the file has become another.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Bytes of its text that a search goes through.
+    pub(super) fn text_bytes(&self) -> u64 {
+        match &self.text {
+            Text::Kept(text) => text.folded().len() as u64,
+            // Reading a file takes far longer than searching what is kept.
+            Text::OnDisk(_) => self.stamp.size.saturating_mul(16),
+            Text::None | Text::TooMuch => 0,
+        }
+    }
+
+    /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
+    pub(super) fn has_tag(&self, tag: &str) -> bool {
+        self.folded_tags.iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    }
+}
+
+/// What of a file's content is kept for search.
+#[derive(Debug)]
+pub(super) enum Text {
+    /// The text.
+    Kept(Kept),
+    /// Its frontmatter; the rest is read again by whoever needs it. For machines with little memory.
+    OnDisk(Box<str>),
+    /// Not text by its name: found by name only, as everybody expects.
+    None,
+    /// Text that is too large or did not fit: found by name and tag, and answers say so.
+    TooMuch,
+}
+
+impl Text {
+    pub(super) fn is_same(&self, other: &Text) -> bool {
+        match (self, other) {
+            (Text::Kept(one), Text::Kept(another)) => one == another,
+            (Text::None, Text::None) | (Text::TooMuch, Text::TooMuch) => true,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_stamp_within_a_tick_of_reading_proves_nothing() {
+        let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
+        let stamp = |nanoseconds: i128| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
+        assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
+        assert!(stamp(1_001_000_000_001).may_hide_a_change(seen), "clocks that differ a little");
+        assert!(!stamp(9_000_000_000_001).may_hide_a_change(seen), "a copy from the future is read once");
+        assert!(!stamp(999_499_000_001).may_hide_a_change(seen));
+        assert!(stamp(999_000_000_000).may_hide_a_change(seen), "whole seconds: a coarse clock");
+        assert!(!stamp(900_000_000_000).may_hide_a_change(seen));
+    }
+}

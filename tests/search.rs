@@ -1,0 +1,200 @@
+//! Search against a slow reference that does without everything that makes the real one fast; and what it does while the
+//! vault is being indexed, replaced or gone.
+
+use crate::support::{Folder, Server, eventually};
+use serde_json::json;
+use std::collections::BTreeSet;
+use unicode_normalization::UnicodeNormalization;
+use vault_sync_mcp::vault::search::Query;
+use vault_sync_mcp::vault::{Memory, Vault};
+
+/// Texts by chance: words of letters that are hard to fold.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn word(&mut self) -> String {
+        const PIECES: [&str; 24] = [
+            "a", "B", "ss", "ß", "ẞ", "İ", "i", "k", "\u{212a}", "é", "E\u{301}", "Σ", "ς", "ö", "O\u{308}", "ﬁ", "🎻", "st", "ing", "the",
+            "Tor", "x", "9", "-",
+        ];
+        (0..1 + self.below(5)).map(|_| PIECES[self.below(24)]).collect()
+    }
+
+    fn text(&mut self, words: usize) -> String {
+        let mut text = String::new();
+        for _ in 0..words {
+            text.push_str(&self.word());
+            text.push_str([" ", " ", "\n", ". "][self.below(4)]);
+        }
+        text
+    }
+}
+
+/// Composed, in lower case, with the letters whose capital does not come back by it as the same.
+fn folded(text: &str) -> String {
+    text.nfc()
+        .flat_map(|c| if c == 'ẞ' { vec!['ß'] } else { c.to_lowercase().collect() })
+        .collect::<String>()
+        .replace('ß', "ss")
+        .replace('ς', "σ")
+}
+
+#[test]
+fn a_search_finds_what_a_slow_one_finds() {
+    let mut chance = Chance(7);
+    let files: Vec<(String, String)> = (0..300)
+        .map(|n| {
+            let name = chance.word().replace(['.', '/'], "_");
+            let words = 1 + chance.below(40);
+            (format!("folder {}/{name} {n}.md", n % 7), chance.text(words))
+        })
+        .collect();
+    let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let folder = Folder::with(&bytes);
+    let vaults = [Vault::open(&folder.vault()).unwrap(), Vault::open_with(&folder.vault(), Memory::Small).unwrap()];
+    for round in 0..400 {
+        let query = match round % 4 {
+            0 => chance.word(),
+            1 => format!("{} {}", chance.word(), chance.word()),
+            2 => chance.word().to_uppercase(),
+            // A piece of a text, from anywhere to anywhere.
+            _ => {
+                let text: Vec<char> = files[chance.below(300)].1.chars().collect();
+                let from = chance.below(text.len());
+                text[from..(from + 1 + chance.below(12)).min(text.len())].iter().collect()
+            }
+        };
+        let words: Vec<String> = folded(&query).split_whitespace().map(str::to_owned).collect();
+        if words.is_empty() {
+            continue;
+        }
+        let phrase = words.join(" ");
+        let right: BTreeSet<&str> = files
+            .iter()
+            .filter(|(path, text)| {
+                let (path, text) = (folded(path.strip_suffix(".md").unwrap()), folded(text));
+                let all = |text: &str| text.contains(&phrase) || words.iter().all(|word| text.contains(word.as_str()));
+                all(&path) || all(&text)
+            })
+            .map(|(path, _)| path.as_str())
+            .collect();
+        for vault in &vaults {
+            let wanted = Query { text: &query, max_results: 1000, below: None, tag: None };
+            let found = vault.search(&wanted, &|_, _| true).unwrap();
+            let paths: BTreeSet<&str> = found.hits.iter().map(|hit| &*hit.entry.path).collect();
+            assert_eq!(paths, right, "{query:?}");
+            assert_eq!((found.total, found.not_searched), (right.len(), 0), "{query:?}");
+            for hit in &found.hits {
+                assert!(hit.snippet.contains("**"), "{query:?}: {}", hit.snippet);
+            }
+        }
+    }
+}
+
+/// The same answers, word for word, whether texts are kept or read again.
+#[test]
+fn little_memory_changes_no_answer() {
+    let folder = Folder::sample();
+    let (full, small) =
+        (Server::on(&folder.vault()), Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small"), ("TOOLSETS", "vault,context")]));
+    for query in ["heating", "mqtt broker", "e", "crème", "project", "#homelab", "STRASSE", "nothing at all", "controller talks"] {
+        let ask = |server: &Server| server.call("vault_search", json!({ "query": query, "max_results": 50 }));
+        assert_eq!(ask(&full), ask(&small), "{query}");
+    }
+    let (text, _) = (small.result("search_vault_content", json!({ "search_pattern": "heating" })), ());
+    assert_eq!(text["isError"], false);
+    assert!(small.call("vault_list_all", json!({ "tag": "project" }))["total_files"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn results_are_ordered_as_a_model_likes() {
+    let folder = Folder::with(&[
+        ("a/Boiler.md", b"x"),
+        ("a/Boiler manual.md", b"x"),
+        ("a/The boiler room.md", b"x"),
+        ("a/Preboiler.md", b"x"),
+        ("boiler/x.md", b"x"),
+        ("tag.md", b"---\ntags: boiler\n---\n"),
+        ("sub.md", b"---\ntags: boiler/gas\n---\n"),
+        ("often.md", b"late late boiler boiler boiler"),
+        ("once early.md", b"boiler"),
+        ("once late.md", b"something before the boiler"),
+    ]);
+    let server = Server::on(&folder.vault());
+    let found = server.call("vault_search", json!({ "query": "Boiler" }));
+    let paths: Vec<&str> = found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    let expected = [
+        "a/Boiler.md",
+        "a/Boiler manual.md",
+        "a/The boiler room.md",
+        "a/Preboiler.md",
+        "boiler/x.md",
+        "tag.md",
+        "sub.md",
+        "often.md",
+        "once early.md",
+        "once late.md",
+    ];
+    assert_eq!(paths, expected);
+    let folder = Folder::with(&[("apart.md", b"talks to the controller of the heating"), ("phrase.md", b"x x x the heating controller")]);
+    let server = Server::on(&folder.vault());
+    let found = server.call("vault_search", json!({ "query": "heating controller" }));
+    assert_eq!(found["results"][0]["path"], "phrase.md", "the phrase before the words");
+    assert_eq!(found["total_matches"], 2);
+}
+
+/// A vault that goes and comes back: an error that says so, and nothing forgotten; also where its place is still there, as
+/// an empty folder, which is what an unmounted one leaves.
+#[test]
+fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
+    let folder = Folder::sample();
+    let server = Server::on(&folder.vault());
+    let search = || server.result("vault_search", json!({ "query": "heating" }));
+    let before = search()["structuredContent"].clone();
+    let away = folder.path().join("away");
+    for empty_place in [false, true] {
+        std::fs::rename(folder.vault(), &away).unwrap();
+        if empty_place {
+            std::fs::create_dir(folder.vault()).unwrap();
+        }
+        eventually("it is said", || search()["content"][0]["text"].as_str().unwrap().contains("not available"));
+        assert!(server.log().contains("the vault cannot be read"));
+        if empty_place {
+            std::fs::remove_dir(folder.vault()).unwrap();
+        }
+        std::fs::rename(&away, folder.vault()).unwrap();
+        eventually("it is back", || search()["structuredContent"] == before);
+    }
+    // Another folder with other notes in its place is the vault now.
+    std::fs::rename(folder.vault(), &away).unwrap();
+    std::fs::create_dir(folder.vault()).unwrap();
+    std::fs::write(folder.vault().join("new.md"), "heating only here").unwrap();
+    eventually("the new one is there", || search()["structuredContent"]["total_matches"] == 1);
+}
+
+/// While a large vault is indexed for the first time a search does not wait for the end, and says so.
+#[test]
+fn a_search_does_not_wait_for_the_whole_of_a_large_vault() {
+    let folder = Folder::with(&[("0000.md", "lighthouse and what else there is ".repeat(400).as_bytes())]);
+    let first = folder.vault().join("0000.md");
+    (1..6000).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap());
+    let server = Server::on(&folder.vault());
+    let ask = || server.call("vault_search", json!({ "query": "lighthouse", "max_results": 1 }));
+    let mut last = 0;
+    loop {
+        let found = ask();
+        let total = found["total_matches"].as_u64().unwrap();
+        assert!(total >= last, "what was found stays found");
+        last = total;
+        if found.get("indexing").is_none() {
+            break;
+        }
+        assert!(found["indexed_files"].as_u64().unwrap() <= 6000 && found["all_files"] == 6000, "{found}");
+    }
+    assert_eq!(last, 6000);
+}
