@@ -56,9 +56,10 @@ pub struct Entry {
     pub stamp: Stamp,
     /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
     pub tags: Box<[Box<str>]>,
-    pub(super) folded_path: Box<str>,
-    /// The tags, folded.
-    pub(super) folded_tags: Box<[Box<str>]>,
+    /// The path folded, where that changes it.
+    pub(super) folded_path: Option<Box<str>>,
+    /// The tags folded, where that changes one.
+    pub(super) folded_tags: Option<Box<[Box<str>]>>,
     pub(super) text: Text,
     /// The frontmatter as values, once somebody has asked for it.
     pub(super) properties: OnceLock<Option<Box<serde_yaml::Mapping>>>,
@@ -84,6 +85,16 @@ impl Entry {
         self.version
     }
 
+    /// The path, folded.
+    pub(super) fn folded_path(&self) -> &str {
+        self.folded_path.as_deref().unwrap_or(&self.path)
+    }
+
+    /// The tags, folded.
+    pub(super) fn folded_tags(&self) -> &[Box<str>] {
+        self.folded_tags.as_deref().unwrap_or(&self.tags)
+    }
+
     /// Bytes of its text that a search goes through.
     pub(super) fn text_bytes(&self) -> u64 {
         match &self.text {
@@ -96,7 +107,7 @@ impl Entry {
 
     /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
     pub(super) fn has_tag(&self, tag: &str) -> bool {
-        self.folded_tags.iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        self.folded_tags().iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 }
 

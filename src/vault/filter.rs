@@ -1,13 +1,54 @@
 //! Which files can have a word at all: a filter that passes over almost all of them without looking at a single text.
 //!
-//! Every three bytes that follow each other in a file's folded path, tags and text set one of [`ROWS`] bits of the file. A
-//! file that has a word has all bits of the word. The bits lie row by row, a cache line for 512 files, so a query reads one
+//! Every three bytes that follow each other in a file's folded path, tags and text set one of its bits. A file that has a
+//! word has all bits of the word. The bits lie row by row, a cache line for 512 files, so a query reads one
 //! line for each three bytes and each 512 files: a few thousand lines for a hundred thousand notes. A file that passes may
 //! still not have the word; it is searched.
 
-/// Bits of a file. At 8192 an eighth of the bits of a note of 3 KB are set, so that a word of eight letters passes over all
-/// but one of 100,000 notes that do not have it; a file costs 1 KB.
-const ROWS: usize = 8192;
+/// How many bits a file has: a power of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// 8192, 1 KB a file: an eighth of them are set by a note of 3 KB, so that for a word of eight letters one of 100,000
+    /// notes that do not have it passes.
+    Many,
+    /// 2048, a quarter of that: one of 300 passes.
+    Few,
+}
+
+impl Rows {
+    fn bits(self) -> u32 {
+        match self {
+            Rows::Many => 13,
+            Rows::Few => 11,
+        }
+    }
+
+    fn count(self) -> usize {
+        1 << self.bits()
+    }
+
+    /// The row of each three bytes.
+    fn of(self, bytes: &[u8]) -> impl Iterator<Item = usize> {
+        let shift = 32 - self.bits();
+        bytes.windows(3).filter_map(move |three| match three {
+            &[a, b, c] => {
+                let gram = u32::from(a) << 16 | u32::from(b) << 8 | u32::from(c);
+                // Multiplicative hashing: the high bits are the mixed ones.
+                Some((gram.wrapping_mul(0x9e37_79b1) >> shift) as usize)
+            }
+            _ => None,
+        })
+    }
+
+    /// The rows that a file has to have for these words; empty when they are too short to say anything.
+    pub(super) fn of_words<'a>(self, words: impl Iterator<Item = &'a str>) -> Vec<usize> {
+        let mut rows: Vec<usize> = words.flat_map(|word| self.of(word.as_bytes())).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+}
+
 /// Files whose bits share a cache line.
 const BLOCK: usize = 512;
 
@@ -15,24 +56,27 @@ type Row = [u64; BLOCK / 64];
 
 /// The bits of one file, by row.
 #[derive(Debug)]
-pub(super) struct Signature(Box<[u64]>);
+pub(super) struct Signature {
+    rows: Rows,
+    words: Box<[u64]>,
+}
 
 impl Signature {
-    pub(super) fn new() -> Signature {
-        Signature(vec![0; ROWS / 64].into_boxed_slice())
+    pub(super) fn new(rows: Rows) -> Signature {
+        Signature { rows, words: vec![0; rows.count() / 64].into_boxed_slice() }
     }
 
     /// Adds all that can be searched for in a folded text.
     pub(super) fn add(&mut self, folded: &str) {
-        for row in rows_of(folded.as_bytes()) {
-            if let Some(word) = self.0.get_mut(row / 64) {
+        for row in self.rows.of(folded.as_bytes()) {
+            if let Some(word) = self.words.get_mut(row / 64) {
                 *word |= 1 << (row % 64);
             }
         }
     }
 
     fn rows(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(number, &word)| {
+        self.words.iter().enumerate().flat_map(|(number, &word)| {
             let mut rest = word;
             std::iter::from_fn(move || {
                 let bit = rest.trailing_zeros() as usize;
@@ -44,42 +88,26 @@ impl Signature {
     }
 }
 
-/// The row of each three bytes.
-fn rows_of(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    bytes.windows(3).filter_map(|three| match three {
-        &[a, b, c] => {
-            let gram = u32::from(a) << 16 | u32::from(b) << 8 | u32::from(c);
-            // Multiplicative hashing: the high bits are the mixed ones.
-            Some((gram.wrapping_mul(0x9e37_79b1) >> 19) as usize)
-        }
-        _ => None,
-    })
-}
-
-/// The rows that a file has to have for these words; empty when they are too short to say anything.
-pub(super) fn rows<'a>(words: impl Iterator<Item = &'a str>) -> Vec<usize> {
-    let mut rows: Vec<usize> = words.flat_map(|word| rows_of(word.as_bytes())).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    rows
-}
-
 /// The bits of all files, by their slots.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Filter {
+    pub(super) rows: Rows,
     blocks: Vec<Box<[Row]>>,
     /// How many files have each bit: the rarest is asked first.
     counts: Vec<u32>,
 }
 
 impl Filter {
+    pub(super) fn new(rows: Rows) -> Filter {
+        Filter { rows, blocks: Vec::new(), counts: vec![0; rows.count()] }
+    }
+
     /// Puts a file into a slot that is empty.
     pub(super) fn set(&mut self, slot: usize, signature: &Signature) {
         let (block, word, bit) = place(slot);
         while self.blocks.len() <= block {
-            self.blocks.push(vec![Row::default(); ROWS].into_boxed_slice());
+            self.blocks.push(vec![Row::default(); self.rows.count()].into_boxed_slice());
         }
-        self.counts.resize(ROWS, 0);
         let Some(rows) = self.blocks.get_mut(block) else { return };
         for row in signature.rows() {
             if let (Some(words), Some(count)) = (rows.get_mut(row).and_then(|row| row.get_mut(word)), self.counts.get_mut(row)) {
@@ -134,15 +162,16 @@ mod tests {
     #[test]
     fn every_file_with_the_words_passes_and_few_others() {
         let texts: Vec<String> = (0..1500).map(|n| format!("note {n} about topic{} and größe{}", n % 10, n % 7)).collect();
-        let mut filter = Filter::default();
+        let rows = Rows::Many;
+        let mut filter = Filter::new(rows);
         for (slot, text) in texts.iter().enumerate() {
-            let mut signature = Signature::new();
+            let mut signature = Signature::new(rows);
             signature.add(text);
             filter.set(slot, &signature);
         }
         let passing = |filter: &Filter, words: &[&str]| {
             let mut found = Vec::new();
-            filter.passing(&rows(words.iter().copied()), |slot| found.push(slot));
+            filter.passing(&rows.of_words(words.iter().copied()), |slot| found.push(slot));
             found
         };
         for words in [&["topic3"][..], &["größe5"], &["topic3", "größe5"], &["1234"], &["about"], &["xylophone"]] {
@@ -151,11 +180,11 @@ mod tests {
             assert!(right.iter().all(|slot| found.contains(slot)), "{words:?}: none is missed");
             assert!(found.len() <= right.len() + 150, "{words:?}: {} pass for {}", found.len(), right.len());
         }
-        assert!(rows(["a", "bc"].into_iter()).is_empty());
+        assert!(rows.of_words(["a", "bc"].into_iter()).is_empty());
         filter.clear(3);
         assert!(!passing(&filter, &["about"]).contains(&3));
         assert_eq!(passing(&filter, &["about"]).len(), 1499);
-        let mut signature = Signature::new();
+        let mut signature = Signature::new(rows);
         signature.add("something else");
         filter.set(3, &signature);
         assert_eq!(passing(&filter, &["something"]), [3]);

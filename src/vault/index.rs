@@ -6,7 +6,7 @@
 
 use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
-use super::filter::Signature;
+use super::filter::{Rows, Signature};
 use super::fold::fold;
 use super::frontmatter;
 use super::jail::Jail;
@@ -87,7 +87,7 @@ impl Index {
             place: Mutex::new(jail.identity()),
             jail,
             memory,
-            table: RwLock::default(),
+            table: RwLock::new(Table::new(if memory == Memory::Full { Rows::Many } else { Rows::Few })),
             filling: Mutex::new(Some(Filling { indexed: 0, files: 0 })),
             filled: Condvar::new(),
             kept_bytes: AtomicU64::new(0),
@@ -107,10 +107,17 @@ impl Index {
         look(&self.table.read().unwrap_or_else(PoisonError::into_inner).entries)
     }
 
-    /// The entries that may have all words of which these are the rows (of [`super::filter`]), in no order; without any rows
-    /// all. And the paths of those whose text is not searched.
-    pub(super) fn candidates(&self, rows: &[usize], wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).candidates(rows, wanted)
+    /// The entries that may have all these folded words, in no order; all where the words are too short to say. And how many
+    /// there are whose text is not searched.
+    pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).candidates(words, wanted)
+    }
+
+    fn rows(&self) -> Rows {
+        match self.memory {
+            Memory::Full => Rows::Many,
+            Memory::Small => Rows::Few,
+        }
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
@@ -397,9 +404,9 @@ impl Index {
             let entry = Entry {
                 path: path.into(),
                 stamp,
-                folded_tags: tags.iter().map(|tag| fold(tag).into_boxed_str()).collect(),
+                folded_tags: folded_tags(&tags),
                 tags: tags.into_iter().map(String::into_boxed_str).collect(),
-                folded_path: fold(path).into_boxed_str(),
+                folded_path: Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str),
                 text,
                 properties: OnceLock::new(),
                 slot: 0,
@@ -407,12 +414,12 @@ impl Index {
                 change: 0,
                 version: 0,
             };
-            signature.add(&entry.folded_path);
-            entry.folded_tags.iter().for_each(|tag| signature.add(tag));
+            signature.add(entry.folded_path());
+            entry.folded_tags().iter().for_each(|tag| signature.add(tag));
             (entry, signature)
         };
         if kind.0 != Kind::Text {
-            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, Signature::new(), false));
+            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, Signature::new(self.rows()), false));
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
@@ -422,7 +429,13 @@ impl Index {
                     log::warn!("{path:?} cannot be read: {}", error.kind());
                 }
                 // Tried again each time: when the right to read is given, no stamp changes.
-                return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::TooMuch, Signature::new(), true));
+                return Some(entry(
+                    Stamp::of(&std::fs::metadata(&place).ok()?),
+                    Vec::new(),
+                    Text::TooMuch,
+                    Signature::new(self.rows()),
+                    true,
+                ));
             }
         };
         let uncertain = !stable || stamp.may_hide_a_change(seen);
@@ -448,10 +461,10 @@ impl Index {
             Vec::new()
         };
         if !whole || self.kept_bytes.load(Ordering::Acquire) + text.len() as u64 > limits::INDEX_BYTES {
-            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(), uncertain));
+            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(self.rows()), uncertain));
         }
         let kept = Kept::of(&text);
-        let mut signature = Signature::new();
+        let mut signature = Signature::new(self.rows());
         signature.add(kept.folded());
         let text = match self.memory {
             Memory::Full => {
@@ -462,4 +475,11 @@ impl Index {
         };
         Some(entry(stamp, tags, text, signature, uncertain))
     }
+}
+
+/// The tags folded, where that changes one of them.
+fn folded_tags(tags: &[String]) -> Option<Box<[Box<str>]>> {
+    let folded: Box<[Box<str>]> = tags.iter().map(|tag| fold(tag).into_boxed_str()).collect();
+    let same = folded.iter().zip(tags).all(|(folded, tag)| **folded == **tag);
+    (!same).then_some(folded)
 }

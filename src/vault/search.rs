@@ -6,7 +6,6 @@
 
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::filter;
 use super::fold::{Folded, fold};
 use super::index::Filling;
 use super::list::wanted_tag;
@@ -114,8 +113,8 @@ impl Vault {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         };
         // A tag is asked for with or without its number sign.
-        let rows = filter::rows(needles.words.iter().map(|word| word.trim_start_matches('#')));
-        let (entries, too_much) = self.index.candidates(&rows, wanted);
+        let words = needles.words.iter().map(|word| word.trim_start_matches('#'));
+        let (entries, too_much) = self.index.candidates(words, wanted);
         let (mut candidates, unread) = self.scored(&entries, &needles, go_on)?;
         let total = candidates.len();
         let order = |a: &Candidate<'_>, b: &Candidate<'_>| a.rank.cmp(&b.rank).then_with(|| a.entry.path.cmp(&b.entry.path));
@@ -210,16 +209,18 @@ struct Unread;
 struct Scorer<'a> {
     needles: &'a Needles,
     phrase: Finder<'a>,
+    tag: Finder<'a>,
     words: Vec<Finder<'a>>,
 }
 
 impl<'a> Scorer<'a> {
     fn of(needles: &'a Needles) -> Scorer<'a> {
-        Scorer { needles, phrase: Finder::new(&needles.phrase), words: needles.words.iter().map(Finder::new).collect() }
+        let words = needles.words.iter().map(Finder::new).collect();
+        Scorer { needles, phrase: Finder::new(&needles.phrase), tag: Finder::new(needles.phrase.trim_start_matches('#')), words }
     }
 
     fn score(&self, entry: &Entry, from_disk: impl Fn(&Entry) -> Option<String>) -> Result<Option<Match>, Unread> {
-        let named = in_name(entry, self.needles, &self.phrase).or_else(|| in_tags(entry, self.needles));
+        let named = in_name(entry, self.needles, &self.phrase).or_else(|| in_tags(entry, self.needles, &self.tag));
         if named.is_some() {
             return Ok(named);
         }
@@ -241,11 +242,11 @@ fn cores() -> usize {
 fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<Match> {
     let phrase = needles.phrase.as_str();
     // Most names have nothing to do with the query; they are passed over at once.
-    if needles.words.len() < 2 && finder.find(entry.folded_path.as_bytes()).is_none() {
+    if needles.words.len() < 2 && finder.find(entry.folded_path().as_bytes()).is_none() {
         return None;
     }
     // Every note ends in .md; only who asks for that ending means it.
-    let whole = &*entry.folded_path;
+    let whole = entry.folded_path();
     let path = if phrase.ends_with(".md") { whole } else { whole.strip_suffix(".md").unwrap_or(whole) };
     let name_at = path.rfind('/').map_or(0, |slash| slash + 1);
     let name = path.get(name_at..)?;
@@ -271,12 +272,13 @@ fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<Matc
 }
 
 /// The tag itself, a tag nested below it or starting with it, one containing it; then all words in tags.
-fn in_tags(entry: &Entry, needles: &Needles) -> Option<Match> {
+fn in_tags(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<Match> {
     let wanted = needles.phrase.trim_start_matches('#');
-    if entry.tags.is_empty() || wanted.is_empty() {
+    let tags = entry.folded_tags();
+    // Most tags have nothing to do with it either.
+    if wanted.is_empty() || needles.words.len() < 2 && !tags.iter().any(|tag| finder.find(tag.as_bytes()).is_some()) {
         return None;
     }
-    let tags = &entry.folded_tags;
     let one = |tag: &str| match tag.find(wanted) {
         Some(0) if tag == wanted => Some(0),
         Some(0) => Some(1),

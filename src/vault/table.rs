@@ -1,12 +1,12 @@
 //! The entries of the index, by path and by slot, with the filter over the slots.
 
 use super::entry::{Entry, Text};
-use super::filter::{Filter, Signature};
+use super::filter::{Filter, Rows, Signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The entries, by path and by slot, with the filter over the slots.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
     pub(super) entries: BTreeMap<Box<str>, Arc<Entry>>,
     slots: Vec<Option<Arc<Entry>>>,
@@ -17,6 +17,11 @@ pub(super) struct Table {
 }
 
 impl Table {
+    pub(super) fn new(rows: Rows) -> Table {
+        let filter = Filter::new(rows);
+        Table { entries: BTreeMap::new(), slots: Vec::new(), free: Vec::new(), filter, too_much: BTreeSet::new() }
+    }
+
     /// Puts an entry in place; what was there.
     pub(super) fn insert(&mut self, mut entry: Entry, signature: &Signature) -> Option<Arc<Entry>> {
         let before = self.remove(&entry.path);
@@ -48,12 +53,13 @@ impl Table {
     }
 
     /// See [`super::index::Index::candidates`].
-    pub(super) fn candidates(&self, rows: &[usize], wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
+    pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
+        let rows = self.filter.rows.of_words(words);
         let mut found = Vec::new();
         if rows.is_empty() {
             found.extend(self.entries.values().filter(|entry| wanted(entry)).cloned());
         } else {
-            self.filter.passing(rows, |slot| {
+            self.filter.passing(&rows, |slot| {
                 if let Some(Some(entry)) = self.slots.get(slot)
                     && wanted(entry)
                 {
