@@ -64,6 +64,9 @@ impl Folded {
 
 /// A text folded where the way back is not needed: queries, names, tags.
 pub(super) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let mut folded = String::with_capacity(text.len());
     clusters(text).for_each(|(at, length)| push_cluster(&mut folded, text.get(at..at + length).unwrap_or_default()));
     folded
