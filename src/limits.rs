@@ -367,6 +367,8 @@ pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
 pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
 /// A refresh token that nobody used for this long; sliding.
 pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
+/// How long a server that starts waits for the state folder.
+pub const STATE_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// How often the use of a grant is written down.
 pub const USE_NOTED_EVERY: Duration = Duration::from_secs(3600);
 /// How long an already exchanged refresh token leads to its successor instead of revoking the family, unless
@@ -412,6 +414,8 @@ pub const PASSWORD_BYTES: usize = 72;
 pub const THROTTLED_SOURCES: usize = 10_000;
 /// Addresses that are remembered because somebody has logged in from there.
 pub const KNOWN_SOURCES: usize = 256;
+/// Failed logins whose answers are held back at one time, each with its connection; further ones are told to try again.
+pub const THROTTLE_HELD: usize = 64;
 /// The longest wait of an address that keeps failing.
 pub const THROTTLE_LONGEST: Duration = Duration::from_secs(4);
 /// Bytes of a message on the control socket, which a command of the owner's sends.

@@ -42,6 +42,7 @@ fn the_owner_sees_who_is_logged_in_and_ends_it_at_once() {
     assert_eq!(left.iter().filter(|works| **works).count(), 1, "the other one goes on");
     assert_eq!(run(&state, &["revoke", ids[0]]).0, 2, "it is gone");
     assert_eq!(run(&state, &["revoke"]).0, 2);
+    assert_eq!(run(&state, &["revoke", ""]).0, 2, "an empty variable of a shell");
     assert_eq!(run(&state, &["revoke", ids[1], "--all"]).0, 2);
     assert_eq!(run(&state, &["grants", "--all"]).0, 2);
     let waiting = code(&server, &client);
@@ -296,6 +297,28 @@ fn a_crowd_of_registrations_pushed_others_out() {
     }
     assert_eq!(server.get(&authorize_path(&mine, &[])).status, 200, "still known");
     assert_eq!(register_from("198.51.100.8").status, 201, "and there is room for others");
+}
+
+/// A password that is too long was refused without any work, and its answer held a connection: a few hundred of them a second
+/// would have kept everybody out.
+#[test]
+fn passwords_that_are_too_long_held_connections_for_nothing() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("MAX_CONNECTIONS", "100")]);
+    let path = authorize_path(&register(&server), &[]);
+    let long = "x".repeat(100);
+    std::thread::scope(|scope| {
+        for n in 0..90 {
+            let (server, path, long) = (&server, &path, &long);
+            scope.spawn(move || {
+                let status = through_proxy(server, &format!("203.0.113.{n}"), path, long).status;
+                assert!(matches!(status, 403 | 429 | 503), "{status}");
+            });
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(works(&server, TOKEN), "the vault is reached");
+    });
+    assert_eq!(through_proxy(&server, "198.51.100.7", &path, PASSWORD).status, 303);
 }
 
 /// Registrations that come at once are written together, and each is on the disk before its answer.

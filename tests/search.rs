@@ -198,3 +198,20 @@ fn a_search_does_not_wait_for_the_whole_of_a_large_vault() {
     }
     assert_eq!(last, 6000);
 }
+
+/// What is written while the vault's file system is away would be hidden when it is back.
+#[test]
+fn a_write_went_into_the_place_of_a_vault_that_was_away() {
+    let folder = Folder::sample();
+    let server = Server::on(&folder.vault());
+    server.call("vault_search", json!({ "query": "heating" }));
+    let away = folder.path().join("away");
+    std::fs::rename(folder.vault(), &away).unwrap();
+    std::fs::create_dir(folder.vault()).unwrap();
+    let error = server.fail("vault_write", json!({ "path": "lost.md", "content": "x" }));
+    assert!(error["message"].as_str().unwrap().contains("not available"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.vault()).unwrap().count(), 0);
+    std::fs::remove_dir(folder.vault()).unwrap();
+    std::fs::rename(&away, folder.vault()).unwrap();
+    server.call("vault_write", json!({ "path": "found.md", "content": "x" }));
+}

@@ -10,6 +10,9 @@ use std::fmt::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+/// Characters of an id that are enough to name a grant: an empty variable of a shell must not end anybody's login.
+const ID_LEAST: usize = 4;
+
 pub(super) fn list(raw: &Raw) -> u8 {
     let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| (FAILED, why)));
     match state {
@@ -60,6 +63,9 @@ fn folder(raw: &Raw) -> Result<PathBuf, (u8, String)> {
 
 /// An id may be shortened as long as it is the only one that begins so.
 fn whole_id(state: &State, id: &str) -> Result<String, String> {
+    if id.len() < ID_LEAST {
+        return Err(format!("an id has at least {ID_LEAST} characters of it; see grants"));
+    }
     let mut found = state.grants.keys().filter(|known| known.starts_with(id));
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.clone()),

@@ -131,7 +131,10 @@ impl Oauth {
         if !right {
             // The name is not logged: people type passwords into the wrong field.
             log::warn!("login failed from={from} client={:?}", client.id);
-            std::thread::sleep(self.throttle.failed(from, now));
+            let wait = self.throttle.failed(from, now);
+            // Each answer that is held back holds a connection.
+            let Some(_held) = self.throttle.hold() else { return Ok(Approval::Busy) };
+            std::thread::sleep(wait);
             return Ok(Approval::Refused);
         }
         self.throttle.succeeded(from);

@@ -57,11 +57,14 @@ impl Oauth {
                 let in_use: BTreeSet<&str> = state.grants.values().map(|grant| grant.client.as_str()).collect();
                 let unused = state.clients.values().filter(|client| !in_use.contains(client.id.as_str()));
                 let crowd = self.registrations.crowds();
-                let worth = |client: &&Client| (client.granted, Reverse(crowd.get(&client.id).copied().unwrap_or(0)), client.created);
+                // Of one from before the last start, or older than a thousand others, nobody knows whose it is; its login is long over.
+                let of = |client: &&Client| Reverse(crowd.get(&client.id).copied().unwrap_or(usize::MAX));
+                let worth = |client: &&Client| (client.granted, of(client), client.created);
                 let Some(oldest) = unused.min_by_key(worth).map(|client| client.id.clone()) else {
                     log::warn!("registration refused: all {} clients are in use", limits::CLIENTS);
                     return Err(Error::Unavailable);
                 };
+                self.registrations.forgotten(&oldest);
                 state.clients.remove(&oldest);
             }
             state.clients.insert(client.id.clone(), client);

@@ -12,7 +12,7 @@
 //! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, said in
 //! the log, and the server starts with nobody logged in.
 
-use crate::clock::Now;
+use crate::clock::{Deadline, Now};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::principal::Access;
@@ -236,10 +236,15 @@ impl Store {
     pub fn open(folder: &Path, now: Now) -> Result<Store, String> {
         let file = folder.join(FILE);
         // Two servers would overwrite each other's logins.
-        let lock = match disk::take_lock(&folder.join(LOCK)) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => return Err("another server is using this folder; give each its own".into()),
-            Err(error) => return Err(format!("the folder cannot be written: {}", error.kind())),
+        let patience = Deadline::after(limits::STATE_LOCK_WAIT);
+        let lock = loop {
+            match disk::take_lock(&folder.join(LOCK)) {
+                Ok(Some(lock)) => break lock,
+                // A command of the owner's has it for a moment.
+                Ok(None) if patience.left().is_some() => std::thread::sleep(limits::ACCEPT_PAUSE),
+                Ok(None) => return Err("another server is using this folder; give each its own".into()),
+                Err(error) => return Err(format!("the folder cannot be written: {}", error.kind())),
+            }
         };
         let fresh = || secret::random().map(|key| State { key, ..State::default() }).map_err(|error| error.to_string());
         let state = match std::fs::read(&file) {
@@ -311,16 +316,22 @@ impl Store {
     /// # Errors
     /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed.
     pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
-        let (outcome, batch) = {
+        let (outcome, batch, is_durable) = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             let mut next = State::clone(&pending.state);
             next.tidy(now);
-            let outcome = change(&mut next)?;
-            pending.state = Arc::new(next);
-            (outcome, Arc::clone(&pending.batch))
+            let outcome = change(&mut next);
+            let is_durable = Arc::ptr_eq(&pending.state, &self.look());
+            if outcome.is_ok() {
+                pending.state = Arc::new(next);
+            }
+            (outcome, Arc::clone(&pending.batch), is_durable)
         };
-        self.write(&batch)?;
-        Ok(outcome)
+        // A refusal may rest on what is not on the disk yet either: then it waits for that, and may have been wrong.
+        if outcome.is_ok() || !is_durable {
+            self.write(&batch)?;
+        }
+        outcome
     }
 
     /// Writes a batch with all changes that are in it by then, unless somebody has done so.

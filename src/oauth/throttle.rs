@@ -4,13 +4,14 @@ use crate::clock::Now;
 use crate::limits;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What counts as one address: an IPv4 address, or the 64 bits of an IPv6 one that a subscriber gets.
+/// What counts as one address: an IPv4 address, or the 56 bits of an IPv6 one that a subscriber gets for all networks.
 pub(super) fn source(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !((1 << 72) - 1)).into(),
         v4 => v4,
     }
 }
@@ -30,6 +31,7 @@ pub(super) enum Standing {
 #[derive(Default)]
 pub(super) struct Throttle {
     failures: Mutex<HashMap<IpAddr, (u32, Now)>>,
+    held: AtomicUsize,
     known: Mutex<VecDeque<IpAddr>>,
 }
 
@@ -38,16 +40,17 @@ impl Throttle {
     pub(super) fn failed(&self, from: IpAddr, now: Now) -> Duration {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let forgotten = |last: Now| now.since(last) > limits::THROTTLE_MEMORY;
-        if failures.len() >= limits::THROTTLED_SOURCES {
-            failures.retain(|_, (_, last)| !forgotten(*last));
-        }
-        if failures.len() >= limits::THROTTLED_SOURCES {
-            return limits::THROTTLE_LONGEST;
-        }
+        make_room(&mut failures, source(from), |(_, last)| *last);
         let (count, last) = failures.entry(source(from)).or_insert((0, now));
         *count = if forgotten(*last) { 1 } else { count.saturating_add(1) };
         *last = now;
         (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_LONGEST)
+    }
+
+    /// A place among the answers that are held back, until what is returned is dropped; `None` when there are too many.
+    pub(super) fn hold(&self) -> Option<Held<'_>> {
+        let held = Held(&self.held);
+        (self.held.fetch_add(1, Ordering::AcqRel) < limits::THROTTLE_HELD).then_some(held)
     }
 
     /// Forgets the failures of an address, and remembers that it is somebody's.
@@ -76,6 +79,24 @@ impl Throttle {
     }
 }
 
+/// An answer that is held back.
+pub(super) struct Held<'a>(&'a AtomicUsize);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Room for one more address: the one that was heard of longest ago goes.
+fn make_room<T>(sources: &mut HashMap<IpAddr, T>, newcomer: IpAddr, when: impl Fn(&T) -> Now) {
+    if sources.len() < limits::THROTTLED_SOURCES || sources.contains_key(&newcomer) {
+        return;
+    }
+    let oldest = sources.iter().min_by_key(|(_, about)| when(about)).map(|(source, _)| *source);
+    oldest.and_then(|oldest| sources.remove(&oldest));
+}
+
 /// Registrations by address: how many since when, and who made which.
 #[derive(Default)]
 pub(super) struct Registrations(Mutex<HashMap<IpAddr, (u32, Now)>>, Mutex<VecDeque<(String, IpAddr)>>);
@@ -90,6 +111,11 @@ impl Registrations {
         made.push_back((client.to_owned(), source(from)));
     }
 
+    /// Notes that a registration is no more.
+    pub(super) fn forgotten(&self, client: &str) {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != client);
+    }
+
     /// How many of the newest registrations are from the same address, for each of them.
     pub(super) fn crowds(&self) -> HashMap<String, usize> {
         let made = self.1.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,9 +128,7 @@ impl Registrations {
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sources.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
-        if sources.len() >= limits::THROTTLED_SOURCES {
-            return false;
-        }
+        make_room(&mut sources, source(from), |(_, since)| *since);
         let (count, _) = sources.entry(source(from)).or_insert((0, now));
         *count = count.saturating_add(1);
         *count <= limits::REGISTRATIONS_PER_SOURCE

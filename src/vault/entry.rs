@@ -100,7 +100,7 @@ impl Entry {
         match &self.text {
             Text::Kept(text) => text.folded().len() as u64,
             // Reading a file takes far longer than searching what is kept.
-            Text::OnDisk(_) => self.stamp.size.saturating_mul(16),
+            Text::OnDisk { .. } => self.stamp.size.saturating_mul(16),
             Text::None | Text::TooMuch => 0,
         }
     }
@@ -117,7 +117,12 @@ pub(super) enum Text {
     /// The text.
     Kept(Kept),
     /// Its frontmatter; the rest is read again by whoever needs it. For machines with little memory.
-    OnDisk(Box<str>),
+    OnDisk {
+        /// The frontmatter with its fences; empty where it is too long to be read.
+        frontmatter: Box<str>,
+        /// Tells one text from another.
+        hash: u64,
+    },
     /// Not text by its name: found by name only, as everybody expects.
     None,
     /// Text that is too large or did not fit: found by name and tag, and answers say so.
@@ -125,9 +130,19 @@ pub(super) enum Text {
 }
 
 impl Text {
+    /// Bytes that are kept of it.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        match self {
+            Text::Kept(text) => text.bytes(),
+            Text::OnDisk { frontmatter, .. } => frontmatter.len() as u64,
+            Text::None | Text::TooMuch => 0,
+        }
+    }
+
     pub(super) fn is_same(&self, other: &Text) -> bool {
         match (self, other) {
             (Text::Kept(one), Text::Kept(another)) => one == another,
+            (Text::OnDisk { hash: one, .. }, Text::OnDisk { hash: another, .. }) => one == another,
             (Text::None, Text::None) | (Text::TooMuch, Text::TooMuch) => true,
             _ => false,
         }

@@ -18,6 +18,7 @@ use super::walk::{self, Walk};
 use crate::clock;
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
@@ -49,6 +50,40 @@ pub struct Filling {
     pub files: usize,
 }
 
+/// Where the first look at the vault stands.
+#[derive(Debug, Clone, Copy)]
+enum Fill {
+    NotBegun,
+    UnderWay(Filling),
+    Over,
+}
+
+/// The first look while it goes on; however that ends, nobody waits for it afterwards.
+struct FirstFill<'a>(Option<&'a Index>);
+
+impl<'a> FirstFill<'a> {
+    fn begin(index: &'a Index, first: bool) -> FirstFill<'a> {
+        if first {
+            index.fill(Fill::UnderWay(Filling { indexed: 0, files: 0 }));
+        }
+        FirstFill(first.then_some(index))
+    }
+
+    fn over(mut self) {
+        if let Some(index) = self.0.take() {
+            index.fill(Fill::Over);
+        }
+    }
+}
+
+impl Drop for FirstFill<'_> {
+    fn drop(&mut self) {
+        if let Some(index) = self.0 {
+            index.fill(Fill::NotBegun);
+        }
+    }
+}
+
 /// The index.
 #[derive(Debug)]
 pub(super) struct Index {
@@ -57,8 +92,8 @@ pub(super) struct Index {
     place: Mutex<Option<(u64, u64)>>,
     memory: Memory,
     table: RwLock<Table>,
-    /// How far the first walk is, until it is over.
-    filling: Mutex<Option<Filling>>,
+    /// How far the first walk is.
+    filling: Mutex<Fill>,
     filled: Condvar,
     kept_bytes: AtomicU64,
     changes: AtomicU64,
@@ -66,6 +101,8 @@ pub(super) struct Index {
     walking: Mutex<()>,
     pace: Mutex<Pace>,
     beside: AtomicBool,
+    /// What calls of ours have removed since the last walk began.
+    removed: Mutex<BTreeSet<Box<str>>>,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
     complaints: Mutex<BTreeSet<String>>,
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
@@ -88,7 +125,7 @@ impl Index {
             jail,
             memory,
             table: RwLock::new(Table::new(if memory == Memory::Full { Rows::Many } else { Rows::Few })),
-            filling: Mutex::new(Some(Filling { indexed: 0, files: 0 })),
+            filling: Mutex::new(Fill::NotBegun),
             filled: Condvar::new(),
             kept_bytes: AtomicU64::new(0),
             changes: AtomicU64::new(0),
@@ -96,6 +133,7 @@ impl Index {
             walking: Mutex::new(()),
             pace: Mutex::new(Pace::default()),
             beside: AtomicBool::new(false),
+            removed: Mutex::default(),
             complaints: Mutex::default(),
             gone: AtomicBool::new(false),
             malformed: AtomicU64::new(0),
@@ -123,15 +161,31 @@ impl Index {
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
     /// with what is there by then; how far that is.
     pub(super) fn refresh_or_go_on(self: &Arc<Self>) -> Result<Option<Filling>, Error> {
-        let is_filling = |filling: &mut Option<Filling>| filling.is_some_and(|filling| filling.files > 0);
         let filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.filled.wait_timeout_while(filling, limits::FILL_PATIENCE, is_filling);
+        let waited = self.filled.wait_timeout_while(filling, limits::FILL_PATIENCE, |fill| matches!(fill, Fill::UnderWay(_)));
         let filling = *waited.unwrap_or_else(PoisonError::into_inner).0;
         match filling {
-            Some(filling) if filling.files > 0 => Ok(Some(filling)),
-            // Nobody has begun, or it is over.
-            _ => self.refresh().map(|()| None),
+            Fill::UnderWay(filling) => Ok(Some(filling)),
+            Fill::NotBegun | Fill::Over => self.refresh().map(|()| None),
         }
+    }
+
+    /// Notes how far the first walk is.
+    fn fill(&self, fill: Fill) {
+        *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = fill;
+        self.filled.notify_all();
+    }
+
+    /// Refuses what would change a vault that is not there: where its file system has gone, what is written goes into the
+    /// place that it was mounted at, and is hidden when it is back.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    pub(super) fn refuse_if_away(&self) -> Result<(), Error> {
+        let known = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let moved = self.jail.identity() != known && self.read(|entries| !entries.is_empty());
+        // Another folder may be the vault now; whoever looks knows.
+        if moved { self.refresh_now() } else { Ok(()) }
     }
 
     /// The entries below a folder that are wanted, in order.
@@ -170,6 +224,10 @@ impl Index {
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
+        // While it is away everybody is told so, and whoever asks looks whether it is back.
+        if self.gone.load(Ordering::Acquire) {
+            return self.walk_unless_newer(now);
+        }
         let (pace, saved) = {
             let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
             let before = *pace;
@@ -194,9 +252,8 @@ impl Index {
         if !self.beside.swap(true, Ordering::AcqRel) {
             let index = Arc::clone(self);
             let walk = move || {
-                if let Err(error) = index.walk_unless_newer(now) {
-                    log::warn!("{error}");
-                }
+                // What went wrong is in the log, and told to the next call.
+                let _ = index.walk_unless_newer(now);
                 index.beside.store(false, Ordering::Release);
             };
             if std::thread::Builder::new().name("walk".into()).spawn(walk).is_err() {
@@ -231,15 +288,16 @@ impl Index {
         let first = walked.is_none();
         let change_before = self.changes.load(Ordering::Acquire);
         let place = self.jail.identity();
+        let filling = FirstFill::begin(self, first);
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let found = walk::walk(&self.jail, first).and_then(|found| {
-            // A mount point whose file system has gone is an empty folder, and another one than before.
+            // A mount point whose file system has gone is an empty folder, and another one than before. One that goes in the
+            // middle of a walk is another one at its end.
             let moved = *self.place.lock().unwrap_or_else(PoisonError::into_inner) != place;
             let emptied = moved && found.files.is_empty() && self.read(|entries| !entries.is_empty());
-            if emptied { Err(std::io::ErrorKind::NotFound.into()) } else { Ok(found) }
+            if emptied || self.jail.identity() != place { Err(std::io::ErrorKind::NotFound.into()) } else { Ok(found) }
         });
         let found = found.map_err(|error| {
-            *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = Some(Filling { indexed: 0, files: 0 });
-            self.filled.notify_all();
             if !self.gone.swap(true, Ordering::AcqRel) {
                 log::error!("the vault cannot be read: {error}");
             }
@@ -257,8 +315,7 @@ impl Index {
             }
         }
         self.apply(found, change_before, first);
-        *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.filled.notify_all();
+        filling.over();
         self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((began, took));
         Ok(())
     }
@@ -298,7 +355,7 @@ impl Index {
                 self.put_all(std::mem::take(&mut fresh), change_before);
             }
             if first && number % limits::FILL_BLOCK == 0 {
-                *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = Some(Filling { indexed: number, files: total });
+                self.fill(Fill::UnderWay(Filling { indexed: number, files: total }));
             }
         }
         self.put_all(fresh, change_before);
@@ -321,9 +378,12 @@ impl Index {
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let mut listing_changed = false;
+        let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         for (entry, signature) in fresh {
-            // What a call of ours has put there since is newer.
-            if table.entries.get(&entry.path).is_none_or(|known| known.change <= change_before || known.stamp == entry.stamp) {
+            // What a call of ours has put there, or taken away, since is newer.
+            if removed.contains(&entry.path) {
+                self.forget(Some(&entry));
+            } else if table.entries.get(&entry.path).is_none_or(|known| known.change <= change_before || known.stamp == entry.stamp) {
                 listing_changed |= self.put(&mut table, entry, &signature);
             } else {
                 self.forget(Some(&entry));
@@ -347,6 +407,7 @@ impl Index {
     pub(super) fn wrote(&self, path: &VaultPath) {
         if let Some((entry, signature)) = self.make_entry(path.as_str(), None) {
             let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+            self.removed.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.path);
             if self.put(&mut table, entry, &signature) {
                 self.listing_generation.fetch_add(1, Ordering::AcqRel);
             }
@@ -356,6 +417,7 @@ impl Index {
     /// Takes note of a file that this program just removed.
     pub(super) fn removed(&self, path: &VaultPath) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_str().into());
         if let Some(entry) = table.remove(path.as_str()) {
             self.forget(Some(&entry));
             self.changes.fetch_add(1, Ordering::AcqRel);
@@ -374,8 +436,8 @@ impl Index {
     }
 
     fn forget(&self, entry: Option<&Entry>) {
-        if let Some(Text::Kept(text)) = entry.map(|entry| &entry.text) {
-            self.kept_bytes.fetch_sub(text.bytes(), Ordering::AcqRel);
+        if let Some(entry) = entry {
+            self.kept_bytes.fetch_sub(entry.text.kept_bytes(), Ordering::AcqRel);
         }
     }
 
@@ -471,7 +533,15 @@ impl Index {
                 self.kept_bytes.fetch_add(kept.bytes(), Ordering::AcqRel);
                 Text::Kept(kept)
             }
-            Memory::Small => Text::OnDisk(text.get(..frontmatter::end(&text)).unwrap_or_default().into()),
+            Memory::Small => {
+                // Nothing reads a longer one.
+                let frontmatter = text.get(..frontmatter::end(&text)).filter(|block| block.len() <= limits::FRONTMATTER_BYTES);
+                let mut hasher = DefaultHasher::new();
+                text.hash(&mut hasher);
+                let text = Text::OnDisk { frontmatter: frontmatter.unwrap_or_default().into(), hash: hasher.finish() };
+                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+                text
+            }
         };
         Some(entry(stamp, tags, text, signature, uncertain))
     }

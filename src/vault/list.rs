@@ -149,7 +149,7 @@ impl Vault {
         Ok(entries
             .filter_map(|entry| {
                 let name = entry.file_name().to_str()?.to_owned();
-                walk::classify(&self.jail, &entry, &name).map(|found| (name, found))
+                walk::classify(&self.jail, &entry, &name).ok().flatten().map(|found| (name, found))
             })
             .collect())
     }

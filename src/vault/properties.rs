@@ -36,7 +36,7 @@ impl Entry {
                 kept = text.original();
                 &kept
             }
-            Text::OnDisk(frontmatter) => frontmatter,
+            Text::OnDisk { frontmatter, .. } => frontmatter,
             Text::None | Text::TooMuch => return None,
         };
         let yaml = frontmatter::block(text).filter(|yaml| yaml.len() <= limits::FRONTMATTER_BYTES)?;

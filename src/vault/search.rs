@@ -235,7 +235,7 @@ impl<'a> Scorer<'a> {
         }
         match &entry.text {
             Text::Kept(kept) => Ok(in_text(entry, kept.folded(), &self.phrase, &self.words)),
-            Text::OnDisk(_) => from_disk(entry).map(|folded| in_text(entry, &folded, &self.phrase, &self.words)).ok_or(Unread),
+            Text::OnDisk { .. } => from_disk(entry).map(|folded| in_text(entry, &folded, &self.phrase, &self.words)).ok_or(Unread),
             Text::None | Text::TooMuch => Ok(None),
         }
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Walk {
     /// Files: path below the root and stamp, in no particular order.
     pub(super) files: Vec<(String, Stamp)>,
-    /// Folders that could not be read for another reason than being gone; what was known below them still holds.
+    /// Folders and files that could not be looked at for another reason than being gone; what was known of them still holds.
     pub(super) unreadable: Vec<(String, io::ErrorKind)>,
 }
 
@@ -48,7 +48,16 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
                 continue;
             }
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            // What cannot be looked at is not gone.
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if below.is_empty() => return Err(error),
+                Err(error) => {
+                    found.unreadable.push((below.clone(), error.kind()));
+                    break;
+                }
+            };
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
                 log::debug!("a name in {below:?} is not UTF-8 and is not served");
@@ -58,7 +67,10 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
             if clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
                 log::info!("removed an unfinished write of an earlier run in {below:?}");
             }
-            let Some(kind) = classify(jail, &entry, name) else { continue };
+            let kind = classify(jail, &entry, name);
+            if matches!(kind, Ok(None)) {
+                continue;
+            }
             let mut path = String::with_capacity(below.len() + 1 + name.len());
             if !below.is_empty() {
                 path.push_str(&below);
@@ -68,6 +80,14 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
             if path.len() > limits::PATH_BYTES {
                 continue;
             }
+            let kind = match kind {
+                Ok(Some(kind)) => kind,
+                Ok(None) => continue,
+                Err(kind) => {
+                    found.unreadable.push((path, kind));
+                    continue;
+                }
+            };
             match kind {
                 Found::File(_) if found.files.len() >= limits::FILES => {
                     log::warn!("more than {} files; the rest is not served", limits::FILES);
@@ -90,31 +110,38 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
 
 /// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one
 /// inside the vault (rules 2 and 3 of the vault).
-pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Option<Found> {
+///
+/// # Errors
+/// Why it cannot be told, other than that it is gone.
+pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Result<Option<Found>, io::ErrorKind> {
+    let unless_gone = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+        kind => Err(kind),
+    };
     let bytes = name.as_bytes();
     let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
     if bytes.first() == Some(&b'.') || odd || !bytes.is_ascii() && name.chars().any(char::is_control) {
-        return None;
+        return Ok(None);
     }
-    let kind = entry.file_type().ok()?;
+    let kind = match entry.file_type() {
+        Ok(kind) => kind,
+        Err(error) => return unless_gone(error),
+    };
     if kind.is_dir() {
-        return Some(Found::Folder { place: entry.path(), linked: false });
+        return Ok(Some(Found::Folder { place: entry.path(), linked: false }));
     }
     if kind.is_file() {
-        return entry.metadata().ok().map(Found::File);
+        return entry.metadata().map(|metadata| Some(Found::File(metadata))).or_else(unless_gone);
     }
-    if !kind.is_symlink() {
-        return None;
-    }
-    let place = jail.follow(&entry.path())?;
-    let metadata = fs::metadata(&place).ok()?;
-    if metadata.is_dir() {
-        Some(Found::Folder { place, linked: true })
-    } else if metadata.is_file() {
-        Some(Found::File(metadata))
-    } else {
-        None
-    }
+    let followed = if kind.is_symlink() { jail.follow(&entry.path()) } else { None };
+    let Some(place) = followed else { return Ok(None) };
+    let found = match fs::metadata(&place) {
+        Ok(metadata) if metadata.is_dir() => Found::Folder { place, linked: true },
+        Ok(metadata) if metadata.is_file() => Found::File(metadata),
+        Ok(_) => return Ok(None),
+        Err(error) => return unless_gone(error),
+    };
+    Ok(Some(found))
 }
 
 /// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read.

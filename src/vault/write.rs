@@ -36,6 +36,7 @@ impl Vault {
     /// then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Written, Error> {
         check_size(path, content.len())?;
+        self.index.refuse_if_away()?;
         // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
         let path = &self.jail.as_on_disk(path.clone());
         let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
@@ -69,6 +70,7 @@ impl Vault {
     /// Those of [`Vault::write`].
     pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
         check_size(path, size)?;
+        self.index.refuse_if_away()?;
         let mut folder = path.parent();
         let place = loop {
             match self.jail.existing(&folder) {
@@ -91,6 +93,7 @@ impl Vault {
     /// [`Error::Conflict`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
         check_size(path, bytes.len())?;
+        self.index.refuse_if_away()?;
         let place = self.jail.for_writing(path, true)?;
         let _turn = self.write_turn(&place);
         let before = existing(&place, path)?;
