@@ -122,7 +122,24 @@ impl Vault {
         }
     }
 
+    /// A file that is as it was when it was indexed. It is known by its inode, and was let in then, so the way to it need not
+    /// be resolved again. `None`: it has to be looked at.
+    pub(super) fn bytes_as_indexed(&self, path: &VaultPath, limit: u64) -> Option<(Vec<u8>, Stamp)> {
+        let entry = self.index.get(path.as_str())?;
+        let place = self.jail.root().join(path.as_str());
+        // A link has a stamp of its own, and a pipe is no file that was indexed.
+        let is_it = fs::symlink_metadata(&place).is_ok_and(|found| Stamp::of(&found) == entry.stamp);
+        if !is_it || entry.stamp.size > limit {
+            return None;
+        }
+        let (bytes, stamp, stable) = walk::read_stamped(&place, limit + 1).ok()?;
+        (stable && stamp == entry.stamp).then_some((bytes, stamp))
+    }
+
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
+        if let Some((bytes, stamp)) = self.bytes_as_indexed(path, limit) {
+            return Ok((path.clone(), bytes, stamp));
+        }
         let (path, place) = self.locate(path)?;
         let metadata = fs::metadata(&place).map_err(Error::disk("read the file", path.as_str()))?;
         if metadata.is_dir() {

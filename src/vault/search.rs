@@ -4,14 +4,13 @@
 //! SIMD substring search over folded text, on all cores where that pays); the best are sorted to the front, and only for
 //! those returned are lines counted and snippets made.
 
-use super::entry::{Entry, Stamp, Text};
+use super::entry::{Entry, Text};
 use super::error::Error;
 use super::fold::{Folded, fold};
 use super::index::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
 use super::snippet::{line_of, snippet};
-use super::walk::read_stamped;
 use super::{Vault, frontmatter};
 use crate::limits;
 use memchr::memmem::Finder;
@@ -182,12 +181,8 @@ impl Vault {
         if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
             return None;
         }
-        // The very file that is indexed, by its inode, was looked at when it was; another one is looked at now.
-        let place = self.jail.root().join(&*entry.path);
-        let is_same = std::fs::symlink_metadata(&place).is_ok_and(|found| Stamp::of(&found) == entry.stamp);
-        let direct = if is_same { read_stamped(&place, limits::INDEXED_BYTES + 1).ok() } else { None };
-        let text = match direct.filter(|(_, stamp, stable)| *stable && *stamp == entry.stamp) {
-            Some((bytes, ..)) => String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        let text = match self.bytes_as_indexed(&VaultPath::known(&entry.path), limits::INDEXED_BYTES) {
+            Some((bytes, _)) => String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
             None => self.text(entry).ok()?,
         };
         Some(fold(&text))
