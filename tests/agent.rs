@@ -449,15 +449,7 @@ fn the_starter_wiki_is_written_over_nothing() {
 /// What is built in is what is in the repository, and it keeps its own rules.
 #[test]
 fn the_starter_wiki_is_the_fixture() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/wiki");
-    let mut found = Vec::new();
-    let mut open = vec![root.clone()];
-    while let Some(folder) = open.pop() {
-        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() { open.push(path) } else { found.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned()) }
-        }
-    }
-    found.sort();
+    let found = crate::support::fixtures("fixtures/wiki");
     assert_eq!(vault_sync_mcp::wiki::starter::FILES.iter().map(|(path, _)| *path).collect::<Vec<_>>(), found);
     let folder = Folder::with(&[]);
     assert_eq!(run(&folder.vault(), "init-wiki").0, 0);

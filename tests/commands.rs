@@ -144,20 +144,7 @@ fn the_demo_works_as_printed() {
 /// What is built in is what is in the repository.
 #[test]
 fn the_sample_vault_is_the_fixture() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vault");
-    let mut found = Vec::new();
-    let mut open = vec![root.clone()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                found.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
-            }
-        }
-    }
-    found.sort();
+    let found = crate::support::fixtures("fixtures/vault");
     let mut built_in: Vec<&str> = vault_sync_mcp::commands::sample_vault::FILES.iter().map(|(path, _)| *path).collect();
     built_in.sort_unstable();
     assert_eq!(built_in, found);

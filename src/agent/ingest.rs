@@ -11,7 +11,8 @@ use crate::secret;
 use crate::vault::{VaultPath, etag};
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value, json};
-use std::sync::PoisonError;
+use std::collections::HashMap;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The trees of the wiki that material is filed into; what belongs to both is in `shared`.
@@ -113,20 +114,28 @@ impl Agent {
         let Some(path) = page.as_deref().and_then(|page| VaultPath::file(page).ok()).filter(|_| self.git.is_some()) else { return };
         if let Ok(Some(bytes)) = self.vault.bytes_if_any(&path) {
             let ours = Ours { etag: etag(&bytes), running: true };
-            self.ours.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_str().to_owned(), ours);
+            self.ours().insert(path.as_str().to_owned(), ours);
         }
+    }
+
+    fn ours(&self) -> MutexGuard<'_, HashMap<String, Ours>> {
+        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The etag of a file as a session of ours left it.
+    fn noted(&self, path: &VaultPath) -> Option<String> {
+        self.ours().get(path.as_str()).map(|ours| ours.etag.clone())
     }
 
     /// Whether a file is as a session of ours left it.
     fn is_ours(&self, path: &VaultPath) -> bool {
-        let noted = self.ours.lock().unwrap_or_else(PoisonError::into_inner).get(path.as_str()).map(|ours| ours.etag.clone());
-        let Some(noted) = noted else { return false };
+        let Some(noted) = self.noted(path) else { return false };
         self.vault.bytes_if_any(path).is_ok_and(|bytes| bytes.is_some_and(|bytes| etag(&bytes) == noted))
     }
 
     /// What a session wrote and could not commit is for the next one to commit.
     fn ours_ended(&self, written: &[Page]) {
-        let mut ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ours = self.ours();
         for page in written {
             if let Some(ours) = ours.get_mut(&page.path) {
                 ours.running = false;
@@ -168,7 +177,7 @@ impl Agent {
         let message = format!("{how}: {} page{} (via MCP)", paths.len(), if paths.len() == 1 { "" } else { "s" });
         // And what earlier sessions could not commit, as long as nobody has touched it since.
         let earlier: Vec<String> = {
-            let ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+            let ours = self.ours();
             ours.iter().filter(|(_, ours)| !ours.running).map(|(path, _)| path.clone()).collect()
         };
         let earlier = earlier.iter().filter_map(|path| VaultPath::file(path).ok());
@@ -178,19 +187,15 @@ impl Agent {
                 .filter(|path| !written.iter().any(|page| page.path == path.as_str()))
                 .collect::<Vec<_>>(),
         );
-        let noted = |path: &VaultPath| {
-            let ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
-            ours.get(path.as_str()).map(|ours| ours.etag.clone())
-        };
-        let as_noted: Vec<Option<String>> = paths.iter().map(noted).collect();
+        let as_noted: Vec<Option<String>> = paths.iter().map(|path| self.noted(path)).collect();
         let committed = before.and_then(|before| git.commit_files(&paths, &before, &message));
         let mut committed = committed.unwrap_or_else(|failure| Committed { trouble: Some(failure.to_string()), ..Committed::default() });
         committed.left.extend(unnamed);
         if committed.commit.is_some() || committed.trouble.is_none() {
             // What another session has written meanwhile is not in it.
             for (path, noted_before) in paths.iter().zip(as_noted) {
-                if noted(path) == noted_before {
-                    self.ours.lock().unwrap_or_else(PoisonError::into_inner).remove(path.as_str());
+                if self.noted(path) == noted_before {
+                    self.ours().remove(path.as_str());
                 }
             }
         }

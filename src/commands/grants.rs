@@ -1,12 +1,11 @@
 //! `grants` and `revoke`: who is logged in, and an end to it, for the owner.
 
-use super::{FAILED, WRONG, control, say, tell};
+use super::{FAILED, WRONG, columns, control, say, tell};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::oauth::redirect::Place;
 use crate::oauth::store::{Client, State, Store};
 use crate::oauth::{Logins, Oauth, Policy, documents};
-use std::fmt::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -93,20 +92,7 @@ fn table(state: &State) -> String {
     if rows.len() == 1 {
         return "Nobody is logged in.\n".into();
     }
-    let mut widths = [0; 7];
-    for row in &rows {
-        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = (*width).max(cell.chars().count()));
-    }
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            // Writing to a String cannot fail.
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    columns(&rows)
 }
 
 fn place(client: &Client) -> String {

@@ -160,6 +160,16 @@ fn say(text: &str) -> u8 {
     0
 }
 
+/// Rows in columns, each as wide as it has to be.
+fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = (*width).max(cell.chars().count()));
+    }
+    let line = |row: &[String; N]| row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect::<String>();
+    rows.iter().map(|row| format!("{}\n", line(row).trim_end())).collect()
+}
+
 /// Prints to stderr.
 fn tell(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());

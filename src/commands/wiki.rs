@@ -1,6 +1,6 @@
 //! `init-wiki` and `lint`: the wiki of toolset `agent`, without a model.
 
-use super::{FAILED, read, say, start_logging, tell, wrong};
+use super::{FAILED, columns, read, say, start_logging, tell, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For};
 use crate::vault::Vault;
@@ -63,12 +63,6 @@ fn configured(raw: &Raw) -> Result<Config, u8> {
 
 fn table(found: &[Finding]) -> String {
     let place = |finding: &Finding| if finding.line == 0 { finding.page.clone() } else { format!("{}:{}", finding.page, finding.line) };
-    let width = |of: &dyn Fn(&Finding) -> usize| found.iter().map(of).max().unwrap_or(0);
-    let (places, rules) = (width(&|finding| place(finding).chars().count()), width(&|finding| finding.rule.len()));
-    let mut text = String::new();
-    for finding in found {
-        let _ = writeln!(text, "{:<places$}  {:<rules$}  {}", place(finding), finding.rule, finding.what);
-    }
-    let _ = writeln!(text, "\n{} finding{}.", found.len(), if found.len() == 1 { "" } else { "s" });
-    text
+    let rows: Vec<[String; 3]> = found.iter().map(|finding| [place(finding), finding.rule.to_owned(), finding.what.clone()]).collect();
+    format!("{}\n{} finding{}.\n", columns(&rows), found.len(), if found.len() == 1 { "" } else { "s" })
 }

@@ -33,8 +33,8 @@ impl<'a> Call<'a> {
     /// What a tool or prompt works with. `progress` is where it says how far it is.
     pub(super) fn context(&self, progress: &'a Progress<'_>) -> Context<'a> {
         let Server { vault, git, projects, agent, options, .. } = self.server;
-        let login = self.exchange.principal.key();
-        Context { vault, git: git.as_deref(), projects: projects.as_ref(), agent: agent.as_ref(), login, options, caller: progress }
+        let principal = self.exchange.principal;
+        Context { vault, git: git.as_deref(), projects: projects.as_ref(), agent: agent.as_ref(), principal, options, caller: progress }
     }
 
     /// The `cursor` of a list.

@@ -1,6 +1,7 @@
 //! The guard of the MCP endpoint: from an Authorization header to a [`Principal`], or the challenge to send.
 
 use super::Oauth;
+use super::store::{Grant, State};
 use crate::clock::Now;
 use crate::principal::{Access, Principal};
 use crate::secret::SecretHash;
@@ -28,9 +29,8 @@ impl Oauth {
             return Err(Challenge::NoToken);
         }
         let hash = SecretHash::of(token.trim());
-        let principal = self.holder(hash, now).ok_or(Challenge::InvalidToken)?;
         let state = self.store.look();
-        let grant = state.access_tokens.get(&hash).and_then(|token| state.grants.get(token.grant.as_deref()?));
+        let (principal, grant) = self.found(&state, hash, now).ok_or(Challenge::InvalidToken)?;
         if let Some(grant) = grant {
             self.note_use(grant, now);
         }
@@ -39,19 +39,24 @@ impl Oauth {
 
     /// Whose token this is, if it is valid at this moment.
     pub fn holder(&self, token: SecretHash, now: Now) -> Option<Principal> {
+        self.found(&self.store.look(), token, now).map(|(principal, _)| principal)
+    }
+
+    /// The same, with the grant that it belongs to, where there is one.
+    fn found<'a>(&self, state: &'a State, token: SecretHash, now: Now) -> Option<(Principal, Option<&'a Grant>)> {
         if let Some((name, _, access)) = self.logins.tokens.iter().find(|(_, known, _)| *known == token) {
-            return Some(Principal { subject: format!("token:{name}"), client: String::new(), access: *access });
+            return Some((Principal { subject: format!("token:{name}"), client: String::new(), access: *access }, None));
         }
-        let state = self.store.look();
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
+        let grant = known.grant.as_ref().and_then(|grant| state.grants.get(grant));
         let subject = match &known.grant {
             None => {
                 let mark = self.logins.machine_mark(&known.client).filter(|mark| known.mark.as_ref() == Some(mark));
                 mark.map(|_| format!("client:{}", known.client))?
             }
-            Some(grant) => state.grants.get(grant).filter(|grant| self.logins.stands(grant))?.user.clone(),
+            Some(_) => grant.filter(|grant| self.logins.stands(grant))?.user.clone(),
         };
-        Some(Principal { subject, client: known.client.clone(), access: known.access.0 })
+        Some((Principal { subject, client: known.client.clone(), access: known.access.0 }, grant))
     }
 
     /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.

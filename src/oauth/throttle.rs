@@ -99,12 +99,15 @@ fn make_room<T>(sources: &mut HashMap<IpAddr, T>, newcomer: IpAddr, when: impl F
 
 /// Registrations by address: how many since when, and who made which.
 #[derive(Default)]
-pub(super) struct Registrations(Mutex<HashMap<IpAddr, (u32, Now)>>, Mutex<VecDeque<(String, IpAddr)>>);
+pub(super) struct Registrations {
+    counted: Mutex<HashMap<IpAddr, (u32, Now)>>,
+    made: Mutex<VecDeque<(String, IpAddr)>>,
+}
 
 impl Registrations {
     /// Notes who made a registration.
     pub(super) fn registered(&self, client: &str, from: IpAddr) {
-        let mut made = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.len() >= limits::CLIENTS {
             made.pop_front();
         }
@@ -113,12 +116,12 @@ impl Registrations {
 
     /// Notes that a registration is no more.
     pub(super) fn forgotten(&self, client: &str) {
-        self.1.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != client);
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != client);
     }
 
     /// How many of the newest registrations are from the same address, for each of them.
     pub(super) fn crowds(&self) -> HashMap<String, usize> {
-        let made = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let mut by_source: HashMap<IpAddr, usize> = HashMap::new();
         made.iter().for_each(|(_, from)| *by_source.entry(*from).or_default() += 1);
         made.iter().map(|(client, from)| (client.clone(), by_source.get(from).copied().unwrap_or(0))).collect()
@@ -126,7 +129,7 @@ impl Registrations {
 
     /// Counts one; whether it may be taken.
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
-        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         sources.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
         make_room(&mut sources, source(from), |(_, since)| *since);
         let (count, _) = sources.entry(source(from)).or_insert((0, now));

@@ -25,7 +25,7 @@ use crate::accomplishments::Accomplishments;
 use crate::agent::Agent;
 use crate::git::Git;
 use crate::limits;
-use crate::principal::Access;
+use crate::principal::{Access, Principal};
 use crate::vault::Vault;
 pub use crate::vault::properties::Criteria;
 use serde_json::{Value, json};
@@ -187,8 +187,8 @@ pub struct Context<'a> {
     pub projects: Option<&'a Accomplishments>,
     /// Its sessions, where toolset `agent` is on.
     pub agent: Option<&'a Arc<Agent>>,
-    /// Tells one login from another, for what belongs to one.
-    pub login: String,
+    /// Who calls.
+    pub principal: &'a Principal,
     /// What was configured for tools.
     pub options: &'a Options,
     /// Who waits for the result.

@@ -41,6 +41,16 @@ pub enum Memory {
     Small,
 }
 
+impl Memory {
+    /// The bits of a file in the filter.
+    fn rows(self) -> Rows {
+        match self {
+            Memory::Full => Rows::Many,
+            Memory::Small => Rows::Few,
+        }
+    }
+}
+
 /// How far the first look at the vault is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filling {
@@ -124,7 +134,7 @@ impl Index {
             place: Mutex::new(jail.identity()),
             jail,
             memory,
-            table: RwLock::new(Table::new(if memory == Memory::Full { Rows::Many } else { Rows::Few })),
+            table: RwLock::new(Table::new(memory.rows())),
             filling: Mutex::new(Fill::NotBegun),
             filled: Condvar::new(),
             kept_bytes: AtomicU64::new(0),
@@ -149,13 +159,6 @@ impl Index {
     /// there are whose text is not searched.
     pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
         self.table.read().unwrap_or_else(PoisonError::into_inner).candidates(words, wanted)
-    }
-
-    fn rows(&self) -> Rows {
-        match self.memory {
-            Memory::Full => Rows::Many,
-            Memory::Small => Rows::Few,
-        }
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
@@ -481,7 +484,13 @@ impl Index {
             (entry, signature)
         };
         if kind.0 != Kind::Text {
-            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, Signature::new(self.rows()), false));
+            return Some(entry(
+                Stamp::of(&std::fs::metadata(&place).ok()?),
+                Vec::new(),
+                Text::None,
+                Signature::new(self.memory.rows()),
+                false,
+            ));
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
@@ -495,7 +504,7 @@ impl Index {
                     Stamp::of(&std::fs::metadata(&place).ok()?),
                     Vec::new(),
                     Text::TooMuch,
-                    Signature::new(self.rows()),
+                    Signature::new(self.memory.rows()),
                     true,
                 ));
             }
@@ -523,10 +532,10 @@ impl Index {
             Vec::new()
         };
         if !whole || self.kept_bytes.load(Ordering::Acquire) + text.len() as u64 > limits::INDEX_BYTES {
-            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(self.rows()), uncertain));
+            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(self.memory.rows()), uncertain));
         }
         let kept = Kept::of(&text);
-        let mut signature = Signature::new(self.rows());
+        let mut signature = Signature::new(self.memory.rows());
         signature.add(kept.folded());
         let text = match self.memory {
             Memory::Full => {

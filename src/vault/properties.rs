@@ -109,7 +109,7 @@ impl Vault {
             return Ok(text.original());
         }
         let bytes = self.bytes(&super::VaultPath::known(&entry.path))?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(super::read::text_of(bytes))
     }
 
     /// The values of a property among all notes, with the number of notes that have each, most first.

@@ -161,6 +161,11 @@ impl Vault {
     }
 }
 
+/// Bytes as text; what is not UTF-8 in them is shown as that.
+pub(super) fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     let total_lines = count_lines(text.as_bytes());
     if range.offset < 1 || range.column < 1 {

@@ -10,6 +10,7 @@ use super::fold::{Folded, fold};
 use super::index::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
+use super::read::text_of;
 use super::snippet::{line_of, snippet};
 use super::{Vault, frontmatter};
 use crate::limits;
@@ -182,7 +183,7 @@ impl Vault {
             return None;
         }
         let text = match self.bytes_as_indexed(&VaultPath::known(&entry.path), limits::INDEXED_BYTES) {
-            Some((bytes, _)) => String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            Some((bytes, _)) => text_of(bytes),
             None => self.text(entry).ok()?,
         };
         Some(fold(&text))

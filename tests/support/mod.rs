@@ -72,6 +72,23 @@ impl Drop for Folder {
     }
 }
 
+/// Every file below a folder of the repository, by its path below it, sorted.
+pub fn fixtures(folder: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let (mut found, mut open) = (Vec::new(), vec![root.clone()]);
+    while let Some(folder) = open.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Waits until something is true; fails the test after a while.
 #[track_caller]
 pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {

@@ -43,7 +43,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let (agent, background) = (agent(context)?, arguments.flag("background"));
     let _attendance = if background { None } else { Some(agent.attend().map_err(|failure| failed(&failure))?) };
-    let job = agent.begin(&context.login, request, background).map_err(|failure| failed(&failure))?;
+    let job = agent.begin(&context.principal.key(), request, background).map_err(|failure| failed(&failure))?;
     if background {
         return reply(told(&job, &job.look()));
     }

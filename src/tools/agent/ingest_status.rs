@@ -39,6 +39,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         members.retain(|name, _| matches!(name.as_str(), "job_id" | "status" | "doing" | "begun" | "turns" | "duration_ms"));
         Value::Object(members)
     };
-    let jobs: Vec<Value> = agent(context)?.jobs_of(&context.login).iter().map(|job| short(told(job, &job.look()))).collect();
+    let jobs: Vec<Value> = agent(context)?.jobs_of(&context.principal.key()).iter().map(|job| short(told(job, &job.look()))).collect();
     reply(Map::from_iter([("jobs".to_owned(), jobs.into())]))
 }

@@ -163,9 +163,9 @@ fn result(ingested: &Ingested) -> Map<String, Value> {
 }
 
 fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
-    agent(context)?.job(&context.login, id).ok_or_else(|| {
+    agent(context)?.job(&context.principal.key(), id).ok_or_else(|| {
         let known: Vec<String> = agent(context)
-            .map(|agent| agent.jobs_of(&context.login))
+            .map(|agent| agent.jobs_of(&context.principal.key()))
             .unwrap_or_default()
             .iter()
             .take(5)
