@@ -33,7 +33,10 @@
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` |
-//! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `secret` `stdio` `tools` `vault` `web` `wiki` |
+//! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
+//!
+//! The loops of index and search over the text of notes are a package of their own, [`vault_text`]: folding, the filter,
+//! texts that are kept, matching, snippets, JSON strings. `vault`, `tools` and `mcp` call it; it knows none of them.
 //!
 //! What is nowhere: no room but `clock` asks the time, no room but `disk` changes a file, no room but `vault` makes an
 //! absolute path of a note, no room but `process` starts another program, and nothing is asynchronous.

@@ -204,7 +204,12 @@ impl Server {
     }
 
     fn request(&self, exchange: &Exchange<'_>, id: &Id, method: &str, params: &Params) -> Outcome {
-        let failed = |error: rpc::Error| Outcome::Answer(error.answering(Some(id.clone())).to_json());
+        let (principal, revision) = (exchange.principal, exchange.revision.name());
+        let failed = |error: rpc::Error| {
+            let shown: String = method.chars().take(64).collect();
+            log::debug!("rpc={shown:?} {principal} revision={revision} outcome={}", error.code());
+            Outcome::Answer(error.answering(Some(id.clone())).to_json())
+        };
         let elsewhere = if exchange.revision.is_modern() { Eras::Legacy } else { Eras::Modern };
         let Some(row) = methods::find(method).filter(|row| row.eras != elsewhere) else {
             return failed(rpc::Error::method_not_found(method));
@@ -218,6 +223,9 @@ impl Server {
         let answer = (row.run)(&Call { server: self, exchange, id, params });
         if exchange.channel.is_cancelled() {
             return Outcome::Nothing;
+        }
+        if answer.is_ok() {
+            log::debug!("rpc={method:?} {principal} revision={revision} outcome=ok");
         }
         match answer {
             Ok(Answer::Result(result)) => Outcome::Answer(encoded(exchange.revision, row, id, &result)),

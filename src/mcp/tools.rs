@@ -11,6 +11,7 @@ use crate::tools::{self, Arguments, Code, Reply, Tool};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
+use vault_text::json::quoted;
 
 impl Server {
     fn tool(&self, name: &str) -> Option<&'static Tool> {
@@ -94,9 +95,4 @@ fn success(reply: &Reply) -> String {
 
 fn failure(error: &tools::Error) -> String {
     format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":true}}"#, quoted(&error.to_json()))
-}
-
-fn quoted(text: &str) -> String {
-    // Any str can be written as a JSON string.
-    serde_json::to_string(text).unwrap_or_else(|_| "\"\"".into())
 }

@@ -3,6 +3,7 @@
 use super::error::{Code, Error};
 use crate::limits;
 use serde::Serialize;
+use vault_text::json;
 
 /// A block of content beside the structured result (MCP, "ContentBlock").
 #[derive(Debug, Serialize)]
@@ -54,6 +55,25 @@ impl Reply {
     pub fn of(result: &impl Serialize) -> Result<Reply, Error> {
         let json = serde_json::to_string(result).map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
         Ok(Reply { json, text: None, blocks: Vec::new() })
+    }
+
+    /// A structured result with a long text as its last member, written without the copies that a serializer makes.
+    ///
+    /// # Errors
+    /// As [`Reply::of`], or if the rest is no object.
+    pub fn with_text(about: &impl Serialize, member: &str, text: &str) -> Result<Reply, Error> {
+        let mut reply = Reply::of(about)?;
+        if reply.json.pop() != Some('}') {
+            return Err(Error::new(Code::InternalError, "a result is an object"));
+        }
+        if reply.json.len() > 1 {
+            reply.json.push(',');
+        }
+        json::push_quoted(&mut reply.json, member);
+        reply.json.push(':');
+        json::push_quoted(&mut reply.json, text);
+        reply.json.push('}');
+        Ok(reply)
     }
 
     /// A document, and what there is to know about it.

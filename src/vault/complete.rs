@@ -2,8 +2,8 @@
 
 use super::Vault;
 use super::error::Error;
-use super::fold::fold;
 use std::collections::BTreeMap;
+use vault_text::fold::fold;
 
 /// What is being typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Vault {
         });
         let total = found.len();
         let mut ranked: Vec<(u8, String)> = found.into_iter().map(|(value, quality)| (quality, value)).collect();
-        ranked.sort_by(|(quality, value), (other_quality, other)| {
+        ranked.sort_unstable_by(|(quality, value), (other_quality, other)| {
             let by_value = if typing == Typing::Day { other.cmp(value) } else { value.cmp(other) };
             quality.cmp(other_quality).then(by_value)
         });

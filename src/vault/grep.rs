@@ -3,13 +3,13 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::fold::{Folded, fold};
 use super::properties::Criteria;
-use super::snippet::{around, line_of};
 use crate::limits;
 use memchr::memmem::Finder;
 use regex::{Regex, RegexBuilder};
 use std::sync::Arc;
+use vault_text::fold::{Folded, fold};
+use vault_text::snippet::{around, line_of};
 
 /// What to look for.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Vault {
                 found.push(Occurrences { entry, count, places });
             }
         }
-        found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
+        found.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
         Ok(found)
     }
 }

@@ -3,7 +3,6 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::fold::fold;
 use super::frontmatter;
 use crate::limits;
 use serde_json::Value as Wanted;
@@ -11,6 +10,7 @@ use serde_yaml::{Mapping, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use vault_text::fold::fold;
 
 /// What notes have to have. What is empty asks for nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,7 +96,7 @@ impl Vault {
         if !go_on(total, total) {
             return Err(Error::Cancelled);
         }
-        found.sort_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
+        found.sort_unstable_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
         Ok(found)
     }
 

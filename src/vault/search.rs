@@ -6,18 +6,17 @@
 
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::fold::{Folded, fold};
-use super::index::Filling;
+use super::filling::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
-use super::read::text_of;
-use super::snippet::{line_of, snippet};
-use super::{Vault, frontmatter};
+use super::{Vault, cores, frontmatter};
 use crate::limits;
-use memchr::memmem::Finder;
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use vault_text::fold::{Folded, fold};
+use vault_text::matching::{Match, Matcher, Needles};
+use vault_text::snippet::{line_of, of_kept, snippet};
 
 /// What to search for, and where.
 #[derive(Debug)]
@@ -74,29 +73,13 @@ pub struct Found {
 type Rank = (MatchType, u8, Reverse<usize>, usize, Reverse<u64>);
 
 /// How well a file matches, and where in its folded text or path.
-type Match = (Rank, (usize, usize));
+type Ranked = (Rank, (usize, usize));
 
 struct Candidate<'a> {
     rank: Rank,
     entry: &'a Arc<Entry>,
     /// Where the match to be shown lies in the folded text or path.
     at: (usize, usize),
-}
-
-struct Needles {
-    phrase: String,
-    words: Vec<String>,
-}
-
-impl Needles {
-    fn of(text: &str) -> Needles {
-        let words: Vec<String> = fold(text).split_whitespace().map(str::to_owned).collect();
-        Needles { phrase: words.join(" "), words }
-    }
-
-    fn all(&self) -> Vec<&str> {
-        std::iter::once(self.phrase.as_str()).chain(self.words.iter().map(String::as_str)).collect()
-    }
 }
 
 impl Vault {
@@ -114,7 +97,7 @@ impl Vault {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         };
         // A tag is asked for with or without its number sign.
-        let words = needles.words.iter().map(|word| word.trim_start_matches('#'));
+        let words = needles.words().map(|word| word.trim_start_matches('#'));
         let (entries, too_much) = self.index.candidates(words, wanted);
         let (mut candidates, unread) = self.scored(&entries, &needles, go_on)?;
         let total = candidates.len();
@@ -136,7 +119,7 @@ impl Vault {
         needles: &Needles,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(Vec<Candidate<'a>>, usize), Error> {
-        let scorer = Scorer::of(needles);
+        let matcher = Matcher::of(needles);
         let bytes: u64 = entries.iter().map(|entry| entry.text_bytes()).sum();
         let (next, stopped, read) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicU64::new(0));
         // Whoever is free takes the next piece, so all are done at the same time.
@@ -146,7 +129,7 @@ impl Vault {
                 let from = next.fetch_add(limits::SEARCH_BLOCK, Ordering::Relaxed);
                 let Some(rest) = entries.get(from..).filter(|rest| !rest.is_empty()) else { break };
                 for entry in rest.iter().take(limits::SEARCH_BLOCK) {
-                    match scorer.score(entry, |entry| self.folded_from_disk(entry, &read)) {
+                    match score(&matcher, entry, |entry| self.folded_from_disk(entry, &read)) {
                         Ok(Some((rank, at))) => candidates.push(Candidate { rank, entry, at }),
                         Ok(None) => {}
                         Err(Unread) => unread += 1,
@@ -182,11 +165,7 @@ impl Vault {
         if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
             return None;
         }
-        let text = match self.bytes_as_indexed(&VaultPath::known(&entry.path), limits::INDEXED_BYTES) {
-            Some((bytes, _)) => text_of(bytes),
-            None => self.text(entry).ok()?,
-        };
-        Some(fold(&text))
+        self.text(entry).ok().map(|text| fold(&text))
     }
 
     fn hit(&self, candidate: &Candidate<'_>, needles: &Needles) -> Hit {
@@ -196,12 +175,14 @@ impl Vault {
         let (snippet, line) = match match_type {
             MatchType::Filename => (snippet(&entry.path, &Folded::of(&entry.path), from..to, &needles.all()), 1),
             MatchType::Tag => tag_line(&entry, &self.text(&entry).unwrap_or_default(), needles),
-            MatchType::Content => {
-                let original = self.text(&entry).unwrap_or_default();
-                let folded = Folded::of(&original);
-                let (start, _) = folded.original_range(&original, from, to);
-                (snippet(&original, &folded, from..to, &needles.all()), line_of(&original, start))
-            }
+            MatchType::Content => match &entry.text {
+                Text::Kept(kept) => of_kept(kept, from..to, &needles.all()),
+                _ => {
+                    let original = self.text(&entry).unwrap_or_default();
+                    let folded = Folded::of(&original);
+                    (snippet(&original, &folded, from..to, &needles.all()), line_of(folded.text(&original), from))
+                }
+            },
         };
         Hit { entry, match_type, snippet, line }
     }
@@ -210,116 +191,25 @@ impl Vault {
 /// The text of a file could not be read.
 struct Unread;
 
-/// What is the same for all files of one search.
-struct Scorer<'a> {
-    needles: &'a Needles,
-    phrase: Finder<'a>,
-    tag: Finder<'a>,
-    words: Vec<Finder<'a>>,
-}
-
-impl<'a> Scorer<'a> {
-    fn of(needles: &'a Needles) -> Scorer<'a> {
-        let words = needles.words.iter().map(Finder::new).collect();
-        Scorer { needles, phrase: Finder::new(&needles.phrase), tag: Finder::new(needles.phrase.trim_start_matches('#')), words }
-    }
-
-    fn score(&self, entry: &Entry, from_disk: impl Fn(&Entry) -> Option<String>) -> Result<Option<Match>, Unread> {
-        let named = in_name(entry, self.needles, &self.phrase).or_else(|| in_tags(entry, self.needles, &self.tag));
-        if named.is_some() {
-            return Ok(named);
+/// How well a file matches: by its name, else by its tags, else by its text, which is `from_disk` if it is not kept.
+fn score(matcher: &Matcher<'_>, entry: &Entry, from_disk: impl Fn(&Entry) -> Option<String>) -> Result<Option<Ranked>, Unread> {
+    let ranked = |place: MatchType| {
+        move |found: Match| {
+            let rank = (place, found.quality, Reverse(found.count), found.at.0, Reverse(entry.stamp.modified().0));
+            (rank, found.at)
         }
-        match &entry.text {
-            Text::Kept(kept) => Ok(in_text(entry, kept.folded(), &self.phrase, &self.words)),
-            Text::OnDisk { .. } => from_disk(entry).map(|folded| in_text(entry, &folded, &self.phrase, &self.words)).ok_or(Unread),
-            Text::None | Text::TooMuch => Ok(None),
-        }
-    }
-}
-
-/// Processor cores, asked for once.
-fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
-/// Exact name, prefix, word, substring of the name; then the folders on the way; then all words somewhere in the path.
-fn in_name(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<Match> {
-    let phrase = needles.phrase.as_str();
-    // Most names have nothing to do with the query; they are passed over at once.
-    if needles.words.len() < 2 && finder.find(entry.folded_path().as_bytes()).is_none() {
-        return None;
-    }
-    // Every note ends in .md; only who asks for that ending means it.
-    let whole = entry.folded_path();
-    let path = if phrase.ends_with(".md") { whole } else { whole.strip_suffix(".md").unwrap_or(whole) };
-    let name_at = path.rfind('/').map_or(0, |slash| slash + 1);
-    let name = path.get(name_at..)?;
-    let stem = name.strip_suffix(".md").unwrap_or(name);
-    let (quality, at) = if let Some(found) = name.find(phrase) {
-        let is_word = |at: usize| name.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
-        let quality = match found {
-            0 if stem == phrase || name == phrase => 0,
-            0 => 1,
-            _ if name.match_indices(phrase).any(|(at, _)| is_word(at)) => 2,
-            _ => 3,
-        };
-        (quality, (name_at + found, name_at + found + phrase.len()))
-    } else if let Some(found) = path.find(phrase) {
-        (4, (found, found + phrase.len()))
-    } else {
-        let all = needles.words.len() > 1 && needles.words.iter().all(|word| path.contains(word.as_str()));
-        let first = if all { needles.words.first() } else { None }?;
-        let found = path.find(first.as_str())?;
-        (5, (found, found + first.len()))
     };
-    Some((rank(MatchType::Filename, quality, 1, at.0, entry), at))
-}
-
-/// The tag itself, a tag nested below it or starting with it, one containing it; then all words in tags.
-fn in_tags(entry: &Entry, needles: &Needles, finder: &Finder<'_>) -> Option<Match> {
-    let wanted = needles.phrase.trim_start_matches('#');
-    let tags = entry.folded_tags();
-    // Most tags have nothing to do with it either.
-    if wanted.is_empty() || needles.words.len() < 2 && !tags.iter().any(|tag| finder.find(tag.as_bytes()).is_some()) {
-        return None;
+    let in_name = matcher.in_path(entry.folded_path()).map(ranked(MatchType::Filename));
+    let named = in_name.or_else(|| matcher.in_tags(entry.folded_tags()).map(ranked(MatchType::Tag)));
+    if named.is_some() {
+        return Ok(named);
     }
-    let one = |tag: &str| match tag.find(wanted) {
-        Some(0) if tag == wanted => Some(0),
-        Some(0) => Some(1),
-        Some(_) => Some(2),
-        None => None,
+    let in_text = match &entry.text {
+        Text::Kept(kept) => matcher.in_text(kept.folded()),
+        Text::OnDisk { .. } => matcher.in_text(&from_disk(entry).ok_or(Unread)?),
+        Text::None | Text::TooMuch => None,
     };
-    let quality = tags.iter().filter_map(|tag| one(tag)).min().or_else(|| {
-        let all = needles.words.iter().all(|word| tags.iter().any(|tag| tag.contains(word.trim_start_matches('#'))));
-        (needles.words.len() > 1 && all).then_some(3)
-    })?;
-    Some((rank(MatchType::Tag, quality, 1, 0, entry), (0, 0)))
-}
-
-fn in_text(entry: &Entry, folded: &str, phrase: &Finder<'_>, words: &[Finder<'_>]) -> Option<Match> {
-    let text = folded.as_bytes();
-    if let Some(first) = phrase.find(text) {
-        let rest = text.get(first..).unwrap_or_default();
-        let count = phrase.find_iter(rest).count();
-        return Some((rank(MatchType::Content, 0, count, first, entry), (first, first + phrase.needle().len())));
-    }
-    if words.len() < 2 {
-        return None;
-    }
-    let mut first: Option<(usize, usize)> = None;
-    for word in words {
-        let at = word.find(text)?;
-        if first.is_none_or(|(known, _)| at < known) {
-            first = Some((at, at + word.needle().len()));
-        }
-    }
-    let at = first?;
-    Some((rank(MatchType::Content, 1, 1, at.0, entry), at))
-}
-
-fn rank(place: MatchType, quality: u8, count: usize, at: usize, entry: &Entry) -> Rank {
-    (place, quality, Reverse(count), at, Reverse(entry.stamp.modified().0))
+    Ok(in_text.map(ranked(MatchType::Content)))
 }
 
 /// The line of the frontmatter in which the tag stands: the first one from the `tags` key on that has one of the words.

@@ -63,8 +63,6 @@ struct Shown<'a> {
     total_lines: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     showing: Option<(usize, usize)>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +91,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         path: read.path.as_str(),
         total_lines: None,
         showing: None,
-        content: None,
         truncated: false,
         next_offset: None,
         next_column: None,
@@ -109,12 +106,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let next = lines.next.or_else(|| (cut && lines.showing.1 < lines.total_lines).then_some(rest));
             shown.total_lines = Some(lines.total_lines);
             shown.showing = Some(lines.showing);
-            shown.content = Some(&lines.content);
             shown.truncated = next.is_some();
             shown.next_offset = next.map(|(line, _)| line);
             shown.next_column = next.map(|(_, column)| column).filter(|&column| column > 1);
             shown.lossy = lines.lossy;
-            Reply::of(&shown)
+            Reply::with_text(&shown, "content", &lines.content)
         }
         Content::Blob { bytes, kind, media_type } => {
             shown.mime_type = Some(media_type);

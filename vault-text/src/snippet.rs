@@ -1,21 +1,24 @@
 //! A piece of text around a match, with the matches in bold.
 
-use super::fold::Folded;
-use crate::limits;
+use crate::fold::Folded;
+use crate::kept::Kept;
 use std::ops::Range;
 
-/// One line: about [`limits::SNIPPET_CONTEXT`] characters either side of the match at `first` (a range of the folded
+/// Characters either side of a match in a search result.
+const CONTEXT: usize = 50;
+
+/// One line: about fifty characters either side of the match at `first` (a range of the folded
 /// text), every occurrence of a needle within it in `**bold**`, line breaks as spaces, `...` where text is left out.
-pub(super) fn snippet(original: &str, folded: &Folded, first: Range<usize>, needles: &[&str]) -> String {
+pub fn snippet(original: &str, folded: &Folded, first: Range<usize>, needles: &[&str]) -> String {
     let (match_start, match_end) = folded.original_range(original, first.start, first.end);
-    let start = before(original, match_start, limits::SNIPPET_CONTEXT);
-    let end = after(original, match_end, limits::SNIPPET_CONTEXT);
+    let start = before(original, match_start, CONTEXT);
+    let end = after(original, match_end, CONTEXT);
     let text = folded.text(original);
     let mut marks: Vec<(usize, usize)> = Vec::new();
     for needle in needles.iter().filter(|needle| !needle.is_empty()) {
         // Folding moves offsets by little; a window a few times wider than the snippet surely covers it.
-        let from = floor(text, first.start.saturating_sub(limits::SNIPPET_CONTEXT * 16));
-        let to = ceil(text, (first.end + limits::SNIPPET_CONTEXT * 16).min(text.len()));
+        let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
+        let to = ceil(text, (first.end + CONTEXT * 16).min(text.len()));
         for (at, found) in text.get(from..to).unwrap_or_default().match_indices(needle) {
             let (mark_start, mark_end) = folded.original_range(original, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
@@ -48,9 +51,40 @@ pub(super) fn snippet(original: &str, folded: &Folded, first: Range<usize>, need
     line
 }
 
+/// The snippet around a match in a text that is kept, and the number of its line. Of the text as little is unfolded as will do.
+pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
+    let line = line_of(kept.folded(), first.start);
+    let near = near(kept, first.clone(), needles);
+    let whole = || {
+        let original = kept.original();
+        snippet(&original, &Folded::of(&original), first, needles)
+    };
+    (near.unwrap_or_else(whole), line)
+}
+
+/// The same from the text around the match, if it can be told that it is the same.
+fn near(kept: &Kept, first: Range<usize>, needles: &[&str]) -> Option<String> {
+    let text = kept.folded();
+    let from = floor(text, first.start.saturating_sub(CONTEXT * 5));
+    let to = ceil(text, (first.end + CONTEXT * 5).min(text.len()));
+    let (begins, original) = kept.part(from..to);
+    let folded = Folded::of(&original);
+    let part = folded.text(&original);
+    let ends = begins + part.len();
+    // A mark that was cut off from its letter folds to something else.
+    if text.get(begins..ends) != Some(part) {
+        return None;
+    }
+    let first = first.start - begins..first.end - begins;
+    let (start, end) = folded.original_range(&original, first.start, first.end);
+    let beyond = |mut chars: std::str::Chars<'_>| chars.nth(CONTEXT).is_some();
+    let is_enough = (begins == 0 || beyond(original.get(..start)?.chars())) && (ends == text.len() || beyond(original.get(end..)?.chars()));
+    is_enough.then(|| snippet(&original, &folded, first, needles))
+}
+
 /// One line: `context` characters either side of a match (a range of the text), the match in `**bold**`, line breaks as
 /// spaces, `...` where text is left out.
-pub(super) fn around(text: &str, found: Range<usize>, context: usize) -> String {
+pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
     let (start, end) = (before(text, found.start, context), after(text, found.end, context));
     let mut line = String::from(if start > 0 { "..." } else { "" });
     push_plain(&mut line, text.get(start..found.start).unwrap_or_default());
@@ -62,8 +96,8 @@ pub(super) fn around(text: &str, found: Range<usize>, context: usize) -> String 
     line
 }
 
-/// The number of the line that an offset is in, from 1.
-pub(super) fn line_of(text: &str, offset: usize) -> usize {
+/// The number of the line that an offset is in, from 1. Folding keeps line ends, so it is the same in a folded text.
+pub fn line_of(text: &str, offset: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', text.as_bytes().get(..offset).unwrap_or_default()).count()
 }
 
@@ -98,6 +132,7 @@ fn ceil(text: &str, mut at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     fn of(text: &str, needles: &[&str]) -> String {
         let folded = Folded::of(text);
@@ -117,6 +152,35 @@ mod tests {
         assert_eq!(cut.chars().count(), 3 + 50 + 2 + 6 + 2 + 50 + 3);
         let wide = format!("{}needle{}", "🎻".repeat(60), "ü".repeat(60));
         assert_eq!(of(&wide, &["needle"]).matches('🎻').count(), 50);
+    }
+
+    /// Texts by chance, of letters that are hard: what is made from a part is what is made from all.
+    #[test]
+    fn a_snippet_from_a_part_is_that_from_the_whole() {
+        let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσς 🎻\n.Ω가\u{1100}\u{1161}".chars().collect();
+        let mut random = Random::new();
+        let mut next = |end| random.below(end);
+        let mut from_a_part = 0;
+        for _ in 0..2_000 {
+            let kinds = next(letters.len()) + 1;
+            let text: String = (0..next(1200)).map(|_| letters[next(kinds)]).collect();
+            let kept = Kept::of(&text);
+            let ends: Vec<usize> = kept.folded().char_indices().map(|(at, _)| at).collect();
+            if ends.len() < 4 {
+                continue;
+            }
+            let at = next(ends.len() - 2);
+            let first = ends[at]..ends[at + 1 + next(2)];
+            let needle = kept.folded()[first.clone()].to_owned();
+            let folded = Folded::of(&text);
+            let line = line_of(folded.text(&text), first.start);
+            assert_eq!(of_kept(&kept, first.clone(), &[]), (snippet(&text, &folded, first.clone(), &[]), line), "{text:?} {first:?}");
+            // In a row of the same letter it depends on the place where the search begins which of them are found.
+            let (marked, _) = of_kept(&kept, first.clone(), &[&needle]);
+            assert_eq!(marked.replace("**", ""), snippet(&text, &folded, first.clone(), &[]).replace("**", ""));
+            from_a_part += usize::from(near(&kept, first, &[&needle]).is_some());
+        }
+        assert!(from_a_part > 1_000, "{from_a_part}");
     }
 
     #[test]

@@ -7,12 +7,14 @@
 
 /// How many bits a file has: a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
+pub enum Rows {
     /// 8192, 1 KB a file: an eighth of them are set by a note of 3 KB, so that for a word of eight letters one of 100,000
     /// notes that do not have it passes.
     Many,
     /// 2048, a quarter of that: one of 300 passes.
     Few,
+    /// 512, for files of which only path and tags can be found.
+    Names,
 }
 
 impl Rows {
@@ -20,6 +22,7 @@ impl Rows {
         match self {
             Rows::Many => 13,
             Rows::Few => 11,
+            Rows::Names => 9,
         }
     }
 
@@ -40,9 +43,9 @@ impl Rows {
         })
     }
 
-    /// The rows that a file has to have for these words; empty when they are too short to say anything.
-    pub(super) fn of_words<'a>(self, words: impl Iterator<Item = &'a str>) -> Vec<usize> {
-        let mut rows: Vec<usize> = words.flat_map(|word| self.of(word.as_bytes())).collect();
+    /// The rows that a file has to have for these folded words; empty when they are too short to say anything.
+    pub fn of_words(self, words: &[&str]) -> Vec<usize> {
+        let mut rows: Vec<usize> = words.iter().flat_map(|word| self.of(word.as_bytes())).collect();
         rows.sort_unstable();
         rows.dedup();
         rows
@@ -56,23 +59,31 @@ type Row = [u64; BLOCK / 64];
 
 /// The bits of one file, by row.
 #[derive(Debug)]
-pub(super) struct Signature {
+pub struct Signature {
     rows: Rows,
     words: Box<[u64]>,
 }
 
 impl Signature {
-    pub(super) fn new(rows: Rows) -> Signature {
+    /// One without a bit.
+    pub fn new(rows: Rows) -> Signature {
         Signature { rows, words: vec![0; rows.count() / 64].into_boxed_slice() }
     }
 
     /// Adds all that can be searched for in a folded text.
-    pub(super) fn add(&mut self, folded: &str) {
+    pub fn add(&mut self, folded: &str) {
         for row in self.rows.of(folded.as_bytes()) {
             if let Some(word) = self.words.get_mut(row / 64) {
                 *word |= 1 << (row % 64);
             }
         }
+    }
+
+    /// Whether it has all these bits.
+    #[cfg(fuzzing)]
+    pub fn has(&self, rows: &[usize]) -> bool {
+        let own: Vec<usize> = self.rows().collect();
+        rows.iter().all(|row| own.contains(row))
     }
 
     fn rows(&self) -> impl Iterator<Item = usize> {
@@ -90,20 +101,21 @@ impl Signature {
 
 /// The bits of all files, by their slots.
 #[derive(Debug)]
-pub(super) struct Filter {
-    pub(super) rows: Rows,
+pub struct Filter {
+    rows: Rows,
     blocks: Vec<Box<[Row]>>,
     /// How many files have each bit: the rarest is asked first.
     counts: Vec<u32>,
 }
 
 impl Filter {
-    pub(super) fn new(rows: Rows) -> Filter {
+    /// One without a file.
+    pub fn new(rows: Rows) -> Filter {
         Filter { rows, blocks: Vec::new(), counts: vec![0; rows.count()] }
     }
 
     /// Puts a file into a slot that is empty.
-    pub(super) fn set(&mut self, slot: usize, signature: &Signature) {
+    pub fn set(&mut self, slot: usize, signature: &Signature) {
         let (block, word, bit) = place(slot);
         while self.blocks.len() <= block {
             self.blocks.push(vec![Row::default(); self.rows.count()].into_boxed_slice());
@@ -118,7 +130,7 @@ impl Filter {
     }
 
     /// Empties a slot.
-    pub(super) fn clear(&mut self, slot: usize) {
+    pub fn clear(&mut self, slot: usize) {
         let (block, word, bit) = place(slot);
         let rows = self.blocks.get_mut(block).into_iter().flatten();
         for (words, count) in rows.zip(&mut self.counts) {
@@ -129,9 +141,14 @@ impl Filter {
         }
     }
 
-    /// The slots of the files that have all these bits.
-    pub(super) fn passing(&self, rows: &[usize], mut found: impl FnMut(usize)) {
-        let mut rows = rows.to_vec();
+    /// The slots of the files that have the bits of all these folded words, in order; `None` when the words are too short to
+    /// say anything, so that every file may have them.
+    pub fn passing(&self, words: &[&str]) -> Option<Vec<usize>> {
+        let mut rows = self.rows.of_words(words);
+        if rows.is_empty() {
+            return None;
+        }
+        let mut found = Vec::new();
         rows.sort_by_key(|&row| self.counts.get(row).copied().unwrap_or(0));
         for (number, block) in self.blocks.iter().enumerate() {
             let mut all: Row = [u64::MAX; BLOCK / 64];
@@ -143,11 +160,12 @@ impl Filter {
             }
             for (word, mut bits) in all.into_iter().enumerate() {
                 while bits != 0 {
-                    found(number * BLOCK + word * 64 + bits.trailing_zeros() as usize);
+                    found.push(number * BLOCK + word * 64 + bits.trailing_zeros() as usize);
                     bits &= bits - 1;
                 }
             }
         }
+        Some(found)
     }
 }
 
@@ -169,18 +187,14 @@ mod tests {
             signature.add(text);
             filter.set(slot, &signature);
         }
-        let passing = |filter: &Filter, words: &[&str]| {
-            let mut found = Vec::new();
-            filter.passing(&rows.of_words(words.iter().copied()), |slot| found.push(slot));
-            found
-        };
+        let passing = |filter: &Filter, words: &[&str]| filter.passing(words).unwrap();
         for words in [&["topic3"][..], &["größe5"], &["topic3", "größe5"], &["1234"], &["about"], &["xylophone"]] {
             let found = passing(&filter, words);
             let right: Vec<usize> = (0..1500).filter(|&n| words.iter().all(|word| texts[n].contains(word))).collect();
             assert!(right.iter().all(|slot| found.contains(slot)), "{words:?}: none is missed");
             assert!(found.len() <= right.len() + 150, "{words:?}: {} pass for {}", found.len(), right.len());
         }
-        assert!(rows.of_words(["a", "bc"].into_iter()).is_empty());
+        assert_eq!(filter.passing(&["a", "bc"]), None);
         filter.clear(3);
         assert!(!passing(&filter, &["about"]).contains(&3));
         assert_eq!(passing(&filter, &["about"]).len(), 1499);

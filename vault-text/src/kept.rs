@@ -1,11 +1,12 @@
 //! A text kept for search: folded, since that is what is searched, and what it takes to have the original back. Most of a
 //! text is the same in both, so this is a tenth more than the text alone, and not twice as much.
 
-use super::fold::{clusters, push_cluster};
+use crate::fold::{clusters, push_cluster};
+use std::ops::Range;
 
 /// The text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub struct Kept {
     folded: Box<str>,
     /// What was changed, in order. Each begins with the bytes since the one before (in the folded text), as a number of seven
     /// bits a byte. Then 0 for an ASCII capital; or one more than the folded bytes, the original bytes, and those themselves.
@@ -13,7 +14,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn of(original: &str) -> Kept {
+    /// Takes in a text.
+    pub fn of(original: &str) -> Kept {
         let mut folded = String::with_capacity(original.len());
         let mut changes = Vec::new();
         let mut last = 0;
@@ -48,38 +50,54 @@ impl Kept {
     }
 
     /// The folded text.
-    pub(super) fn folded(&self) -> &str {
+    pub fn folded(&self) -> &str {
         &self.folded
     }
 
     /// The text as it was.
-    pub(super) fn original(&self) -> String {
-        let mut original = String::with_capacity(self.folded.len() + 16);
+    pub fn original(&self) -> String {
+        self.part(0..usize::MAX).1
+    }
+
+    /// What a range of the folded text was, whole characters of both; and where the part really begins: a character that
+    /// was changed is not torn.
+    pub fn part(&self, wanted: Range<usize>) -> (usize, String) {
+        let wanted = wanted.start..wanted.end.min(self.folded.len());
+        let mut original = String::with_capacity(wanted.len() + 16);
+        let mut begins = wanted.start;
         let (mut at, mut rest) = (0, &*self.changes);
         while let Some(gap) = take_number(&mut rest) {
-            original.push_str(self.folded.get(at..at + gap).unwrap_or_default());
-            at += gap;
-            match take_number(&mut rest) {
-                Some(0) | None => {
-                    original.push_str(&self.folded.get(at..at + 1).unwrap_or_default().to_ascii_uppercase());
-                    at += 1;
-                }
+            let change = at + gap;
+            original.push_str(self.folded.get(at.max(wanted.start)..change.min(wanted.end)).unwrap_or_default());
+            if change > wanted.end {
+                return (begins, original);
+            }
+            let (length, bytes) = match take_number(&mut rest) {
+                Some(0) | None => (1, None),
                 Some(more) => {
                     let length = take_number(&mut rest).unwrap_or(0);
                     let (bytes, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-                    // They were a text when they were put there.
-                    original.push_str(std::str::from_utf8(bytes).unwrap_or_default());
                     rest = after;
-                    at += more - 1;
+                    (more - 1, Some(bytes))
                 }
+            };
+            at = change + length;
+            if at <= wanted.start && at > 0 {
+                continue;
+            }
+            begins = begins.min(change);
+            match bytes {
+                // They were a text when they were put there.
+                Some(bytes) => original.push_str(std::str::from_utf8(bytes).unwrap_or_default()),
+                None => original.push_str(&self.folded.get(change..at).unwrap_or_default().to_ascii_uppercase()),
             }
         }
-        original.push_str(self.folded.get(at..).unwrap_or_default());
-        original
+        original.push_str(self.folded.get(at.max(wanted.start)..wanted.end).unwrap_or_default());
+        (begins, original)
     }
 
     /// Bytes that it takes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         (self.folded.len() + self.changes.len()) as u64
     }
 }
@@ -108,8 +126,9 @@ fn take_number(from: &mut &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fold::fold;
     use super::*;
+    use crate::fold::fold;
+    use crate::random::Random;
 
     #[test]
     fn the_original_comes_back_byte_for_byte() {
@@ -139,16 +158,9 @@ mod tests {
     #[test]
     fn any_text_comes_back() {
         let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσςǅﬁ 🎻\n.Ω\u{2126}가\u{1100}\u{1161}".chars().collect();
-        let mut random = 1_u64;
+        let mut random = Random::new();
         for _ in 0..20_000 {
-            let mut text = String::new();
-            let next = |random: &mut u64| {
-                *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (*random >> 33) as usize
-            };
-            for _ in 0..next(&mut random) % 12 {
-                text.push(letters[next(&mut random) % letters.len()]);
-            }
+            let text: String = (0..random.below(12)).map(|_| letters[random.below(letters.len())]).collect();
             let kept = Kept::of(&text);
             assert_eq!(kept.original(), text);
             assert_eq!(kept.folded(), fold(&text));

@@ -1,0 +1,56 @@
+//! What the fuzz targets (`tests/fuzz`) check of the inside of this room. Compiled for them only.
+
+#![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
+
+use super::write::replace_once;
+use vault_text::filter::{Rows, Signature};
+use vault_text::fold::{Folded, fold};
+use vault_text::kept::Kept;
+
+/// Folding, the two ways in which folded texts are kept, and JSON strings.
+pub fn folding(text: &str) {
+    let folded = fold(text);
+    let kept = Kept::of(text);
+    assert_eq!(kept.folded(), folded);
+    assert_eq!(kept.original(), text);
+    let with_way = Folded::of(text);
+    assert_eq!(with_way.text(text), folded);
+    assert_eq!(vault_text::json::quoted(text), serde_json::to_string(text).expect("a text"));
+    let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
+    for (number, &from) in ends.iter().enumerate() {
+        for &to in ends.iter().skip(number) {
+            let (start, end) = with_way.original_range(text, from, to);
+            let original = text.get(start..end).expect("whole characters");
+            assert!(fold(original).contains(&folded[from..to]) || !is_plain(original), "{original:?} for {:?}", &folded[from..to]);
+        }
+    }
+    for rows in [Rows::Many, Rows::Few, Rows::Names] {
+        let mut signature = Signature::new(rows);
+        signature.add(&folded);
+        for pair in ends.windows(5) {
+            assert!(signature.has(&rows.of_words(&[&folded[pair[0]..pair[4]]])), "the filter misses a word");
+        }
+    }
+}
+
+/// Whether the text has no characters that melt into the one before them.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii() || c.is_alphabetic() && unicode_normalization::char::canonical_combining_class(c) == 0)
+        && vault_text::fold::clusters(text).all(|(at, length)| text[at..at + length].chars().count() == 1)
+}
+
+/// One place replaced.
+pub fn edit(text: &str, old: &str, new: &str) {
+    let Ok(edited) = replace_once(text.as_bytes(), old, new) else { return };
+    let edited = String::from_utf8(edited).expect("still UTF-8");
+    // The line ends of both texts may have been made the file's.
+    let found = [old.to_owned(), old.replace("\r\n", "\n").replace('\n', "\r\n")].into_iter().find_map(|old| {
+        let at = text.find(&old)?;
+        let (before, after) = (&text[..at], &text[at + old.len()..]);
+        [new.to_owned(), new.replace("\r\n", "\n").replace('\n', "\r\n")]
+            .iter()
+            .any(|new| edited == format!("{before}{new}{after}"))
+            .then_some(())
+    });
+    assert!(found.is_some(), "{text:?} became {edited:?}");
+}
