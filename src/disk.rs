@@ -57,7 +57,11 @@ pub fn replace<E: From<io::Error>>(
     let _ = open_folder.unlock();
     if outcome.is_err() {
         // It may not exist; and if it cannot be removed now, the next start does.
-        let _ = std::fs::remove_file(&temporary);
+        if let Err(error) = std::fs::remove_file(&temporary)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            log::warn!("an unfinished write could not be removed, the next start tries again: {error}");
+        }
         return outcome;
     }
     // The new bytes are in place: to say that the write failed would be wrong.
@@ -285,8 +289,10 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
 /// What the disk says.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
     let probe = new_temporary(folder)?;
-    write_temporary(&probe, b"", Mode::Private)?;
-    std::fs::remove_file(&probe)
+    // An empty file finds room on a disk that is full.
+    let outcome = write_temporary(&probe, &[0; 4096], Mode::Private).map(drop);
+    discard(&probe);
+    outcome
 }
 
 /// Removes a folder that this run of the program made for itself.

@@ -196,8 +196,6 @@ pub const CRITERIA: usize = 30;
 pub const GRAPH_NODES: usize = 150;
 /// Characters of a title in a graph or table.
 pub const GRAPH_TITLE: usize = 80;
-/// Characters of context on either side of a match.
-pub const SNIPPET_CONTEXT: usize = 50;
 
 /// The least characters of a chunk that may be asked for (`context` tools): less would be all heads and no text.
 pub const CHUNK_CHARS_LEAST: usize = 1_000;
@@ -331,13 +329,19 @@ pub const NAME_BYTES: usize = 255;
 pub const FRONTMATTER_BYTES: usize = 64 * 1024;
 /// Tags of one note.
 pub const TAGS: usize = 256;
-/// Walking time that may be spent ahead of the tenth of a core, so that after a pause every call sees the disk.
+/// Walking time that may be spent ahead of the tenth that walks may take, so that after a pause every call sees the disk.
 pub const WALK_CREDIT: Duration = Duration::from_millis(100);
 /// A walk that took less than this is made in front of the call, when it is due or there is credit for it: waiting is
 /// cheaper than being stale.
 pub const WALK_IN_FRONT: Duration = Duration::from_millis(5);
-/// A walk stays valid for this many times its own duration (rule 6 of the vault), so checking costs a tenth of a core.
+/// A walk stays valid for this many times its own duration (rule 6 of the vault), so checking takes a tenth of the time.
 pub const WALK_VALID_TIMES: u32 = 10;
+/// Threads of one walk; more of them wait for each other in the kernel's names of folders.
+pub const WALKERS: usize = 4;
+/// Files for which another thread is started: they take some milliseconds to look at, a thread takes a twentieth of one.
+pub const FILES_PER_WALKER: usize = 2_000;
+/// Entries of one folder that another walker takes over in one piece.
+pub const WALK_BLOCK: usize = 128;
 /// A file whose mtime lies this close before the moment it was read may change again within the same tick of the
 /// file system's clock (10 ms on Linux without high-resolution stamps), so its stamp does not prove it unchanged.
 pub const MTIME_TICK: Duration = Duration::from_millis(40);
@@ -347,6 +351,11 @@ pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
 pub const COMPLAINTS: usize = 1_000;
 /// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
 pub const MALFORMED_SHOWN: u64 = 20;
+/// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in
+/// place write piece by piece. Longer than any pause of theirs that was seen, shorter than anybody notices.
+pub const AT_REST: Duration = Duration::from_millis(30);
+/// How long such a file is waited for at most; then it is one that never rests, such as a log.
+pub const REST_PATIENCE: Duration = Duration::from_secs(2);
 /// How often an edit is tried again when the file changed between reading and replacing it.
 pub const EDIT_RETRIES: usize = 3;
 /// Occurrences of an ambiguous text that are counted before giving up: the answer is no after two.
@@ -424,3 +433,11 @@ pub const CONTROL_BYTES: u64 = 1024;
 pub const CONTROL_WAIT: Duration = Duration::from_secs(10);
 /// Failures of an address are forgotten after this long without another.
 pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);
+/// How long a log line waits for somebody to read the ones before it; then it is lost, and counted.
+pub const LOG_PATIENCE: Duration = Duration::from_millis(200);
+/// Bytes of a line that are written at once: POSIX's least `PIPE_BUF` is smaller, Linux's is this.
+pub const LOG_PIECE: usize = 4096;
+/// What `check --server` keeps of one answer, in bytes; the documents have two thousand.
+pub const CHECK_BYTES: usize = 64 * 1024;
+/// How long it waits for `curl`, which gives up by itself after 15 s.
+pub const CHECK_PATIENCE: Duration = Duration::from_secs(20);

@@ -91,6 +91,20 @@ fn links_that_stay_inside_are_followed_and_circles_end() {
     assert!(std::fs::symlink_metadata(vault.join("real/same.md")).unwrap().is_symlink(), "the link is still a link");
 }
 
+/// Which of them it was depended on the order of folders on the disk, and with several walkers on who was first.
+#[test]
+fn of_many_links_to_a_folder_the_first_by_its_path_is_entered() {
+    let folder = Folder::with(&[("real/note.md", b"x")]);
+    for number in (10..40).rev() {
+        let place = folder.vault().join(format!("folder {number}"));
+        std::fs::create_dir(&place).unwrap();
+        symlink("../real", place.join("link")).unwrap();
+    }
+    let all = Server::on(&folder.vault()).call("vault_list_all", json!({}));
+    let paths: Vec<&str> = all["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["folder 10/link/note.md", "real/note.md"]);
+}
+
 #[test]
 fn odd_files_are_handled() {
     let folder = Folder::with(&[
@@ -150,19 +164,21 @@ fn changes_on_disk_are_seen_by_the_next_call() {
     assert_eq!(total("brandnewword"), 1);
     // The same size, and within one tick of the file system's clock.
     std::fs::write(vault.join("fresh.md"), "brandoldword").unwrap();
-    assert_eq!((total("brandnewword"), total("brandoldword")), (json!(0), json!(1)));
+    // While calls keep coming, and a look at the disk takes long because the machine is busy, it may be one of the next.
+    eventually("the same size", || total("brandnewword") == 0 && total("brandoldword") == 1);
     std::fs::create_dir(vault.join("moved")).unwrap();
     std::fs::rename(vault.join("fresh.md"), vault.join("moved/there.md")).unwrap();
-    assert_eq!(server.call("vault_search", json!({ "query": "brandoldword" }))["results"][0]["path"], "moved/there.md");
+    let place = || server.call("vault_search", json!({ "query": "brandoldword" }))["results"][0]["path"].clone();
+    eventually("another folder", || place() == "moved/there.md");
     std::fs::remove_dir_all(vault.join("moved")).unwrap();
-    assert_eq!(total("brandoldword"), 0);
+    eventually("gone", || total("brandoldword") == 0);
     for n in 0..50 {
         let word = format!("word{n}x");
         std::fs::write(vault.join("again.md"), &word).unwrap();
-        assert_eq!(total(&word), 1, "change {n}");
+        eventually(&format!("change {n}"), || total(&word) == 1);
     }
     std::fs::write(vault.join("again.md"), "---\ntags: [newtag]\n---\n").unwrap();
-    assert_eq!(server.call("vault_list_all", json!({ "tag": "newtag" }))["total_files"], 1);
+    eventually("a tag", || server.call("vault_list_all", json!({ "tag": "newtag" }))["total_files"] == 1);
 }
 
 #[test]
@@ -329,7 +345,10 @@ fn ten_thousand_notes_in_one_folder() {
     }
     let server = Server::on(&folder.vault());
     let started = Instant::now();
-    assert_eq!(server.call("vault_search", json!({ "query": "unique7777x" }))["results"][0]["path"], "many/note 7777.md");
+    // The first answers may come before all is indexed.
+    eventually("it is found", || {
+        server.call("vault_search", json!({ "query": "unique7777x" }))["results"][0]["path"] == "many/note 7777.md"
+    });
     assert_eq!(server.call("vault_list_all", json!({ "tag": "t3" }))["total_files"], json!((0..10_000).filter(|n| n % 7 == 3).count()));
     assert_eq!(server.call("vault_list", json!({}))["entries"][0], json!({ "name": "many", "type": "folder", "children": 10_000 }));
     assert!(started.elapsed() < Duration::from_secs(20));

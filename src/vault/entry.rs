@@ -1,27 +1,32 @@
 //! A file as the index knows it.
 
-use super::kept::Kept;
 use crate::clock::Now;
 use crate::limits;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use vault_text::kept::Kept;
 
 /// What tells one state of a file from another without reading it (rule 6 of the vault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
-    /// Modification time in nanoseconds since 1970.
-    mtime: i128,
+    /// Modification time in nanoseconds since 1970, as far as they reach (the years 1677 to 2262).
+    mtime: i64,
     inode: u64,
     device: u64,
 }
 
+fn nanoseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
 impl Stamp {
     pub(super) fn of(metadata: &Metadata) -> Stamp {
-        let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        let mtime = metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec());
         Stamp { size: metadata.size(), mtime, inode: metadata.ino(), device: metadata.dev() }
     }
 
@@ -31,18 +36,29 @@ impl Stamp {
     }
 
     /// What sorts files by modification time, the oldest first.
-    pub(super) fn order(&self) -> i128 {
+    pub(super) fn order(&self) -> i64 {
         self.mtime
+    }
+
+    /// Whether it is of the same file, whatever was written to that since.
+    pub(super) fn is_same_file(&self, other: &Stamp) -> bool {
+        (self.inode, self.device) == (other.inode, other.device)
+    }
+
+    /// Whether the file was written less than so long before this moment.
+    pub(super) fn is_younger_than(&self, age: Duration, now: SystemTime) -> bool {
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
+        (now.saturating_sub(nanoseconds(age))..=now).contains(&self.mtime)
     }
 
     /// Whether the file could have changed after `seen` without its stamp showing it: the file system's clock ticks
     /// in steps, and two changes within one step leave the same time.
     pub(super) fn may_hide_a_change(&self, seen: SystemTime) -> bool {
-        let seen = seen.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
+        let seen = seen.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         let coarse = self.mtime % 1_000_000_000 == 0;
         let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
         // A time far in the future (a copy from elsewhere, a clock that was set back) is left by any new change.
-        let window = seen - tick.as_nanos() as i128..=seen + limits::MTIME_COARSE_TICK.as_nanos() as i128;
+        let window = seen.saturating_sub(nanoseconds(tick))..=seen.saturating_add(nanoseconds(limits::MTIME_COARSE_TICK));
         window.contains(&self.mtime)
     }
 }
@@ -50,8 +66,8 @@ impl Stamp {
 /// One file of the vault.
 #[derive(Debug)]
 pub struct Entry {
-    /// Path below the root.
-    pub path: Box<str>,
+    /// Path below the root; the index has it as its key.
+    pub path: Arc<str>,
     /// Its state when it was read.
     pub stamp: Stamp,
     /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
@@ -67,6 +83,10 @@ pub struct Entry {
     pub(super) slot: usize,
     /// The stamp does not prove that the file is unchanged; look again.
     pub(super) uncertain: bool,
+    /// It was read right after this program wrote it.
+    pub(super) is_ours: bool,
+    /// Number of the last walk that saw the file and knew it already.
+    pub(super) seen: AtomicU32,
     /// Number of the change to the index that made this entry.
     pub(super) change: u64,
     /// Number of the change with which the file last became another: a file that is read again and found the same has
@@ -152,12 +172,11 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_stamp_within_a_tick_of_reading_proves_nothing() {
         let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
-        let stamp = |nanoseconds: i128| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
+        let stamp = |nanoseconds: i64| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
         assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
         assert!(stamp(1_001_000_000_001).may_hide_a_change(seen), "clocks that differ a little");
         assert!(!stamp(9_000_000_000_001).may_hide_a_change(seen), "a copy from the future is read once");

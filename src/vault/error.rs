@@ -1,5 +1,5 @@
 //! Why the vault said no. `Display` is what a model may read: paths below the vault only, and what to do next. The
-//! operating system's own words go to the log.
+//! operating system's own words go to the log, and to the model where `std` has no kind for them.
 
 use std::fmt;
 use std::io;
@@ -59,9 +59,19 @@ pub enum Error {
         doing: &'static str,
         /// The path asked for.
         path: String,
-        /// For the log only.
+        /// Told by its kind, or in the system's words where it has none.
         cause: io::Error,
     },
+}
+
+/// The system's words for a failure. They carry no path; `std` has a kind for most, and calls the others (EIO, EMFILE)
+/// "uncategorized".
+pub(super) fn words(cause: &io::Error) -> String {
+    let kind = cause.kind().to_string();
+    match cause.raw_os_error().map(io::Error::from_raw_os_error) {
+        Some(plain) if kind.starts_with("uncategorized") => plain.to_string().split(" (os error").next().unwrap_or(&kind).to_lowercase(),
+        _ => kind,
+    }
 }
 
 impl Error {
@@ -71,7 +81,13 @@ impl Error {
         move |cause| match cause.kind() {
             io::ErrorKind::NotFound => Error::NotFound { path, hint: String::new() },
             io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(path),
-            _ => Error::Disk { doing, path, cause },
+            _ => {
+                // Without a path it is named by whoever knows it, and logged there.
+                if !path.is_empty() {
+                    log::warn!("could not {doing} {path:?}: {cause}");
+                }
+                Error::Disk { doing, path, cause }
+            }
         }
     }
 }
@@ -108,8 +124,8 @@ impl fmt::Display for Error {
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
-                // The kind ("permission denied", "no space left") helps and carries no path; the full cause may.
-                write!(f, "The server could not {doing}: {path} ({})", cause.kind())
+                // "permission denied", "no storage space": it helps, and carries no path.
+                write!(f, "The server could not {doing}: {path} ({})", words(cause))
             }
         }
     }

@@ -1,17 +1,16 @@
 //! What is in the vault, in memory, checked against the disk without reading what has not changed.
 //!
 //! A walk compares each file's [`Stamp`] with the one it was read at; only files whose stamp differs are read again.
-//! When a walk is due is rule 6 of the vault: a walk is valid for ten times its own duration, so looking costs at most
-//! a tenth of a core; while calls keep coming it runs beside them, after a pause in front of the first one.
+//! When a walk is due says `pace`.
 
+use super::cores;
 use super::entry::{Entry, Stamp, Text};
-use super::error::Error;
-use super::filter::{Rows, Signature};
-use super::fold::fold;
+use super::error::{Error, words};
+use super::filling::{Filling, FirstLook, Looking};
 use super::frontmatter;
 use super::jail::Jail;
-use super::kept::Kept;
 use super::media::{self, Kind};
+use super::pace::{Due, Pace};
 use super::path::VaultPath;
 use super::table::Table;
 use super::walk::{self, Walk};
@@ -20,9 +19,12 @@ use crate::limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+use vault_text::filter::{Rows, Signature};
+use vault_text::fold::fold;
+use vault_text::kept::Kept;
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,46 +53,12 @@ impl Memory {
     }
 }
 
-/// How far the first look at the vault is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filling {
-    /// Files that are indexed.
-    pub indexed: usize,
-    /// Files that there are.
-    pub files: usize,
-}
+/// A walk beside the calls; however it ends, there can be another.
+struct Beside(Arc<Index>);
 
-/// Where the first look at the vault stands.
-#[derive(Debug, Clone, Copy)]
-enum Fill {
-    NotBegun,
-    UnderWay(Filling),
-    Over,
-}
-
-/// The first look while it goes on; however that ends, nobody waits for it afterwards.
-struct FirstFill<'a>(Option<&'a Index>);
-
-impl<'a> FirstFill<'a> {
-    fn begin(index: &'a Index, first: bool) -> FirstFill<'a> {
-        if first {
-            index.fill(Fill::UnderWay(Filling { indexed: 0, files: 0 }));
-        }
-        FirstFill(first.then_some(index))
-    }
-
-    fn over(mut self) {
-        if let Some(index) = self.0.take() {
-            index.fill(Fill::Over);
-        }
-    }
-}
-
-impl Drop for FirstFill<'_> {
+impl Drop for Beside {
     fn drop(&mut self) {
-        if let Some(index) = self.0 {
-            index.fill(Fill::NotBegun);
-        }
+        self.0.beside.store(false, Ordering::Release);
     }
 }
 
@@ -102,30 +70,22 @@ pub(super) struct Index {
     place: Mutex<Option<(u64, u64)>>,
     memory: Memory,
     table: RwLock<Table>,
-    /// How far the first walk is.
-    filling: Mutex<Fill>,
-    filled: Condvar,
+    first_look: FirstLook,
     kept_bytes: AtomicU64,
     changes: AtomicU64,
+    /// Walks so far.
+    walks: AtomicU32,
     listing_generation: AtomicU64,
     walking: Mutex<()>,
-    pace: Mutex<Pace>,
+    pace: Pace,
     beside: AtomicBool,
     /// What calls of ours have removed since the last walk began.
-    removed: Mutex<BTreeSet<Box<str>>>,
+    removed: Mutex<BTreeSet<Arc<str>>>,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
     complaints: Mutex<BTreeSet<String>>,
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
     gone: AtomicBool,
     malformed: AtomicU64,
-}
-
-/// When the last walk began and how long it took, when the last call came, and the walking time saved up since.
-#[derive(Debug, Default, Clone, Copy)]
-struct Pace {
-    walked: Option<(Instant, Duration)>,
-    called: Option<Instant>,
-    credit: Duration,
 }
 
 impl Index {
@@ -135,13 +95,13 @@ impl Index {
             jail,
             memory,
             table: RwLock::new(Table::new(memory.rows())),
-            filling: Mutex::new(Fill::NotBegun),
-            filled: Condvar::new(),
+            first_look: FirstLook::default(),
             kept_bytes: AtomicU64::new(0),
             changes: AtomicU64::new(0),
+            walks: AtomicU32::new(0),
             listing_generation: AtomicU64::new(0),
             walking: Mutex::new(()),
-            pace: Mutex::new(Pace::default()),
+            pace: Pace::default(),
             beside: AtomicBool::new(false),
             removed: Mutex::default(),
             complaints: Mutex::default(),
@@ -151,7 +111,7 @@ impl Index {
     }
 
     /// Looks at the entries. Short: writers wait.
-    pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Box<str>, Arc<Entry>>) -> T) -> T {
+    pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Arc<str>, Arc<Entry>>) -> T) -> T {
         look(&self.table.read().unwrap_or_else(PoisonError::into_inner).entries)
     }
 
@@ -164,19 +124,10 @@ impl Index {
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
     /// with what is there by then; how far that is.
     pub(super) fn refresh_or_go_on(self: &Arc<Self>) -> Result<Option<Filling>, Error> {
-        let filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.filled.wait_timeout_while(filling, limits::FILL_PATIENCE, |fill| matches!(fill, Fill::UnderWay(_)));
-        let filling = *waited.unwrap_or_else(PoisonError::into_inner).0;
-        match filling {
-            Fill::UnderWay(filling) => Ok(Some(filling)),
-            Fill::NotBegun | Fill::Over => self.refresh().map(|()| None),
+        match self.first_look.wait() {
+            Some(filling) => Ok(Some(filling)),
+            None => self.refresh().map(|()| None),
         }
-    }
-
-    /// Notes how far the first walk is.
-    fn fill(&self, fill: Fill) {
-        *self.filling.lock().unwrap_or_else(PoisonError::into_inner) = fill;
-        self.filled.notify_all();
     }
 
     /// Refuses what would change a vault that is not there: where its file system has gone, what is written goes into the
@@ -231,33 +182,17 @@ impl Index {
         if self.gone.load(Ordering::Acquire) {
             return self.walk_unless_newer(now);
         }
-        let (pace, saved) = {
-            let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = *pace;
-            let since = before.called.map_or(Duration::ZERO, |called| now.saturating_duration_since(called));
-            let credit = (before.credit + since / limits::WALK_VALID_TIMES).min(limits::WALK_CREDIT);
-            let took = before.walked.map_or(Duration::ZERO, |(_, took)| took);
-            let saved = credit.checked_sub(took).filter(|_| took < limits::WALK_IN_FRONT);
-            pace.called = Some(now);
-            pace.credit = saved.unwrap_or(credit);
-            (before, saved.is_some())
-        };
-        let Some((began, took)) = pace.walked else { return self.walk_unless_newer(now) };
-        let valid_for = took * limits::WALK_VALID_TIMES;
-        // A small vault is looked at for each call as long as the time for it was saved up by the pauses before.
-        if now.saturating_duration_since(began) < valid_for && !saved {
-            return Ok(());
-        }
-        let calls_keep_coming = pace.called.is_some_and(|called| now.saturating_duration_since(called) < valid_for);
-        if took < limits::WALK_IN_FRONT || !calls_keep_coming {
-            return self.walk_unless_newer(now);
+        match self.pace.call(now) {
+            Due::Nothing => return Ok(()),
+            Due::InFront => return self.walk_unless_newer(now),
+            Due::Beside => {}
         }
         if !self.beside.swap(true, Ordering::AcqRel) {
             let index = Arc::clone(self);
             let walk = move || {
+                let index = Beside(index);
                 // What went wrong is in the log, and told to the next call.
-                let _ = index.walk_unless_newer(now);
-                index.beside.store(false, Ordering::Release);
+                let _ = index.0.walk_unless_newer(now);
             };
             if std::thread::Builder::new().name("walk".into()).spawn(walk).is_err() {
                 self.beside.store(false, Ordering::Release);
@@ -269,10 +204,7 @@ impl Index {
 
     /// The same, for a caller with a thread of its own: a walk that is due is waited for.
     pub(super) fn refresh_and_wait(&self) -> Result<(), Error> {
-        let now = clock::instant();
-        let walked = self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked;
-        let valid = |(began, took): (Instant, Duration)| now.saturating_duration_since(began) < took * limits::WALK_VALID_TIMES;
-        if walked.is_some_and(valid) { Ok(()) } else { self.walk_unless_newer(now) }
+        if self.pace.is_valid() { Ok(()) } else { self.refresh_now() }
     }
 
     /// The same, whether a walk is due or not.
@@ -280,29 +212,63 @@ impl Index {
         self.walk_unless_newer(clock::instant())
     }
 
+    /// Whether what was found in the vault's place is another folder than before, and no vault but what lies below one whose
+    /// file system has gone: an empty folder, or one on another device with whatever was left there. `known` of the files are
+    /// those of the index.
+    fn is_another(&self, found: &Walk, known: usize, place: Option<(u64, u64)>) -> bool {
+        let before = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        if before == place {
+            return false;
+        }
+        let same_device = before.map(|(device, _)| device) == place.map(|(device, _)| device);
+        let indexed = self.read(BTreeMap::len);
+        if same_device { !found.any && indexed > 0 } else { known * 2 < indexed }
+    }
+
+    /// Threads for a walk: where it is short, starting them takes longer.
+    fn walkers(&self) -> usize {
+        self.read(|entries| entries.len() / limits::FILES_PER_WALKER).clamp(1, limits::WALKERS.min(cores()))
+    }
+
     /// Walks, unless another thread began a walk after `asked` and has finished it: that one saw everything.
     fn walk_unless_newer(&self, asked: Instant) -> Result<(), Error> {
         let _one_at_a_time = self.walking.lock().unwrap_or_else(PoisonError::into_inner);
-        let walked = self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked;
-        if walked.is_some_and(|(began, _)| began >= asked) {
+        let last_began = self.pace.last_began();
+        if last_began.is_some_and(|began| began >= asked) {
             return Ok(());
         }
         let began = clock::instant();
-        let first = walked.is_none();
+        let first = last_began.is_none();
         let change_before = self.changes.load(Ordering::Acquire);
         let place = self.jail.identity();
-        let filling = FirstFill::begin(self, first);
+        let looking = self.first_look.begin(first);
         self.removed.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let found = walk::walk(&self.jail, first).and_then(|found| {
+        let number = self.walks.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+        let known = AtomicUsize::new(0);
+        let sieve = |block: &mut Vec<walk::Seen>| {
+            self.read(|entries| {
+                block.retain(|(path, stamp)| {
+                    let Some(entry) = entries.get(path.as_str()) else { return true };
+                    // A folder that is changed while it is listed may name a file twice.
+                    if entry.seen.swap(number, Ordering::Relaxed) != number {
+                        known.fetch_add(1, Ordering::Relaxed);
+                    }
+                    entry.stamp != *stamp || entry.uncertain
+                });
+            });
+        };
+        let found = walk::walk(&self.jail, first, self.walkers(), &sieve).and_then(|found| {
             // A mount point whose file system has gone is an empty folder, and another one than before. One that goes in the
             // middle of a walk is another one at its end.
-            let moved = *self.place.lock().unwrap_or_else(PoisonError::into_inner) != place;
-            let emptied = moved && found.files.is_empty() && self.read(|entries| !entries.is_empty());
-            if emptied || self.jail.identity() != place { Err(std::io::ErrorKind::NotFound.into()) } else { Ok(found) }
+            if self.is_another(&found, known.load(Ordering::Relaxed), place) || self.jail.identity() != place {
+                Err(std::io::ErrorKind::NotFound.into())
+            } else {
+                Ok(found)
+            }
         });
         let found = found.map_err(|error| {
             if !self.gone.swap(true, Ordering::AcqRel) {
-                log::error!("the vault cannot be read: {error}");
+                log::error!("the vault cannot be read: {error}; nothing is served or written until it is back (if another one was put in its place: restart)");
             }
             Error::Unavailable
         })?;
@@ -314,54 +280,68 @@ impl Index {
         let took = began.elapsed();
         for (folder, why) in &found.unreadable {
             if self.is_new_complaint(format!("{folder}/")) {
-                log::warn!("folder {folder:?} cannot be read: {why}");
+                log::warn!("{folder:?} cannot be looked at: {why}");
             }
         }
-        self.apply(found, change_before, first);
-        filling.over();
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner).walked = Some((began, took));
+        // As many as there are, and none came or went meanwhile: nothing is gone.
+        let known = known.into_inner();
+        let all_seen = known == self.read(BTreeMap::len) && self.changes.load(Ordering::Acquire) == change_before;
+        let news = self.within_limit(found.news, known);
+        self.apply(news, change_before, &looking);
+        if !all_seen {
+            self.drop_unseen(number, &found.unreadable, change_before);
+        }
+        looking.over();
+        self.pace.walked(began, took);
         Ok(())
     }
 
-    /// Reads what is new or changed, then puts it in place and drops what is gone. What a call of ours changed since
-    /// the walk began (`change_before`) is newer than the walk and stays.
-    fn apply(&self, mut found: Walk, change_before: u64, first: bool) {
-        // Both in the order of their paths, the index and the disk are compared in one pass.
-        found.files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        let still_holds = |path: &str| found.unreadable.iter().any(|(folder, _)| VaultPath::known(folder).contains(path));
-        let (changed, gone) = self.read(|entries| {
-            let (mut changed, mut gone) = (Vec::new(), Vec::new());
-            let mut known = entries.values().peekable();
-            let mut is_gone = |entry: &Arc<Entry>| {
-                if entry.change <= change_before && !still_holds(&entry.path) {
-                    gone.push(entry.path.clone());
-                }
-            };
-            for (path, stamp) in &found.files {
-                while let Some(entry) = known.next_if(|entry| *entry.path < **path) {
-                    is_gone(entry);
-                }
-                match known.next_if(|entry| *entry.path == **path) {
-                    Some(entry) if entry.stamp == *stamp && !entry.uncertain => {}
-                    entry => changed.push((path, entry.cloned())),
-                }
-            }
-            known.for_each(is_gone);
-            (changed, gone)
-        });
-        let total = changed.len();
+    /// Of more files than are served, those that are known keep their place.
+    fn within_limit(&self, mut news: Vec<walk::Seen>, known: usize) -> Vec<walk::Seen> {
+        let found = news.len();
+        if known + found > limits::FILES {
+            let mut room = limits::FILES.saturating_sub(known);
+            self.read(|entries| {
+                news.retain(|(path, _)| {
+                    let is_known = entries.contains_key(path.as_str());
+                    let has_place = is_known || room > 0;
+                    room -= usize::from(has_place && !is_known);
+                    has_place
+                });
+            });
+        }
+        if news.len() < found && self.is_new_complaint("/".into()) {
+            log::warn!("more than {} files; the rest is not served", limits::FILES);
+        }
+        news
+    }
+
+    /// Reads what is new or changed and puts it in place.
+    fn apply(&self, news: Vec<walk::Seen>, change_before: u64, looking: &Looking<'_>) {
+        let total = news.len();
         let mut fresh = Vec::new();
-        for (number, (path, known)) in changed.into_iter().enumerate() {
-            fresh.extend(self.make_entry(path, known.as_deref()));
+        for (number, (path, _)) in news.into_iter().enumerate() {
+            fresh.extend(self.make_entry(&path, self.get(&path).as_deref()));
             // What is read is there for others before the rest is.
             if fresh.len() >= limits::FILL_BLOCK {
                 self.put_all(std::mem::take(&mut fresh), change_before);
             }
-            if first && number % limits::FILL_BLOCK == 0 {
-                self.fill(Fill::UnderWay(Filling { indexed: number, files: total }));
+            if number % limits::FILL_BLOCK == 0 {
+                looking.is_at(Filling { indexed: number, files: total });
             }
         }
         self.put_all(fresh, change_before);
+    }
+
+    /// Drops what this walk has not seen and not failed to look at. What a call of ours put there since the walk began
+    /// (`change_before`) is newer than the walk and stays.
+    fn drop_unseen(&self, walk: u32, unreadable: &[(String, String)], change_before: u64) {
+        let still_holds = |path: &str| unreadable.iter().any(|(place, _)| place == path || VaultPath::known(place).contains(path));
+        let is_gone = |entry: &Entry| entry.seen.load(Ordering::Relaxed) != walk && entry.change <= change_before;
+        let gone: Vec<Arc<str>> = self.read(|entries| {
+            let gone = entries.values().filter(|entry| is_gone(entry) && !still_holds(&entry.path));
+            gone.map(|entry| entry.path.clone()).collect()
+        });
         if gone.is_empty() {
             return;
         }
@@ -401,14 +381,19 @@ impl Index {
     pub(super) fn look_at(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
         let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
         known.or_else(|| {
-            self.wrote(path);
+            self.read_again(path, false);
             self.get(path.as_str())
         })
     }
 
     /// Takes note of a file that this program just wrote.
     pub(super) fn wrote(&self, path: &VaultPath) {
-        if let Some((entry, signature)) = self.make_entry(path.as_str(), None) {
+        self.read_again(path, true);
+    }
+
+    fn read_again(&self, path: &VaultPath, is_ours: bool) {
+        if let Some((mut entry, signature)) = self.make_entry(path.as_str(), None) {
+            entry.is_ours = is_ours;
             let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
             self.removed.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.path);
             if self.put(&mut table, entry, &signature) {
@@ -476,6 +461,8 @@ impl Index {
                 properties: OnceLock::new(),
                 slot: 0,
                 uncertain,
+                is_ours: false,
+                seen: AtomicU32::new(0),
                 change: 0,
                 version: 0,
             };
@@ -484,27 +471,21 @@ impl Index {
             (entry, signature)
         };
         if kind.0 != Kind::Text {
-            return Some(entry(
-                Stamp::of(&std::fs::metadata(&place).ok()?),
-                Vec::new(),
-                Text::None,
-                Signature::new(self.memory.rows()),
-                false,
-            ));
+            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
                 if self.is_new_complaint(path.to_owned()) {
-                    log::warn!("{path:?} cannot be read: {}", error.kind());
+                    log::warn!("{path:?} cannot be read: {}", words(&error));
                 }
                 // Tried again each time: when the right to read is given, no stamp changes.
                 return Some(entry(
                     Stamp::of(&std::fs::metadata(&place).ok()?),
                     Vec::new(),
                     Text::TooMuch,
-                    Signature::new(self.memory.rows()),
+                    Signature::new(Rows::Names),
                     true,
                 ));
             }
@@ -532,7 +513,7 @@ impl Index {
             Vec::new()
         };
         if !whole || self.kept_bytes.load(Ordering::Acquire) + text.len() as u64 > limits::INDEX_BYTES {
-            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(self.memory.rows()), uncertain));
+            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(Rows::Names), uncertain));
         }
         let kept = Kept::of(&text);
         let mut signature = Signature::new(self.memory.rows());

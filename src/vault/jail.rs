@@ -87,7 +87,7 @@ impl Jail {
             }
             other => other?,
         };
-        if !folder.is_dir() {
+        if !fs::metadata(&folder).map_err(Error::disk("write the file", path.as_str()))?.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" });
         }
         let wanted = folder.join(path.name());
@@ -106,6 +106,15 @@ impl Jail {
                 Ok(place)
             }
         }
+    }
+
+    /// Of the folders on the way to a file, the last one that is there.
+    pub(super) fn folder_that_is_there(&self, path: &VaultPath) -> PathBuf {
+        let mut folder = path.parent();
+        while !folder.is_root() && fs::symlink_metadata(self.root.join(folder.as_str())).is_err() {
+            folder = folder.parent();
+        }
+        self.root.join(folder.as_str())
     }
 
     fn create_folders(&self, path: &VaultPath) -> Result<PathBuf, Error> {

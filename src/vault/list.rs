@@ -2,14 +2,14 @@
 
 use super::Vault;
 use super::entry::{Entry, Stamp};
-use super::error::Error;
-use super::fold::fold;
+use super::error::{Error, words};
 use super::path::VaultPath;
 use super::walk::{self, Found};
 use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use vault_text::fold::fold;
 
 /// Which files [`Vault::list_all`] gives.
 #[derive(Debug, Default)]
@@ -121,7 +121,9 @@ impl Vault {
                 }
             });
         }
-        children.sort_by(|a, b| matches!(a, Child::File { .. }).cmp(&matches!(b, Child::File { .. })).then_with(|| a.name().cmp(b.name())));
+        children.sort_unstable_by(|a, b| {
+            matches!(a, Child::File { .. }).cmp(&matches!(b, Child::File { .. })).then_with(|| a.name().cmp(b.name()))
+        });
         Ok(children)
     }
 
@@ -134,6 +136,7 @@ impl Vault {
     }
 
     fn folder_place(&self, folder: &VaultPath) -> Result<std::path::PathBuf, Error> {
+        self.index.refuse_if_away()?;
         let place = match self.jail.existing(folder) {
             Err(Error::NotFound { path, .. }) => {
                 let hint = "Use vault_list without a path to see the folders that exist.".to_owned();
@@ -141,16 +144,30 @@ impl Vault {
             }
             other => other?,
         };
-        if place.is_dir() { Ok(place) } else { Err(Error::NotAllowed { path: folder.as_str().into(), why: "it is a file, not a folder" }) }
+        let found = fs::metadata(&place).map_err(Error::disk("read the folder", folder.as_str()))?;
+        if found.is_dir() { Ok(place) } else { Err(Error::NotAllowed { path: folder.as_str().into(), why: "it is a file, not a folder" }) }
     }
 
+    /// What is served of a folder.
+    ///
+    /// # Errors
+    /// The disk's, also when nothing at all in it could be looked at: that is not an empty folder.
     fn served_children(&self, place: &Path) -> std::io::Result<Vec<(String, Found)>> {
-        let entries = fs::read_dir(place)?.flatten();
-        Ok(entries
-            .filter_map(|entry| {
-                let name = entry.file_name().to_str()?.to_owned();
-                walk::classify(&self.jail, &entry, &name).ok().flatten().map(|found| (name, found))
-            })
-            .collect())
+        let (mut children, mut failed) = (Vec::new(), None);
+        for entry in fs::read_dir(place)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            match walk::classify(&self.jail, &entry, &name) {
+                Ok(found) => children.extend(found.map(|found| (name, found))),
+                Err(error) => {
+                    log::warn!("{name:?} cannot be looked at: {}", words(&error));
+                    failed = Some(error);
+                }
+            }
+        }
+        match failed {
+            Some(error) if children.is_empty() => Err(error),
+            _ => Ok(children),
+        }
     }
 }

@@ -11,7 +11,7 @@
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. What was not to be changed is not changed: not a byte.
 //! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. Looking
-//!    (a walk) is valid for ten times its own duration, so it costs a tenth of a core at most; while calls keep coming it
+//!    (a walk) is valid for ten times its own duration, so it takes a tenth of the time at most; while calls keep coming it
 //!    runs beside them, after a pause in front of the first one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
 //! 8. No message has an absolute path.
@@ -22,31 +22,30 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
-//! | `walk`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `walk`, `pace`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
-//! | `filter`, `kept` | which files can have a word, and texts that take little room |
-//! | [`frontmatter`], `fold`, `snippet`, [`media`] | functions over text |
+//! | [`frontmatter`], [`media`] | functions over text; those that touch every byte are in the package [`vault_text`] |
 //! | [`error`] | why the vault says no |
 
 pub mod complete;
 mod entry;
 pub mod error;
-mod filter;
-mod fold;
+mod filling;
 pub mod frontmatter;
+#[cfg(fuzzing)]
+pub mod fuzz;
 pub mod grep;
 mod index;
 mod jail;
-mod kept;
 pub mod list;
 pub mod media;
+mod pace;
 pub mod path;
 pub mod properties;
 pub mod read;
 pub mod search;
-mod snippet;
 mod table;
 pub mod together;
 mod walk;
@@ -54,7 +53,8 @@ pub mod write;
 
 pub use entry::{Entry, Stamp};
 pub use error::Error;
-pub use index::{Filling, Memory, Version};
+pub use filling::Filling;
+pub use index::{Memory, Version};
 pub use path::VaultPath;
 
 use crate::limits;
@@ -64,7 +64,7 @@ use sha2::{Digest, Sha256};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use unicode_normalization::UnicodeNormalization;
 
 /// One vault, shared by all threads.
@@ -189,7 +189,10 @@ impl Vault {
         let path = self.jail.as_on_disk(path.clone());
         match self.jail.existing(&path) {
             Ok(place) => Ok((path, place)),
-            Err(Error::NotFound { .. }) => Err(Error::NotFound { hint: self.similar(&path), path: path.as_str().into() }),
+            Err(Error::NotFound { .. }) => {
+                self.index.refuse_if_away()?;
+                Err(Error::NotFound { hint: self.similar(&path), path: path.as_str().into() })
+            }
             Err(error) => Err(error),
         }
     }
@@ -199,7 +202,7 @@ impl Vault {
         if self.refresh().is_err() {
             return String::new();
         }
-        let stem = |name: &str| fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
+        let stem = |name: &str| vault_text::fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
         let wanted = stem(path.name());
         let found: Vec<String> = self.index.read(|entries| {
             let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);
@@ -218,6 +221,12 @@ impl Vault {
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
         self.write_locks.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Processor cores, asked for once.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// The etag of a file's bytes: the first 16 hex digits of their SHA-256. It tells contents apart, not versions: a file

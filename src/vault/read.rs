@@ -124,16 +124,11 @@ impl Vault {
 
     /// A file that is as it was when it was indexed. It is known by its inode, and was let in then, so the way to it need not
     /// be resolved again. `None`: it has to be looked at.
-    pub(super) fn bytes_as_indexed(&self, path: &VaultPath, limit: u64) -> Option<(Vec<u8>, Stamp)> {
+    fn bytes_as_indexed(&self, path: &VaultPath, limit: u64) -> Option<(Vec<u8>, Stamp)> {
         let entry = self.index.get(path.as_str())?;
         let place = self.jail.root().join(path.as_str());
-        // A link has a stamp of its own, and a pipe is no file that was indexed.
-        let is_it = fs::symlink_metadata(&place).is_ok_and(|found| Stamp::of(&found) == entry.stamp);
-        if !is_it || entry.stamp.size > limit {
-            return None;
-        }
-        let (bytes, stamp, stable) = walk::read_stamped(&place, limit + 1).ok()?;
-        (stable && stamp == entry.stamp).then_some((bytes, stamp))
+        let bytes = if entry.stamp.size <= limit { walk::read_known(&place, entry.stamp)? } else { return None };
+        Some((bytes, entry.stamp))
     }
 
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
@@ -166,6 +161,9 @@ pub(super) fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// Characters that a byte of a text becomes in a JSON string at most (`\u001b`).
+const ESCAPED_MAX: usize = 6;
+
 fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     let total_lines = count_lines(text.as_bytes());
     if range.offset < 1 || range.column < 1 {
@@ -177,9 +175,18 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     if range.offset > total_lines {
         return Err(Error::InvalidRange(format!("offset {} is past the end; the file has {total_lines} lines.", range.offset)));
     }
+    let wanted = if range.limit == 0 { usize::MAX } else { range.limit };
+    if range.column == 1 {
+        let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let start = range.offset.checked_sub(2).and_then(|before| ends.nth(before)).unwrap_or(0);
+        let end = ends.nth(wanted - 1).unwrap_or(text.len());
+        if let Some(all) = text.get(start..end).filter(|all| all.len() * ESCAPED_MAX <= range.max_chars) {
+            let last = total_lines.min((range.offset - 1).saturating_add(wanted));
+            return Ok(Lines { total_lines, showing: (range.offset, last), content: all.into(), next: None, lossy });
+        }
+    }
     let mut content = String::new();
     let mut left = range.max_chars;
-    let wanted = if range.limit == 0 { usize::MAX } else { range.limit };
     let mut last = range.offset;
     for (index, line) in text.split_inclusive('\n').enumerate().skip(range.offset - 1).take(wanted) {
         let number = index + 1;

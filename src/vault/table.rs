@@ -1,72 +1,103 @@
 //! The entries of the index, by path and by slot, with the filter over the slots.
 
 use super::entry::{Entry, Text};
-use super::filter::{Filter, Rows, Signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use vault_text::filter::{Filter, Rows, Signature};
 
-/// The entries, by path and by slot, with the filter over the slots.
+/// The entries by slot, with the filter over the slots.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) entries: BTreeMap<Box<str>, Arc<Entry>>,
+struct Shelf {
     slots: Vec<Option<Arc<Entry>>>,
     free: Vec<usize>,
     filter: Filter,
-    /// The files whose text is not searched, though it is text.
-    too_much: BTreeSet<Box<str>>,
 }
 
-impl Table {
-    pub(super) fn new(rows: Rows) -> Table {
-        let filter = Filter::new(rows);
-        Table { entries: BTreeMap::new(), slots: Vec::new(), free: Vec::new(), filter, too_much: BTreeSet::new() }
+impl Shelf {
+    fn new(rows: Rows) -> Shelf {
+        Shelf { slots: Vec::new(), free: Vec::new(), filter: Filter::new(rows) }
     }
 
-    /// Puts an entry in place; what was there.
-    pub(super) fn insert(&mut self, mut entry: Entry, signature: &Signature) -> Option<Arc<Entry>> {
-        let before = self.remove(&entry.path);
+    fn insert(&mut self, mut entry: Entry, signature: &Signature) -> Arc<Entry> {
         entry.slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
         self.filter.set(entry.slot, signature);
-        if matches!(entry.text, Text::TooMuch) {
-            self.too_much.insert(entry.path.clone());
-        }
         let entry = Arc::new(entry);
         if let Some(slot) = self.slots.get_mut(entry.slot) {
             *slot = Some(Arc::clone(&entry));
         }
+        entry
+    }
+
+    fn remove(&mut self, slot: usize) {
+        self.filter.clear(slot);
+        if let Some(entry) = self.slots.get_mut(slot) {
+            *entry = None;
+        }
+        self.free.push(slot);
+    }
+
+    /// Adds the wanted entries that may have all these words; all of them where the words are too short to say.
+    fn candidates(&self, words: &[&str], wanted: impl Fn(&Entry) -> bool, found: &mut Vec<Arc<Entry>>) {
+        match self.filter.passing(words) {
+            None => found.extend(self.slots.iter().flatten().filter(|entry| wanted(entry)).cloned()),
+            Some(slots) => {
+                let passing = slots.into_iter().filter_map(|slot| self.slots.get(slot)?.as_ref());
+                found.extend(passing.filter(|entry| wanted(entry)).cloned());
+            }
+        }
+    }
+}
+
+/// The entries, by path and by slot.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) entries: BTreeMap<Arc<str>, Arc<Entry>>,
+    texts: Shelf,
+    /// Files without a text that is searched; a vault may have more pictures than notes.
+    names: Shelf,
+    /// The files whose text is not searched, though it is text.
+    too_much: BTreeSet<Arc<str>>,
+}
+
+impl Table {
+    pub(super) fn new(rows: Rows) -> Table {
+        Table { entries: BTreeMap::new(), texts: Shelf::new(rows), names: Shelf::new(Rows::Names), too_much: BTreeSet::new() }
+    }
+
+    fn shelf(&mut self, entry: &Entry) -> &mut Shelf {
+        match entry.text {
+            Text::Kept(_) | Text::OnDisk { .. } => &mut self.texts,
+            Text::None | Text::TooMuch => &mut self.names,
+        }
+    }
+
+    /// Puts an entry in place; what was there.
+    pub(super) fn insert(&mut self, entry: Entry, signature: &Signature) -> Option<Arc<Entry>> {
+        let before = self.remove(&entry.path);
+        if matches!(entry.text, Text::TooMuch) {
+            self.too_much.insert(entry.path.clone());
+        }
+        let entry = self.shelf(&entry).insert(entry, signature);
         self.entries.insert(entry.path.clone(), entry);
         before
     }
 
     pub(super) fn remove(&mut self, path: &str) -> Option<Arc<Entry>> {
         let before = self.entries.remove(path)?;
-        self.filter.clear(before.slot);
-        if let Some(slot) = self.slots.get_mut(before.slot) {
-            *slot = None;
-        }
-        self.free.push(before.slot);
+        self.shelf(&before).remove(before.slot);
         self.too_much.remove(path);
         Some(before)
     }
 
     /// See [`super::index::Index::candidates`].
     pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
-        let rows = self.filter.rows.of_words(words);
+        let words: Vec<&str> = words.collect();
         let mut found = Vec::new();
-        if rows.is_empty() {
-            found.extend(self.entries.values().filter(|entry| wanted(entry)).cloned());
-        } else {
-            self.filter.passing(&rows, |slot| {
-                if let Some(Some(entry)) = self.slots.get(slot)
-                    && wanted(entry)
-                {
-                    found.push(Arc::clone(entry));
-                }
-            });
-        }
+        self.texts.candidates(&words, &wanted, &mut found);
+        self.names.candidates(&words, &wanted, &mut found);
         let unsearched = self.too_much.iter().filter_map(|path| self.entries.get(path)).filter(|entry| wanted(entry)).count();
         (found, unsearched)
     }

@@ -7,6 +7,7 @@
 
 use super::error::Error;
 use super::path::VaultPath;
+use super::write::{existing, naming};
 use super::{Vault, etag};
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
@@ -406,7 +407,7 @@ impl Vault {
             return Err(Error::Conflict(None));
         }
         let _turn = self.write_turn(old);
-        disk::rename(old, &new, still(old, known)).map_err(|error| naming(error, from))?;
+        disk::rename(old, &new, || self.is_still(old, from, Some(known))).map_err(|error| naming(error, from))?;
         self.index.removed(from);
         self.index.wrote(to);
         Ok(())
@@ -417,7 +418,7 @@ impl Vault {
         let trash = self.trash()?;
         disk::create_folder(&trash).map_err(Error::disk("create the folder", TRASH))?;
         let _turn = self.write_turn(old);
-        disk::rename(old, &trash.join(place), still(old, known)).map_err(|error| naming(error, path))?;
+        disk::rename(old, &trash.join(place), || self.is_still(old, path, Some(known))).map_err(|error| naming(error, path))?;
         self.index.removed(path);
         Ok(())
     }
@@ -439,20 +440,8 @@ impl Vault {
         if place != self.jail.root().join(path.as_str()) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
-        super::write::existing(&place, &path)?;
+        existing(&place, &path)?;
         Ok(place)
-    }
-}
-
-/// The last look before a file is moved: it is still what the step says.
-fn still<'a>(place: &'a std::path::Path, known: &'a [u8]) -> impl FnOnce() -> Result<(), Error> + 'a {
-    move || if std::fs::read(place).ok().as_deref() == Some(known) { Ok(()) } else { Err(Error::Conflict(None)) }
-}
-
-fn naming(error: Error, path: &VaultPath) -> Error {
-    match error {
-        Error::Disk { doing, cause, .. } => Error::Disk { doing, path: path.as_str().into(), cause },
-        other => other,
     }
 }
 

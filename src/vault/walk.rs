@@ -1,22 +1,35 @@
-//! One look at the whole vault: every served file with its stamp.
+//! One look at the whole vault: every served file is compared with what is known of it.
 
 use super::entry::Stamp;
+use super::error::words;
 use super::jail::Jail;
 use crate::disk;
 use crate::limits;
-use std::collections::HashSet;
+use rustix::fs::{Mode, OFlags};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, DirEntry, Metadata};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+
+/// A file, by its path below the root, as it is now.
+pub(super) type Seen = (String, Stamp);
+
+/// Takes note of files that were seen, and leaves only those that are new or changed. A block at a time, so that a walk of a
+/// vault in which nothing has changed takes no memory.
+pub(super) type Sieve<'a> = dyn Fn(&mut Vec<Seen>) + Sync + 'a;
 
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Files: path below the root and stamp, in no particular order.
-    pub(super) files: Vec<(String, Stamp)>,
+    /// The files that the sieve left, in the order of their paths; of more than [`limits::FILES`] not all.
+    pub(super) news: Vec<Seen>,
+    /// Whether there were any files.
+    pub(super) any: bool,
     /// Folders and files that could not be looked at for another reason than being gone; what was known of them still holds.
-    pub(super) unreadable: Vec<(String, io::ErrorKind)>,
+    pub(super) unreadable: Vec<(String, String)>,
 }
 
 /// What a directory entry is to us.
@@ -30,82 +43,223 @@ pub(super) enum Found {
     },
 }
 
-/// Walks the vault. With `clean`, leftovers of crashed writes are removed on the way.
+/// Walks the vault on so many threads. With `clean`, leftovers of crashed writes are removed on the way.
 ///
 /// # Errors
 /// Only when the root itself cannot be read.
-pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
-    let mut found = Walk::default();
-    let mut linked_places = HashSet::new();
-    let mut open = vec![(String::new(), jail.root().to_path_buf(), 0_usize)];
-    while let Some((below, place, depth)) = open.pop() {
-        let entries = match fs::read_dir(&place) {
+pub(super) fn walk(jail: &Jail, clean: bool, walkers: usize, sieve: &Sieve<'_>) -> io::Result<Walk> {
+    let root = Folder { below: String::new(), place: jail.root().to_path_buf(), depth: 0 };
+    let agenda = Agenda { open: vec![Work::Folder(root)], busy: 0, linked: BTreeMap::new(), linked_places: HashSet::new() };
+    let tour = Tour { jail, clean, walkers, sieve, agenda: Mutex::new(agenda), changed: Condvar::new(), news: AtomicUsize::new(0) };
+    std::thread::scope(|scope| {
+        // Where no thread can be had, the others do its part.
+        let others: Vec<_> = (1..walkers).filter_map(|_| Builder::new().spawn_scoped(scope, || tour.walk()).ok()).collect();
+        let mut found = tour.walk()?;
+        for other in others {
+            let more = other.join().map_err(|_| io::Error::other("a walk ended early"))??;
+            found.news.extend(more.news);
+            found.any |= more.any;
+            found.unreadable.extend(more.unreadable);
+        }
+        found.news.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(found)
+    })
+}
+
+/// A folder to be listed.
+#[derive(Debug)]
+struct Folder {
+    /// Its path below the root.
+    below: String,
+    place: PathBuf,
+    depth: usize,
+}
+
+/// What a walker can take up.
+#[derive(Debug)]
+enum Work {
+    Folder(Folder),
+    /// Entries of a folder with many, to be looked at.
+    Entries(Arc<Folder>, Vec<DirEntry>),
+}
+
+/// What is still to be done.
+#[derive(Debug)]
+struct Agenda {
+    open: Vec<Work>,
+    /// Walkers at work; what they find may be more work.
+    busy: usize,
+    /// Folders that links lead to, by the links' paths: taken up one after the other when all else is done, so that it is
+    /// the same one of several links to a place by which it is entered, whoever is first.
+    linked: BTreeMap<String, Folder>,
+    linked_places: HashSet<PathBuf>,
+}
+
+/// One walk, shared by its walkers.
+struct Tour<'a> {
+    jail: &'a Jail,
+    clean: bool,
+    walkers: usize,
+    sieve: &'a Sieve<'a>,
+    agenda: Mutex<Agenda>,
+    /// There may be more on the agenda, or nothing any more.
+    changed: Condvar,
+    /// Files that the sieve left.
+    news: AtomicUsize,
+}
+
+/// A piece of work under way; however it ends, nobody waits for it afterwards.
+struct UnderWay<'a, 'b>(&'a Tour<'b>);
+
+impl Drop for UnderWay<'_, '_> {
+    fn drop(&mut self) {
+        self.0.agenda().busy -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Tour<'_> {
+    fn agenda(&self) -> MutexGuard<'_, Agenda> {
+        self.agenda.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes up work until there is none and nobody can find more.
+    fn walk(&self) -> io::Result<Walk> {
+        let mut walker = Walker { tour: self, found: Walk::default(), block: Vec::new() };
+        while let Some((work, _under_way)) = self.take() {
+            match work {
+                Work::Folder(folder) => walker.list(Arc::new(folder))?,
+                Work::Entries(folder, entries) => entries.iter().for_each(|entry| walker.look(&folder, entry)),
+            }
+        }
+        walker.sift();
+        Ok(walker.found)
+    }
+
+    fn take(&self) -> Option<(Work, UnderWay<'_, '_>)> {
+        let mut agenda = self.agenda();
+        loop {
+            let mut next = agenda.open.pop();
+            while next.is_none() && agenda.busy == 0 {
+                let (_, folder) = agenda.linked.pop_first()?;
+                // Links may form circles, and many of them many ways: each place is entered once by a link.
+                next = agenda.linked_places.insert(folder.place.clone()).then_some(Work::Folder(folder));
+            }
+            if let Some(work) = next {
+                agenda.busy += 1;
+                return Some((work, UnderWay(self)));
+            }
+            agenda = self.changed.wait(agenda).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn offer(&self, work: Work) {
+        self.agenda().open.push(work);
+        self.changed.notify_one();
+    }
+}
+
+/// One of those who share a walk.
+struct Walker<'a, 'b> {
+    tour: &'a Tour<'b>,
+    found: Walk,
+    /// Files that the sieve has not seen yet.
+    block: Vec<Seen>,
+}
+
+impl Walker<'_, '_> {
+    fn sift(&mut self) {
+        self.found.any |= !self.block.is_empty();
+        (self.tour.sieve)(&mut self.block);
+        let before = self.tour.news.fetch_add(self.block.len(), Ordering::Relaxed);
+        // One more than can be served, so that it is seen that there are more.
+        self.block.truncate((limits::FILES + 1).saturating_sub(before));
+        self.found.news.append(&mut self.block);
+    }
+
+    /// Lists a folder. What cannot be looked at is not gone.
+    fn list(&mut self, folder: Arc<Folder>) -> io::Result<()> {
+        let entries = match fs::read_dir(&folder.place) {
             Ok(entries) => entries,
-            Err(error) if below.is_empty() => return Err(error),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if folder.below.is_empty() => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => {
-                found.unreadable.push((below, error.kind()));
-                continue;
+                self.found.unreadable.push((folder.below.clone(), words(&error)));
+                return Ok(());
             }
         };
+        let mut block = Vec::new();
         for entry in entries {
-            // What cannot be looked at is not gone.
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) if below.is_empty() => return Err(error),
+            match entry {
+                Ok(entry) => block.push(entry),
+                Err(error) if folder.below.is_empty() => return Err(error),
                 Err(error) => {
-                    found.unreadable.push((below.clone(), error.kind()));
+                    self.found.unreadable.push((folder.below.clone(), words(&error)));
                     break;
                 }
-            };
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else {
-                log::debug!("a name in {below:?} is not UTF-8 and is not served");
-                continue;
-            };
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            if clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
-                log::info!("removed an unfinished write of an earlier run in {below:?}");
             }
-            let kind = classify(jail, &entry, name);
-            if matches!(kind, Ok(None)) {
+            if block.len() < limits::WALK_BLOCK {
                 continue;
             }
-            let mut path = String::with_capacity(below.len() + 1 + name.len());
-            if !below.is_empty() {
-                path.push_str(&below);
-                path.push('/');
+            let block = std::mem::take(&mut block);
+            if self.tour.agenda().open.len() < self.tour.walkers - 1 {
+                self.tour.offer(Work::Entries(Arc::clone(&folder), block));
+            } else {
+                block.iter().for_each(|entry| self.look(&folder, entry));
             }
-            path.push_str(name);
-            if path.len() > limits::PATH_BYTES {
-                continue;
-            }
-            let kind = match kind {
-                Ok(Some(kind)) => kind,
-                Ok(None) => continue,
-                Err(kind) => {
-                    found.unreadable.push((path, kind));
-                    continue;
+        }
+        block.iter().for_each(|entry| self.look(&folder, entry));
+        Ok(())
+    }
+
+    fn look(&mut self, folder: &Folder, entry: &DirEntry) {
+        let below = &folder.below;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else {
+            log::debug!("a name in {below:?} is not UTF-8 and is not served");
+            return;
+        };
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if self.tour.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
+            log::info!("removed an unfinished write of an earlier run in {below:?}");
+        }
+        let kind = classify(self.tour.jail, entry, name);
+        if matches!(kind, Ok(None)) {
+            return;
+        }
+        let mut path = String::with_capacity(below.len() + 1 + name.len());
+        if !below.is_empty() {
+            path.push_str(below);
+            path.push('/');
+        }
+        path.push_str(name);
+        if path.len() > limits::PATH_BYTES {
+            return;
+        }
+        match kind {
+            Ok(None) => {}
+            Err(error) => self.found.unreadable.push((path, words(&error))),
+            Ok(Some(Found::File(metadata))) => {
+                self.block.push((path, Stamp::of(&metadata)));
+                if self.block.len() >= limits::WALK_BLOCK {
+                    self.sift();
                 }
-            };
-            match kind {
-                Found::File(_) if found.files.len() >= limits::FILES => {
-                    log::warn!("more than {} files; the rest is not served", limits::FILES);
-                    return Ok(found);
+            }
+            Ok(Some(Found::Folder { place, linked })) => {
+                // Never below itself.
+                let circle = linked && folder.place.starts_with(&place);
+                if circle || folder.depth >= limits::DEPTH {
+                    return;
                 }
-                Found::File(metadata) => found.files.push((path, Stamp::of(&metadata))),
-                // Links may form circles, and many of them many ways: each place is entered once by a link, and never
-                // below itself.
-                Found::Folder { place: inner, linked } => {
-                    let circle = linked && (place.starts_with(&inner) || !linked_places.insert(inner.clone()));
-                    if !circle && depth < limits::DEPTH {
-                        open.push((path, inner, depth + 1));
-                    }
+                let found = Folder { below: path, place, depth: folder.depth + 1 };
+                if linked {
+                    self.tour.agenda().linked.insert(found.below.clone(), found);
+                } else {
+                    self.tour.offer(Work::Folder(found));
                 }
             }
         }
     }
-    Ok(found)
 }
 
 /// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one
@@ -113,10 +267,10 @@ pub(super) fn walk(jail: &Jail, clean: bool) -> io::Result<Walk> {
 ///
 /// # Errors
 /// Why it cannot be told, other than that it is gone.
-pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Result<Option<Found>, io::ErrorKind> {
+pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<Option<Found>> {
     let unless_gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-        kind => Err(kind),
+        _ => Err(error),
     };
     let bytes = name.as_bytes();
     let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
@@ -146,14 +300,57 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> Result<Opti
 
 /// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read.
 pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
-    use std::io::Read;
-    let mut file = fs::File::open(place)?;
+    let (mut file, stamp) = open_stamped(place, OFlags::empty())?;
+    read_open(&mut file, stamp, max)
+}
+
+/// As [`read_stamped`], of a file that has this stamp and stays like that; `None` if not.
+pub(super) fn read_known(place: &Path, known: Stamp) -> Option<Vec<u8>> {
+    // A link has a stamp of its own.
+    let (mut file, stamp) = open_stamped(place, OFlags::NOFOLLOW).ok().filter(|(_, stamp)| *stamp == known)?;
+    let (bytes, _, stable) = read_open(&mut file, stamp, known.size.saturating_add(1)).ok()?;
+    stable.then_some(bytes)
+}
+
+fn open_stamped(place: &Path, flags: OFlags) -> io::Result<(fs::File, Stamp)> {
+    // Opening a named pipe would wait for its writer.
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = fs::File::from(rustix::fs::open(place, flags, Mode::empty())?);
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let mut bytes = Vec::with_capacity(metadata.size().min(max) as usize);
-    (&mut file).take(max).read_to_end(&mut bytes)?;
-    let after = Stamp::of(&file.metadata()?);
-    Ok((bytes, after, Stamp::of(&metadata) == after))
+    let stamp = Stamp::of(&metadata);
+    Ok((file, stamp))
+}
+
+fn read_open(file: &mut fs::File, before: Stamp, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
+    // One byte more than there should be: a read that does not fill it has come to the end.
+    let mut bytes = vec![0; before.size.saturating_add(1).min(max) as usize];
+    let mut read = 0;
+    while let Some(rest) = bytes.get_mut(read..) {
+        let asked = rest.len();
+        let more = match file.read(rest) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            more => more?,
+        };
+        read += more;
+        if more == 0 || more < asked && read as u64 == before.size {
+            break;
+        }
+    }
+    bytes.truncate(read);
+    let mut after = Stamp::of(&file.metadata()?);
+    let stable = after == before && read as u64 == before.size.min(max);
+    if !stable {
+        // It grows, or is on a file system that does not know sizes.
+        file.take(max.saturating_sub(read as u64)).read_to_end(&mut bytes)?;
+        let last = Stamp::of(&file.metadata()?);
+        // What is shorter than it says, before and after, was not read: an edit would cut the rest off.
+        if last == before && (bytes.len() as u64) < before.size.min(max) {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
+        }
+        after = last;
+    }
+    Ok((bytes, after, stable))
 }

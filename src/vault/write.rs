@@ -5,7 +5,8 @@
 use super::error::Error;
 use super::path::VaultPath;
 use super::walk::read_stamped;
-use super::{Vault, count_lines, etag};
+use super::{Entry, Stamp, Vault, count_lines, etag};
+use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::{self, Metadata};
@@ -39,21 +40,13 @@ impl Vault {
         self.index.refuse_if_away()?;
         // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
         let path = &self.jail.as_on_disk(path.clone());
-        let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
-            Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
-            other => other?,
-        };
-        let _turn = self.write_turn(&place);
-        let before = existing(&place, path)?;
-        let look = || match if_match {
-            None => Ok(()),
-            Some(wanted) => match current(&place, path)?.map(|bytes| etag(&bytes)) {
-                Some(found) if found == wanted => Ok(()),
-                found => Err(Error::Conflict(found)),
-            },
-        };
-        look()?;
-        disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
+        let top = self.jail.folder_that_is_there(path);
+        let outcome = self.write_at(path, content, create_dirs, if_match);
+        if outcome.is_err() {
+            // Folders that were made for it go again.
+            disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
+        }
+        let before = outcome?;
         self.index.wrote(path);
         Ok(Written {
             path: path.clone(),
@@ -62,6 +55,52 @@ impl Vault {
             total_lines: count_lines(content.as_bytes()),
             etag: etag(content.as_bytes()),
         })
+    }
+
+    /// What was there before.
+    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Option<Metadata>, Error> {
+        let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
+            Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
+            other => other?,
+        };
+        let _turn = self.write_turn(&place);
+        let before = existing(&place, path)?;
+        let look = || {
+            self.index.refuse_if_away()?;
+            match if_match {
+                None => Ok(()),
+                Some(wanted) => match current(&place, path)?.map(|bytes| etag(&bytes)) {
+                    Some(found) if found == wanted => Ok(()),
+                    found => Err(Error::Conflict(found)),
+                },
+            }
+        };
+        look()?;
+        disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
+        Ok(before)
+    }
+
+    /// The last look before a file is changed: the vault is there, and the file has these bytes, or is not there (`None`).
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it is another; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
+    pub(super) fn is_still(&self, place: &Path, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
+        self.index.refuse_if_away()?;
+        if current(place, path)?.as_deref() == known { Ok(()) } else { Err(Error::Conflict(None)) }
+    }
+
+    /// Waits until a file that another program is writing in place is at rest; half of a file is no file to go on from.
+    fn wait_for_rest(&self, path: &VaultPath, place: &Path, patience: Deadline) {
+        while let Ok(found) = fs::metadata(place) {
+            let stamp = Stamp::of(&found);
+            // One that we wrote is whole, and so is one that was put in the place of another.
+            let is_whole = |known: &Entry| if known.stamp == stamp { known.is_ours } else { !known.stamp.is_same_file(&stamp) };
+            let is_whole = || self.index.get(path.as_str()).is_some_and(|known| is_whole(&known));
+            if !stamp.is_younger_than(limits::AT_REST, clock::system()) || is_whole() || patience.left().is_none() {
+                return;
+            }
+            std::thread::sleep(limits::AT_REST);
+        }
     }
 
     /// Whether a file of this size could be written there now; nothing is made.
@@ -96,8 +135,9 @@ impl Vault {
         self.index.refuse_if_away()?;
         let place = self.jail.for_writing(path, true)?;
         let _turn = self.write_turn(&place);
+        self.wait_for_rest(path, &place, Deadline::after(limits::REST_PATIENCE));
         let before = existing(&place, path)?;
-        let look = || if current(&place, path)?.as_deref() == known { Ok(()) } else { Err(Error::Conflict(None)) };
+        let look = || self.is_still(&place, path, known);
         look()?;
         disk::replace(&place, bytes, mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
         self.index.wrote(path);
@@ -111,9 +151,9 @@ impl Vault {
     pub fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
+        self.wait_for_rest(path, place, Deadline::after(limits::REST_PATIENCE));
         existing(place, path)?;
-        let look = || if current(place, path)?.as_deref() == Some(known) { Ok(()) } else { Err(Error::Conflict(None)) };
-        disk::remove(place, look).map_err(|error| naming(error, path))?;
+        disk::remove(place, || self.is_still(place, path, Some(known))).map_err(|error| naming(error, path))?;
         self.index.removed(path);
         Ok(())
     }
@@ -127,7 +167,9 @@ impl Vault {
     pub fn edit(&self, path: &VaultPath, old_text: &str, new_text: &str, if_match: Option<&str>) -> Result<Written, Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
+        let patience = Deadline::after(limits::REST_PATIENCE);
         for _ in 0..limits::EDIT_RETRIES {
+            self.wait_for_rest(path, place, patience);
             let bytes = self.bytes(path)?;
             if let Some(wanted) = if_match
                 && etag(&bytes) != wanted
@@ -139,8 +181,7 @@ impl Vault {
             let before = existing(place, path)?;
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
             // moment; if they differ, the edit is made anew in what it wrote.
-            let unchanged = || if current(place, path)?.is_some_and(|now| now == bytes) { Ok(()) } else { Err(Error::Conflict(None)) };
-            match disk::replace(place, &edited, mode_of(before.as_ref()), unchanged) {
+            match disk::replace(place, &edited, mode_of(before.as_ref()), || self.is_still(place, path, Some(&bytes))) {
                 Err(Error::Conflict(None)) => continue,
                 other => other.map_err(|error| naming(error, path))?,
             }
@@ -189,10 +230,10 @@ fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
     before.map_or(Mode::New, Mode::Like)
 }
 
-/// A failure of the disk under the name the caller knows.
-fn naming(error: Error, path: &VaultPath) -> Error {
+/// A failure of the disk under the name the caller knows. One that has a name already is in the log.
+pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
     match error {
-        Error::Disk { doing, cause, .. } => {
+        Error::Disk { doing, path: unnamed, cause } if unnamed.is_empty() => {
             log::error!("could not {doing} {:?}: {cause}", path.as_str());
             Error::Disk { doing, path: path.as_str().into(), cause }
         }
@@ -202,7 +243,7 @@ fn naming(error: Error, path: &VaultPath) -> Error {
     }
 }
 
-fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
     let (mut old, mut new) = (old_text.to_owned(), new_text.to_owned());
     let mut found = occurrences(bytes, old.as_bytes());
     if found.is_none() && memchr::memmem::find(bytes, b"\r\n").is_some() {

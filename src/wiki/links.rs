@@ -34,7 +34,8 @@ pub fn of(text: &str) -> Vec<Link> {
 /// The lines of a text below its frontmatter, numbered from 1, without code and comments.
 pub fn prose(text: &str) -> Vec<(usize, Cow<'_, str>)> {
     let start = frontmatter::end(text);
-    let before = text.get(..start).unwrap_or_default().lines().count();
+    // Not its lines: a byte order mark by itself is none.
+    let before = text.get(..start).unwrap_or_default().matches('\n').count();
     let (mut fence, mut comment) = (None::<(char, usize)>, None::<&str>);
     let mut lines = Vec::new();
     for (number, line) in (before + 1..).zip(text.get(start..).unwrap_or_default().lines()) {
@@ -144,7 +145,7 @@ impl Pages {
         for path in paths {
             by_name.entry(key(path.rsplit('/').next().unwrap_or(path))).or_default().push(path.to_owned());
         }
-        by_name.values_mut().for_each(|same| same.sort_by_key(|path| (path.matches('/').count(), path.clone())));
+        by_name.values_mut().for_each(|same| same.sort_unstable_by_key(|path| (path.matches('/').count(), path.clone())));
         Pages { by_name }
     }
 
@@ -203,6 +204,14 @@ mod tests {
 
     fn found(text: &str) -> Vec<(usize, String)> {
         of(text).into_iter().map(|link| (link.line, link.target)).collect()
+    }
+
+    /// Found by the fuzz target `links`.
+    #[test]
+    fn a_byte_order_mark_is_no_line() {
+        assert_eq!(of("\u{feff}[[a]]\n[[b]]").iter().map(|link| link.line).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(of("\u{feff}---\na: 1\n---\n[[a]]")[0].line, 4);
+        assert_eq!(of("---\n---"), []);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
         }
     }
     actions(vault, &everything, &mut found);
-    found.sort();
+    found.sort_unstable();
     found.dedup();
     Ok(found)
 }

@@ -1,0 +1,80 @@
+//! How far the first look at the vault is, for calls that go on with what there is by then.
+
+use crate::limits;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// How far the first look at the vault is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filling {
+    /// Files that are indexed.
+    pub indexed: usize,
+    /// Files that there are.
+    pub files: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum State {
+    #[default]
+    NotBegun,
+    UnderWay(Filling),
+    Over,
+}
+
+/// Where the first look stands.
+#[derive(Debug, Default)]
+pub(super) struct FirstLook {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl FirstLook {
+    fn set(&self, state: State) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.changed.notify_all();
+    }
+
+    /// Notes that a look begins, if this is the first.
+    pub(super) fn begin(&self, first: bool) -> Looking<'_> {
+        if first {
+            self.set(State::UnderWay(Filling { indexed: 0, files: 0 }));
+        }
+        Looking(first.then_some(self))
+    }
+
+    /// Waits a while for its end, if it is under way; how far it is if that was not long enough.
+    pub(super) fn wait(&self) -> Option<Filling> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(state, limits::FILL_PATIENCE, |state| matches!(state, State::UnderWay(_)));
+        match *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            State::UnderWay(filling) => Some(filling),
+            State::NotBegun | State::Over => None,
+        }
+    }
+}
+
+/// A look, the first perhaps; however it ends, nobody waits for it afterwards.
+pub(super) struct Looking<'a>(Option<&'a FirstLook>);
+
+impl Looking<'_> {
+    /// Notes how far it is.
+    pub(super) fn is_at(&self, filling: Filling) {
+        if let Some(look) = self.0 {
+            look.set(State::UnderWay(filling));
+        }
+    }
+
+    /// Notes that it has come to its end.
+    pub(super) fn over(mut self) {
+        if let Some(look) = self.0.take() {
+            look.set(State::Over);
+        }
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        if let Some(look) = self.0 {
+            look.set(State::NotBegun);
+        }
+    }
+}
