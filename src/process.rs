@@ -144,6 +144,21 @@ impl Process {
         false
     }
 
+    /// Its end, once both its pipes were read to theirs; `None` if that takes longer than this, and it goes on.
+    pub fn finished(&self, patience: Duration) -> Option<io::Result<ExitStatus>> {
+        let until = Deadline::after(patience);
+        let (mut closed, mut ended) = (0, None);
+        while ended.is_none() || closed < 2 {
+            match self.next(until.left()?) {
+                Ok(Event::Closed) => closed += 1,
+                Ok(Event::Ended(status)) => ended = Some(status),
+                Ok(Event::Line(_) | Event::Cut) => {}
+                Err(_) => return None,
+            }
+        }
+        ended
+    }
+
     /// Ends the whole group at once.
     pub fn kill(&self) {
         self.signal(Signal::KILL);

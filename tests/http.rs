@@ -310,3 +310,16 @@ fn chunk_framing_counted_as_body() {
     connection.try_send(chunk.repeat(1000));
     assert_eq!(connection.response().status, 400);
 }
+
+#[test]
+fn the_debug_log_tells_how_far_a_client_comes_and_no_code() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("LOG_LEVEL", "debug")]);
+    server.get("/oauth/authorize?state=SeCrEt");
+    server.request("POST /mcp HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Claude-User\r\nContent-Length: 2\r\n\r\n", "{}");
+    server.result_of("tools/list", json!({}));
+    let log = server.log_with("rpc=\"tools/list\"");
+    assert!(log.contains("http Get \"/oauth/authorize\" status=400"), "{log}");
+    assert!(log.contains("http Post \"/mcp\" status=401 from=127.0.0.1 agent=\"Claude-User\""), "{log}");
+    assert!(!log.contains("SeCrEt"), "{log}");
+}

@@ -273,7 +273,7 @@ impl Move {
         let mut kept = Vec::new();
         let (mut going, coming): (Vec<&File>, Vec<&File>) = self.moving().partition(|file| file.new.is_none());
         // What lies in a folder goes before it.
-        going.sort_by(|a, b| b.name.cmp(&a.name));
+        going.sort_unstable_by(|a, b| b.name.cmp(&a.name));
         for file in going.into_iter().chain(coming) {
             match self.state(file, false) {
                 State::New => {}

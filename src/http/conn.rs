@@ -85,7 +85,9 @@ impl<S: Service> Connection<'_, S> {
             Ok(None) => return Next::Close,
             Err(refusal) => return self.refuse(refusal, head.method()),
         };
-        self.peer.set(Activity::Serving);
+        if !self.peer.set(Activity::Serving) {
+            return Next::Close;
+        }
         let permit = if admission.takes_worker {
             match self.server.workers.enter(limits::WORKER_WAIT) {
                 Some(permit) => Some(permit),
@@ -133,7 +135,9 @@ impl<S: Service> Connection<'_, S> {
                 if !begun {
                     begun = true;
                     deadline = Deadline::after(limits::HEAD_DEADLINE);
-                    self.peer.set(Activity::Reading);
+                    if !self.peer.set(Activity::Reading) {
+                        return Ok(None);
+                    }
                 }
                 if let Some(length) = scanner.scan(self.buffer.bytes())? {
                     let head = Head::parse(self.buffer.bytes().get(..length).unwrap_or_default())?;
@@ -239,6 +243,7 @@ impl<S: Service> Connection<'_, S> {
 
     fn refuse(&mut self, refusal: Refusal, method: Method) -> Next {
         let answer = Response::refusal(refusal);
+        self.tell(None, &answer);
         let head = response::head_bytes(&answer, BodyFraming::Whole, true, clock::system());
         let body = if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
         match self.send(&head, body) {
@@ -247,11 +252,23 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
+    /// The line of an exchange for whoever looks for what a client does. Without the query: codes are in it.
+    fn tell(&self, request: Option<&Head>, answer: &Response) {
+        if !log::log_enabled!(log::Level::Debug) {
+            return;
+        }
+        let short = |text: &str| text.chars().take(100).collect::<String>();
+        let agent = short(request.and_then(|head| head.text("user-agent")).unwrap_or_default());
+        let what = request.map_or_else(|| "refused".to_owned(), |head| format!("{:?} {:?}", head.method(), short(head.path())));
+        log::debug!("http {what} status={} from={} agent={agent:?}", answer.status, self.peer.address);
+    }
+
     fn answer(&mut self, request: &Head, answer: &Response, close: bool) -> Next {
         let _held = match Held::take(&self.server.answer_bytes, answer.body.len()) {
             Some(held) => held,
             None => return self.refuse(Refusal::Busy, request.method()),
         };
+        self.tell(Some(request), answer);
         let close = close || self.server.is_stopping();
         let head = response::head_bytes(answer, BodyFraming::Whole, close, clock::system());
         let body = if response::sends_body(request.method(), answer.status) { answer.body.as_slice() } else { &[] };
@@ -305,15 +322,30 @@ impl<S: Service> Connection<'_, S> {
     fn open_stream(&mut self, request: &Head, answer: &Response, farewell: Option<String>) -> Option<Arc<EventStream>> {
         let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
         let head = response::head_bytes(answer, framing, true, clock::system());
-        self.send(&head, &[]).ok()?;
-        EventStream::start(self.peer, framing == BodyFraming::Chunked, farewell)
-            .inspect_err(|error| log::warn!("no thread for an event stream: {error}"))
-            .ok()
+        // Its thread first: without one the answer is another.
+        let stream = match EventStream::start(self.peer, framing == BodyFraming::Chunked, farewell) {
+            Ok(stream) => stream,
+            Err(error) => {
+                log::warn!("no thread for an event stream: {error}");
+                self.refuse(Refusal::Busy, request.method());
+                return None;
+            }
+        };
+        self.tell(Some(request), answer);
+        match self.send(&head, &[]) {
+            Ok(()) => Some(stream),
+            Err(_) => {
+                stream.lost();
+                None
+            }
+        }
     }
 
     /// Writes head and body.
     fn send(&self, head: &[u8], body: &[u8]) -> io::Result<()> {
-        write_in_time(&self.peer.socket, head, body, || self.peer.set(Activity::Writing))
+        write_in_time(&self.peer.socket, head, body, || {
+            let _ = self.peer.set(Activity::Writing);
+        })
     }
 
     /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a reset in its place

@@ -156,7 +156,7 @@ impl EventStream {
             // Once everything was said, a peer that does not read it may have to make room for others.
             let progress = || {
                 if ended {
-                    peer.set(Activity::Writing)
+                    peer.set(Activity::Writing);
                 }
             };
             let sent = write_in_time(&peer.socket, frame.as_bytes(), &[], progress);

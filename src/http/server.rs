@@ -6,6 +6,7 @@ use super::{EventStream, Service, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -26,6 +27,8 @@ pub(super) enum Activity {
     Writing,
     /// An event stream.
     Streaming,
+    /// Closed from outside; for good.
+    Closed,
 }
 
 /// One connection, as the rest of the server sees it.
@@ -37,19 +40,35 @@ pub(super) struct Peer {
     started: Instant,
 }
 
+/// What may be closed when room is needed, that first which costs its peer least.
+const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
+
 impl Peer {
-    pub(super) fn set(&self, activity: Activity) {
+    /// Goes on to something else, unless the connection was closed from outside; whether it was not. What was not begun then
+    /// is not begun: nobody would hear of it.
+    pub(super) fn set(&self, activity: Activity) -> bool {
         self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
-        self.activity.store(activity as u8, Ordering::Release);
+        let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);
+        self.activity.fetch_update(Ordering::AcqRel, Ordering::Acquire, unless_closed).is_ok()
+    }
+
+    /// Closes the connection if it is still at this; whether it was.
+    fn close(&self, at: Activity) -> bool {
+        let was = self.activity.compare_exchange(at as u8, Activity::Closed as u8, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if was {
+            let _ = self.socket.shutdown(Shutdown::Both);
+        }
+        was
     }
 
     fn is(&self, activity: Activity) -> bool {
         self.activity.load(Ordering::Acquire) == activity as u8
     }
 
-    /// Sends its request in drips, or does not take its answer, for so long that it is not worth a place or a wait.
-    fn is_slow(&self, at: Activity) -> bool {
-        self.is(at) && self.for_how_long() >= limits::EVICT_READING_AFTER
+    /// Is between requests; or sends its request in drips, or does not take its answer, for so long that it is not worth a
+    /// place or a wait.
+    fn is_closable(&self, at: Activity) -> bool {
+        self.is(at) && (at == Activity::Idle || self.for_how_long() >= limits::EVICT_READING_AFTER)
     }
 
     fn for_how_long(&self) -> Duration {
@@ -59,16 +78,25 @@ impl Peer {
 
 /// Lets a bounded number of requests into handlers at once; the others wait in line.
 pub(super) struct Workers {
-    free: Mutex<usize>,
+    places: Mutex<Places>,
     freed: Condvar,
+}
+
+struct Places {
+    free: usize,
+    /// Who waits for one; waking nobody would cost each request a call of the system.
+    waiting: usize,
 }
 
 impl Workers {
     /// Waits for a place; `None` after `patience`.
     pub(super) fn enter(&self, patience: Duration) -> Option<Permit<'_>> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut free, _) = self.freed.wait_timeout_while(free, patience, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free = free.checked_sub(1)?;
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.waiting += 1;
+        let (mut places, _) =
+            self.freed.wait_timeout_while(places, patience, |places| places.free == 0).unwrap_or_else(PoisonError::into_inner);
+        places.waiting -= 1;
+        places.free = places.free.checked_sub(1)?;
         Some(Permit(self))
     }
 }
@@ -78,8 +106,11 @@ pub(super) struct Permit<'a>(&'a Workers);
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
+        let mut places = self.0.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.free += 1;
+        if places.waiting > 0 {
+            self.0.freed.notify_one();
+        }
     }
 }
 
@@ -147,7 +178,7 @@ impl Server {
     pub fn start<S: Service>(self, service: S) -> io::Result<Running<S>> {
         let shared = Arc::new(Shared {
             service,
-            workers: Workers { free: Mutex::new(self.workers), freed: Condvar::new() },
+            workers: Workers { places: Mutex::new(Places { free: self.workers, waiting: 0 }), freed: Condvar::new() },
             body_bytes: AtomicUsize::new(0),
             answer_bytes: AtomicUsize::new(0),
             connections_max: self.connections_max,
@@ -189,8 +220,8 @@ impl<S: Service> Running<S> {
         loop {
             let peers = self.shared.peers().clone();
             for peer in &peers {
-                if peer.is(Activity::Idle) || peer.is_slow(Activity::Reading) || peer.is_slow(Activity::Writing) {
-                    let _ = peer.socket.shutdown(Shutdown::Both);
+                for at in CLOSABLE.into_iter().filter(|&at| peer.is_closable(at)) {
+                    peer.close(at);
                 }
             }
             if peers.is_empty() || deadline.left().is_none() {
@@ -293,20 +324,12 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
 /// request for longest, else with its answer. Whether one was found.
 fn make_room<S>(shared: &Shared<S>) -> bool {
     let peers = shared.peers();
-    let longest =
-        |is_candidate: &dyn Fn(&Peer) -> bool| peers.iter().filter(|peer| is_candidate(peer)).max_by_key(|peer| peer.for_how_long());
-    let victim = longest(&|peer| peer.is(Activity::Idle))
-        .or_else(|| longest(&|peer| peer.is_slow(Activity::Reading)))
-        .or_else(|| longest(&|peer| peer.is_slow(Activity::Writing)));
-    match victim {
-        Some(peer) => {
-            // Not idle any more for the next newcomer's search; its thread ends at once.
-            peer.set(Activity::Serving);
-            let _ = peer.socket.shutdown(Shutdown::Both);
-            true
-        }
-        None => false,
-    }
+    CLOSABLE.into_iter().any(|at| {
+        let mut candidates: Vec<_> = peers.iter().filter(|peer| peer.is_closable(at)).map(|peer| (peer.for_how_long(), peer)).collect();
+        candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
+        // One may have gone on to something else since it was looked at.
+        candidates.iter().any(|(_, peer)| peer.close(at))
+    })
 }
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.

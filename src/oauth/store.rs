@@ -417,3 +417,14 @@ fn decode(bytes: &[u8]) -> Result<State, Undecodable> {
         access_tokens: stored.access_tokens.into_iter().map(|token| (token.hash, token)).collect(),
     })
 }
+
+/// What the fuzz target `state` checks: a file that can be read is written, and read again, as the same.
+#[cfg(fuzzing)]
+pub fn fuzz(bytes: &[u8]) {
+    let Ok(state) = decode(bytes) else { return };
+    let written = encode(&state).ok();
+    let again = written.as_deref().and_then(|written| decode(written).ok());
+    // Their order in the file is not theirs.
+    let sizes = |state: &State| (state.clients.len(), state.grants.len(), state.codes.len(), state.access_tokens.len(), state.key);
+    assert_eq!(again.as_ref().map(sizes), Some(sizes(&state)));
+}

@@ -32,10 +32,15 @@ impl Response {
 
 impl Connection {
     pub fn open(address: SocketAddr) -> Connection {
-        let stream = TcpStream::connect(address).unwrap();
+        Connection::try_open(address).unwrap()
+    }
+
+    /// To a server that may be killed meanwhile.
+    pub fn try_open(address: SocketAddr) -> std::io::Result<Connection> {
+        let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.set_nodelay(true).unwrap();
-        Connection { reader: BufReader::new(stream) }
+        Ok(Connection { reader: BufReader::new(stream) })
     }
 
     /// A connection that takes little before it is read: small buffers, small segments.
