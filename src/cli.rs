@@ -17,6 +17,8 @@ pub enum Command {
     Demo,
     /// Say what would be served, and every mistake.
     Check,
+    /// Try the server at a URL from outside.
+    CheckServer(String),
     /// Write the starter wiki.
     InitWiki,
     /// Check the wiki's rules.
@@ -59,7 +61,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         .collect();
     let mut words: Vec<String> = Vec::new();
     let mut mistakes = Vec::new();
-    let (mut shown, mut all) = (None, false);
+    let (mut shown, mut all, mut server) = (None, false, None);
     let mut parser = Parser::from_args(arguments);
     loop {
         let argument = match parser.next() {
@@ -74,6 +76,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             Arg::Short('h') | Arg::Long("help") => shown = Some(Command::Help),
             Arg::Short('V') | Arg::Long("version") => shown = Some(Command::Version),
             Arg::Long("all") => all = true,
+            Arg::Long("server") => match parser.value().and_then(|value| value.string()) {
+                Ok(url) => server = Some(url),
+                Err(_) => {
+                    mistakes.push("--server needs the URL of a server, for example https://vault.example.com/mcp".into());
+                    // Not the check of a configuration, whose mistakes would be told too.
+                    server = Some(String::new());
+                }
+            },
             Arg::Long(flag) => match settings::of_flag(flag) {
                 None => mistakes.push(format!("--{flag} is not a flag; see --help")),
                 Some(setting) if setting.value.is_empty() => {
@@ -96,11 +106,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
     if all && words.first() != Some(&"revoke") {
         mistakes.push("--all belongs to revoke; see --help".into());
     }
+    if server.is_some() && words != ["check"] {
+        mistakes.push("--server belongs to check; see --help".into());
+    }
     let command = match words.as_slice() {
         [] | ["serve"] => Command::Serve,
         ["stdio"] => Command::Stdio,
         ["demo"] => Command::Demo,
-        ["check"] => Command::Check,
+        ["check"] => server.map_or(Command::Check, Command::CheckServer),
         ["grants"] => Command::Grants,
         ["revoke"] if all => Command::Revoke(None),
         ["revoke", id] if !all => Command::Revoke(Some((*id).into())),
@@ -143,6 +156,7 @@ Commands:
   stdio                  the same tools over stdin and stdout, for clients on this machine
   demo                   a sample vault with a login, ready to try; no configuration
   check                  say what would be served, and every mistake in the configuration
+  check --server URL     try a server from outside, through its proxy, as Claude would (needs curl)
   init-wiki              write the starter wiki of toolset agent into the vault, over nothing
   lint                   check the rules of that wiki; a table, and exit code 1 if something is wrong
   supervise              for the server itself, which runs its sessions with it

@@ -1,6 +1,6 @@
 //! The command line: what a person types, reads and gets wrong.
 
-use crate::support::{Connection, Folder, eventually};
+use crate::support::{Connection, Folder, ORIGIN, Server, eventually};
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
 
@@ -77,6 +77,19 @@ fn generate_token_prints_a_pair_that_belongs_together() {
 }
 
 #[test]
+fn what_is_in_the_way_at_the_start_is_told_with_a_way_out() {
+    let folder = Folder::sample();
+    let vault = folder.vault();
+    let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
+    let good = [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "https://vault.example.com"), ("API_TOKENS", token)];
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let output = run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
+    assert!(!output.status.success() && err(&output).contains("another program has the port"), "{}", err(&output));
+    let output = run(&["serve", "--vault-path", "/nowhere/vault"], &good, "");
+    assert!(!output.status.success() && err(&output).contains("is not there: is it spelt right"), "{}", err(&output));
+}
+
+#[test]
 fn check_says_what_would_be_served() {
     let folder = Folder::sample();
     let hash = bcrypt::hash("x", 4).unwrap();
@@ -148,4 +161,115 @@ fn the_sample_vault_is_the_fixture() {
     let mut built_in: Vec<&str> = vault_sync_mcp::commands::sample_vault::FILES.iter().map(|(path, _)| *path).collect();
     built_in.sort_unstable();
     assert_eq!(built_in, found);
+}
+
+/// `check --server URL`, unless curl is missing, by which it asks.
+fn check_server(url: &str) -> Option<Output> {
+    if Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("curl is not here: not tried");
+        return None;
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    Some(run(&["check", "--server", url], &[("PATH", &path)], ""))
+}
+
+#[test]
+fn a_server_is_tried_from_outside() {
+    let (_folder, server) = Server::sample();
+    let url = before(&server, |_| None);
+    let Some(output) = check_server(&format!("{url}/mcp")) else { return };
+    let told = out(&output);
+    assert!(output.status.success() && told.ends_with(&format!("with the URL {url}/mcp\n")), "{told}{}", err(&output));
+    assert_eq!(told.matches("ok  ").count(), 15, "{told}");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (url, told) in [
+        (format!("{url}/mcp/"), "without the slash"),
+        (url.replace("127.0.0.1", "localhost"), "SERVER_URL must be the URL in use"),
+        (format!("https://{}", server.address), "TLS does not work"),
+        (format!("http://{nobody}"), "nothing listens there"),
+        ("https://nowhere.invalid/mcp".into(), "not known to the DNS"),
+        ("http://nowhere.invalid/mcp".into(), "it is http"),
+        ("vault.example.com".into(), "is no URL like"),
+        ("https://user:word@vault.example.com/mcp".into(), "is no URL like"),
+    ] {
+        let output = check_server(&url).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{url}");
+        assert!(err(&output).contains(told), "{url}: {}", err(&output));
+    }
+}
+
+/// Proxies that are set up in the ways in which they are set up wrongly; each word is in the row of the one problem.
+#[test]
+fn the_usual_mistakes_of_proxies_are_named() {
+    let (_folder, server) = Server::sample();
+    let page =
+        |status: &str| format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
+    for (what, told) in [
+        ("Claude-User", "a bot filter refuses Claude"),
+        ("1500000", "client_max_body_size"),
+        ("/.well-known", "does not pass this path on"),
+    ] {
+        let (page, what) = (
+            page(if what == "1500000" {
+                "413 Large"
+            } else if what == "/.well-known" {
+                "404 Nothing"
+            } else {
+                "403 Forbidden"
+            }),
+            what.to_owned(),
+        );
+        let url = before(&server, move |head| {
+            let matters = head.starts_with("POST") || what != "Claude-User";
+            (head.contains(&what) && matters).then(|| page.clone())
+        });
+        let Some(output) = check_server(&url) else { return };
+        assert_eq!(output.status.code(), Some(2));
+        assert!(err(&output).contains(told), "{told}: {}{}", out(&output), err(&output));
+    }
+    let gone = before(&server, |_| Some("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()));
+    assert!(err(&check_server(&gone).unwrap()).contains("does not reach the server"));
+}
+
+/// A proxy before a server that answers some requests by itself. What the server takes for its own URL is the proxy's.
+fn before(server: &Server, own: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (here, behind) = (listener.local_addr().unwrap().to_string(), server.address);
+    let there = ORIGIN.trim_start_matches("https://");
+    let url = format!("http://{here}");
+    let outside = url.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, mut bytes, mut piece) = (stream.unwrap(), Vec::new(), [0; 65536]);
+            let head = loop {
+                let count = stream.read(&mut piece).unwrap_or(0);
+                bytes.extend_from_slice(&piece[..count]);
+                if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+                    break String::from_utf8_lossy(&bytes[..end]).into_owned();
+                }
+                if count == 0 {
+                    break String::new();
+                }
+            };
+            if let Some(answer) = own(&head) {
+                let _ = stream.write_all(answer.as_bytes());
+                continue;
+            }
+            let mut behind = std::net::TcpStream::connect(behind).unwrap();
+            let sent = String::from_utf8_lossy(&bytes).replace(&here, there).replacen("\r\n", "\r\nConnection: close\r\n", 1);
+            behind.write_all(sent.as_bytes()).unwrap();
+            let mut rest = stream.try_clone().unwrap();
+            let mut onwards = behind.try_clone().unwrap();
+            std::thread::spawn(move || std::io::copy(&mut rest, &mut onwards));
+            let mut answer = Vec::new();
+            let _ = behind.read_to_end(&mut answer);
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+            let (head, body) = (head.replace(ORIGIN, &outside), body.replace(ORIGIN, &outside));
+            let head: String = head.lines().filter(|line| !line.starts_with("Content-Length")).map(|line| format!("{line}\r\n")).collect();
+            let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes());
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    });
+    url
 }

@@ -76,7 +76,7 @@ fn whole_id(state: &State, id: &str) -> Result<String, String> {
 fn table(state: &State) -> String {
     let mut rows = vec![["ID", "USER", "CLIENT", "SENT BACK TO", "SCOPE", "CREATED", "LAST USED"].map(str::to_owned)];
     let mut grants: Vec<_> = state.grants.values().collect();
-    grants.sort_by_key(|grant| (std::cmp::Reverse(grant.used), &grant.id));
+    grants.sort_unstable_by_key(|grant| (std::cmp::Reverse(grant.used), &grant.id));
     for grant in grants {
         let client = state.clients.get(&grant.client).or_else(|| documents::find(&grant.client));
         rows.push([

@@ -4,6 +4,8 @@ mod check;
 mod control;
 mod demo;
 mod grants;
+mod lines;
+mod outside;
 pub mod sample_vault;
 mod secrets;
 mod serve;
@@ -51,6 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::GenerateToken(name) => secrets::generate_token(&name),
         Command::Serve => configured(&raw, For::Network, serve::serve),
         Command::Check => check::check(&raw),
+        Command::CheckServer(url) => outside::check_server(&url),
         Command::Demo => demo::demo(&raw),
         Command::Stdio => configured(&raw, For::Stdio, stdio),
         Command::Grants => grants::list(&raw),
@@ -150,7 +153,8 @@ fn start_logging(level: log::LevelFilter) {
             (false, _) => writeln!(buffer, "{} {level:<5} {message}", crate::clock::Now::read().rfc3339()),
         }
     };
-    env_logger::Builder::new().filter_level(level).format(format).init();
+    let target = env_logger::Target::Pipe(Box::new(lines::Lines::default()));
+    env_logger::Builder::new().filter_level(level).format(format).target(target).init();
 }
 
 /// Prints to stdout. A reader that has gone away (`| head`) is no failure.

@@ -11,6 +11,7 @@ use crate::web::App;
 use crate::web::guard::Guard;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,7 +46,14 @@ pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
 pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
     let engine = engine(&config)?;
     let server = Server::bind(config.listen, config.max_connections, config.workers)
-        .inspect_err(|error| log::error!("cannot listen on {}: {error}", config.listen))
+        .inspect_err(|error| {
+            let hint = match error.kind() {
+                ErrorKind::AddrInUse => "; another program has the port: stop it, or choose another LISTEN_ADDR",
+                ErrorKind::PermissionDenied => "; ports below 1024 are for a proxy in front: choose another LISTEN_ADDR",
+                _ => "",
+            };
+            log::error!("cannot listen on {}: {error}{hint}", config.listen);
+        })
         .ok()?;
     let (address, state_dir) = (server.address(), config.state_dir.clone());
     let app = App {

@@ -14,6 +14,7 @@ use crate::vault::Memory;
 use log::LevelFilter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -174,6 +175,10 @@ impl Reader<'_> {
             },
             Ok(_) => {
                 self.wrong(setting, "is a file; it must be the vault's folder");
+                None
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.wrong(setting, "is not there: is it spelt right, is its disk mounted?");
                 None
             }
             Err(error) => {

@@ -1,0 +1,50 @@
+//! Where log lines go: standard error, as long as somebody takes them. A pipe that nobody reads would hold up every call
+//! that has something to say, after it has done what it says.
+
+use crate::limits;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// The lines on their way to standard error.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Lines that nobody took, since the last one that was taken.
+    lost: u64,
+}
+
+impl Lines {
+    /// Whether something can be written without waiting for a reader. Whoever has not read for a while is not waited for.
+    fn is_taken(&self) -> bool {
+        let stderr = io::stderr();
+        let patience = if self.lost == 0 { limits::LOG_PATIENCE } else { Duration::ZERO };
+        let patience = Timespec::try_from(patience).ok();
+        poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], patience.as_ref()) != Ok(0)
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if !self.is_taken() {
+            self.lost += 1;
+            return Ok(line.len());
+        }
+        if self.lost > 0 {
+            let lost = std::mem::take(&mut self.lost);
+            io::stderr().write_all(format!("{lost} lines were lost here: nobody read the log\n").as_bytes())?;
+        }
+        // What a pipe says it can take is at least one piece.
+        for (number, piece) in line.chunks(limits::LOG_PIECE).enumerate() {
+            if number > 0 && !self.is_taken() {
+                self.lost += 1;
+                break;
+            }
+            io::stderr().write_all(piece)?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,317 @@
+//! `check --server URL`: a server as Claude meets it, through its proxy and from outside: discovery, the documents and
+//! what they say of each other, the 401 with the way to a login, and the usual mistakes of proxies. Nothing is left behind:
+//! no client is registered and nobody is logged in. `curl` makes the requests, because a TLS stack of our own would be
+//! the largest part of this program for the rarest of its uses.
+
+use super::{say, wrong};
+use crate::limits;
+use crate::process::{self, Manner, Process, Stdout};
+use crate::web::routes;
+use serde_json::Value;
+use std::io::ErrorKind;
+
+/// How Claude on the web calls itself; bot filters know that name.
+const CLAUDE: &str = "Claude-User";
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"vault-sync-mcp check","version":"1"}}}"#;
+/// Larger than what proxies let through when nobody has told them (1 MiB), smaller than what the server takes.
+const LARGE: usize = 1_500_000;
+
+/// What came back.
+struct Answer {
+    status: u16,
+    /// Names in lower case.
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Answer {
+    /// The last head of a response as `curl --include` prints it, and what follows.
+    fn read(bytes: &[u8]) -> Option<Answer> {
+        let text = String::from_utf8_lossy(bytes);
+        let mut rest = &*text;
+        loop {
+            let (head, body) = rest.split_once("\r\n\r\n")?;
+            let mut lines = head.lines();
+            let status: u16 = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+            // 100 Continue, 103 Early Hints, and what a proxy of the caller says.
+            if status < 200 || body.starts_with("HTTP/") {
+                rest = body;
+                continue;
+            }
+            let headers = lines.filter_map(|line| line.split_once(':'));
+            let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+            return Some(Answer { status, headers, body: body.to_owned() });
+        }
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    fn is_html(&self) -> bool {
+        self.header("content-type").starts_with("text/html")
+    }
+
+    /// What a status usually means, when it is not the one that was expected.
+    fn meaning(&self) -> &'static str {
+        match self.status {
+            300..=399 => "a redirect; clients do not carry their token over it. The proxy must serve the URL itself",
+            401 if self.is_html() => "a page; something in front of the server wants a login of its own",
+            403 | 429 if self.is_html() => "a page; a bot filter or a login in front of the server refuses programs",
+            403 => "refused; the proxy does not pass the Host header on, SERVER_URL is another URL, or a filter is in front",
+            404 => "not there; the proxy does not pass this path on",
+            413 => "too large for the proxy; nginx needs client_max_body_size 16m",
+            502..=504 => "the proxy does not reach the server; is it running, and is LISTEN_ADDR what the proxy calls?",
+            200..=299 if self.is_html() => "a page of something else; the proxy leads this path to another program",
+            _ => "not what the server itself answers; something in front of it does",
+        }
+    }
+}
+
+/// One request.
+struct Request<'a> {
+    method: &'a str,
+    url: String,
+    headers: &'a [&'a str],
+    body: String,
+    agent: &'a str,
+    /// Further arguments for curl.
+    more: &'a [&'a str],
+}
+
+impl Request<'_> {
+    fn get(url: String) -> Request<'static> {
+        Request { method: "GET", url, headers: &[], body: String::new(), agent: CLAUDE, more: &[] }
+    }
+
+    fn post<'a>(url: String, media_type: &'a [&'a str], body: String) -> Request<'a> {
+        Request { method: "POST", headers: media_type, body, ..Request::get(url) }
+    }
+
+    /// # Errors
+    /// Why there is no answer, in words.
+    fn send(&self) -> Result<Answer, String> {
+        let mut command = process::program("curl");
+        // --globoff and --data-binary: nothing of what is sent means anything to curl itself.
+        command.args(["--disable", "--silent", "--show-error", "--include", "--globoff", "--proto", "=http,https", "--http1.1"]);
+        command.args(["--connect-timeout", "8", "--max-time", "15", "--max-filesize", "1000000", "--user-agent", self.agent]);
+        command.args(self.more).args(["--request", self.method]);
+        for header in self.headers {
+            command.args(["--header", header]);
+        }
+        if !self.body.is_empty() {
+            command.args(["--data-binary", "@-"]);
+        }
+        command.args(["--url", &self.url]);
+        let manner = Manner { stdout: Stdout::Whole, keep: limits::CHECK_BYTES, lifeline: false, alone: true };
+        let process = Process::start(&mut command, self.body.clone().into_bytes(), manner).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
+            kind => format!("curl cannot be started: {kind}"),
+        })?;
+        let ended = process.finished(limits::CHECK_PATIENCE);
+        if ended.is_none() {
+            process.kill();
+        }
+        let code = ended.and_then(Result::ok).and_then(|status| status.code());
+        // 56 and 55: the server has answered before all was sent, and closed.
+        let answer = Answer::read(&process.take_stdout()).filter(|_| matches!(code, Some(0 | 55 | 56)));
+        answer.ok_or_else(|| match code {
+            Some(6) => "its name is not known to the DNS".into(),
+            Some(7) => "nothing listens there, or a firewall refuses: is the proxy running, and is the port open and forwarded?".into(),
+            Some(28) => {
+                "no answer within 15 s: a firewall drops the connection, or the proxy waits for a server that does not answer".into()
+            }
+            Some(35 | 51 | 53 | 58..=60 | 77 | 83 | 90 | 91) => {
+                format!(
+                    "TLS does not work: {}. The certificate must be valid, for this name, and from a public authority",
+                    self.words(&process)
+                )
+            }
+            _ => format!("no answer: {}", self.words(&process)),
+        })
+    }
+
+    fn words(&self, process: &Process) -> String {
+        let words = process::plain(&process.take_stderr(), 200);
+        words.trim_start_matches("curl: ").trim_end_matches('.').to_owned()
+    }
+}
+
+/// What was seen so far.
+#[derive(Default)]
+struct Report {
+    problems: Vec<String>,
+}
+
+impl Report {
+    /// A thing that is to be so; said at once, because the next one may take a while.
+    fn expect(&mut self, what: &str, outcome: Result<(), String>) -> bool {
+        match outcome {
+            Ok(()) => drop(say(&format!("ok       {what}\n"))),
+            Err(why) => {
+                say(&format!("problem  {what}\n"));
+                self.problems.push(format!("{what}: {why}"));
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Runs the check; gives the exit code.
+pub(super) fn check_server(url: &str) -> u8 {
+    let mut report = Report::default();
+    let Some(origin) = origin(url, &mut report) else { return wrong(report.problems.iter()) };
+    let at = |path: &str| format!("{origin}{path}");
+    let reached = Request::get(at("/healthz")).send();
+    let is_reached = reached.is_ok();
+    report.expect("the server is reached", reached.map(drop));
+    if is_reached {
+        ipv4(&origin, &mut report);
+        documents(&origin, &mut report);
+        challenge(&origin, &mut report);
+        endpoints(&origin, &mut report);
+    }
+    if report.problems.is_empty() {
+        return say(&format!("Clients can connect, with the URL {origin}/mcp\n"));
+    }
+    wrong(report.problems.iter())
+}
+
+/// The origin of a URL, which is all that is needed; what of it no client would get along with is a problem.
+fn origin(url: &str, report: &mut Report) -> Option<String> {
+    let split = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
+    let parts = split.map(|(scheme, rest)| (scheme, rest.split_once('/').unwrap_or((rest, ""))));
+    let plain = |authority: &str| authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
+    let Some((scheme, (authority, path))) = parts.filter(|(_, (authority, _))| !authority.is_empty() && plain(authority)) else {
+        report.problems.push(format!("{url:?} is no URL like https://vault.example.com/mcp"));
+        return None;
+    };
+    let host = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(authority, |(host, _)| host);
+    let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+    report.expect(
+        "the URL",
+        match (scheme, path) {
+            ("http", _) if !is_local => Err("it is http; tokens would be read on the way, and Claude on the web takes https only".into()),
+            _ if !is_local && host != authority && !authority.ends_with(":443") => {
+                Err("it has a port; Claude on the web connects to 443 only".into())
+            }
+            (_, "" | "mcp") => Ok(()),
+            (_, "mcp/") => Err("without the slash at its end: clients compare it letter by letter".into()),
+            _ => Err("the endpoint is /mcp right below the host; the server cannot live below another path".into()),
+        },
+    );
+    Some(format!("{scheme}://{authority}"))
+}
+
+/// Claude on the web comes over IPv4.
+fn ipv4(origin: &str, report: &mut Report) {
+    if origin.contains("[") {
+        return;
+    }
+    let answer = Request { more: &["--ipv4"], ..Request::get(format!("{origin}/healthz")) }.send();
+    report.expect("IPv4", answer.map(drop).map_err(|why| format!("Claude on the web comes over IPv4: {why}")));
+}
+
+fn json_of(url: String) -> Result<Value, String> {
+    let answer = Request::get(url).send()?;
+    if answer.status != 200 {
+        return Err(format!("status {}: {}", answer.status, answer.meaning()));
+    }
+    serde_json::from_str(&answer.body).map_err(|_| "it is not JSON; the proxy leads this path to another program".into())
+}
+
+/// A member of a document that has to be a certain text.
+fn same(document: &Value, member: &str, wanted: &str) -> Result<(), String> {
+    let found = document.get(member).map_or(Value::Null, |value| value.get(0).unwrap_or(value).clone());
+    if found == wanted {
+        return Ok(());
+    }
+    Err(format!("its {member} is {found}, not {wanted:?}: SERVER_URL must be the URL in use, without a slash at its end"))
+}
+
+fn documents(origin: &str, report: &mut Report) {
+    let endpoint = format!("{origin}/mcp");
+    for (path, resource) in [("/.well-known/oauth-protected-resource/mcp", &*endpoint), ("/.well-known/oauth-protected-resource", origin)] {
+        let checked = json_of(format!("{origin}{path}"))
+            .and_then(|document| same(&document, "resource", resource).and_then(|()| same(&document, "authorization_servers", origin)));
+        report.expect(path, checked);
+    }
+    for path in ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"] {
+        let checked = json_of(format!("{origin}{path}")).and_then(|document| {
+            same(&document, "issuer", origin)?;
+            for endpoint in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
+                let place = document.get(endpoint).and_then(Value::as_str).and_then(|url| url.strip_prefix(origin));
+                if place.and_then(routes::find).is_none() {
+                    return Err(format!("its {endpoint} is not a URL of this server"));
+                }
+            }
+            same(&document, "code_challenge_methods_supported", "S256")
+        });
+        report.expect(path, checked);
+    }
+    let nowhere = Request::get(format!("{origin}/.well-known/openid-configuration")).send().and_then(|answer| match answer.status {
+        404 => Ok(()),
+        status => Err(format!("status {status} for a document that there is not: {}", answer.meaning())),
+    });
+    report.expect("an unknown document is a 404", nowhere);
+}
+
+/// The 401 by which a client finds the documents, whoever asks and however.
+fn challenge(origin: &str, report: &mut Report) {
+    let url = || format!("{origin}/mcp");
+    let json = &["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let right = |answer: Answer| {
+        if answer.status != 401 {
+            return Err(format!("status {}, not 401: {}", answer.status, answer.meaning()));
+        }
+        let wanted = format!("resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
+        let challenge = answer.header("www-authenticate");
+        match challenge.starts_with("Bearer ") && challenge.contains(&wanted) {
+            true => Ok(()),
+            false => Err(format!(
+                "its WWW-Authenticate is {challenge:?}; it must begin with Bearer and have {wanted}. Does the proxy want a login of its own?"
+            )),
+        }
+    };
+    let claude = Request::post(url(), json, INITIALIZE.into()).send().and_then(right);
+    let is_fine = claude.is_ok();
+    report.expect("a call without a token is a 401 with the way to a login", claude);
+    if !is_fine {
+        let other = Request { agent: "curl", ..Request::post(url(), json, INITIALIZE.into()) }.send().and_then(right);
+        if other.is_ok() {
+            report
+                .problems
+                .push("the same call by another program than Claude-User is answered rightly: a bot filter refuses Claude".into());
+        }
+        return;
+    }
+    report.expect("the same to a GET", Request::get(url()).send().and_then(right));
+    let large = Request::post(url(), json, " ".repeat(LARGE)).send().and_then(right);
+    report.expect("a body of 1.5 MB comes through", large);
+    let preflight = ["Origin: https://claude.ai", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"];
+    let asked = Request { method: "OPTIONS", headers: &preflight, ..Request::get(url()) }.send().and_then(|answer| match answer.status {
+        200..=299 => Ok(()),
+        status => Err(format!("status {status}: {}", answer.meaning())),
+    });
+    report.expect("a browser may ask first (OPTIONS)", asked);
+}
+
+/// The endpoints of the login, each asked for something that it has to refuse in its own words.
+fn endpoints(origin: &str, report: &mut Report) {
+    let refused = |answer: Answer| match serde_json::from_str::<Value>(&answer.body).ok().and_then(|body| body.get("error").cloned()) {
+        Some(_) if matches!(answer.status, 400 | 401) => Ok(()),
+        _ => Err(format!("status {}: {}", answer.status, answer.meaning())),
+    };
+    let json = &["Content-Type: application/json"];
+    let form = &["Content-Type: application/x-www-form-urlencoded"];
+    let registration = Request::post(format!("{origin}/oauth/register"), json, "{}".into());
+    report.expect("registration is reached", registration.send().and_then(refused));
+    let token = Request::post(format!("{origin}/oauth/token"), form, "grant_type=authorization_code".into());
+    report.expect("the token endpoint is reached", token.send().and_then(refused));
+    let page = Request::get(format!("{origin}/oauth/authorize")).send().and_then(|answer| match answer.status {
+        400 if answer.is_html() => Ok(()),
+        status => Err(format!("status {status}: {}", answer.meaning())),
+    });
+    report.expect("the login page is reached", page);
+}
