@@ -155,7 +155,8 @@ pub(super) fn with_member(text: &str, object: usize, name: &str, value: &str) ->
             let colon = text.get(first.name.end..first.value.start).unwrap_or(":");
             let lead = text.get(object + 1..first.name.start).unwrap_or_default();
             let lead = if lead.is_empty() {
-                all.get(1).and_then(|second| text.get(first.value.end + 1..second.name.start)).unwrap_or_default()
+                // What stands after the comma, which need not follow the value at once.
+                all.get(1).and_then(|second| text.get(space(text, first.value.end) + 1..second.name.start)).unwrap_or_default()
             } else {
                 lead
             };
@@ -218,6 +219,13 @@ mod tests {
 
     fn array(text: &str) -> usize {
         member(text, 0, "nodes").unwrap().start
+    }
+
+    /// Found by the fuzz target `canvas`.
+    #[test]
+    fn a_comma_in_a_line_of_its_own_was_written_twice() {
+        let text = "{\"id\":\"a\"\n\t,\"color\":\"1\"}";
+        assert_eq!(with_member(text, 0, "x", "5"), "{\"id\":\"a\"\n\t,\"color\":\"1\",\"x\":5}");
     }
 
     #[test]

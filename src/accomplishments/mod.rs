@@ -16,6 +16,8 @@ mod canvas;
 mod change;
 mod dependency;
 pub mod docs;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod json;
 mod manage;
 mod markdown;

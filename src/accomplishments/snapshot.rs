@@ -88,7 +88,7 @@ pub struct Problem {
 }
 
 /// What the notes said, by path, each with the version it was read at.
-pub(super) type Known = HashMap<Box<str>, (u64, Read)>;
+pub(super) type Known = HashMap<Arc<str>, (u64, Read)>;
 
 /// `None` for a note that does not call itself an accomplishment.
 type Read = Result<Option<Arc<Accomplishment>>, Problem>;
@@ -172,13 +172,13 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
 
 impl Snapshot {
     pub(super) fn of(mut all: Vec<Arc<Accomplishment>>, problems: Vec<Problem>) -> Snapshot {
-        all.sort_by(|a, b| (number_of(&a.id), &a.path).cmp(&(number_of(&b.id), &b.path)));
+        all.sort_unstable_by(|a, b| (number_of(&a.id), &a.path).cmp(&(number_of(&b.id), &b.path)));
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (number, accomplishment) in all.iter().enumerate() {
             by_id.entry(accomplishment.id.clone()).or_default().push(number);
         }
         let mut duplicates: Vec<String> = by_id.iter().filter(|(_, notes)| notes.len() > 1).map(|(id, _)| id.clone()).collect();
-        duplicates.sort();
+        duplicates.sort_unstable();
         Snapshot { all, problems, duplicates, by_id }
     }
 

@@ -19,6 +19,8 @@
 
 mod attach;
 mod command;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod gate;
 pub mod ingest;
 pub mod job;

@@ -304,18 +304,9 @@ impl Agent {
         let manner = Manner { stdout: Stdout::Whole, keep: limits::AGENT_WORDS, lifeline: false, alone: true };
         let started = Process::start(&mut command, Vec::new(), manner);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
-        let until = Deadline::after(limits::AGENT_VERSION_WAIT);
-        let (mut closed, mut ended) = (0, false);
-        while !(ended && closed == 2) {
-            match until.left().map(|left| running.next(left)) {
-                Some(Ok(Event::Closed)) => closed += 1,
-                Some(Ok(Event::Ended(_))) => ended = true,
-                Some(Ok(Event::Line(_) | Event::Cut)) => {}
-                _ => {
-                    running.end(limits::AGENT_GRACE);
-                    return Err(format!("{} did not say its version in time. {}", self.program(), super::INSTALL));
-                }
-            }
+        if running.finished(limits::AGENT_VERSION_WAIT).is_none() {
+            running.end(limits::AGENT_GRACE);
+            return Err(format!("{} did not say its version in time. {}", self.program(), super::INSTALL));
         }
         let said = String::from_utf8_lossy(&running.take_stdout()).into_owned();
         let mut numbers = said.split_whitespace().next().unwrap_or_default().split('.').map_while(|part| part.parse::<u32>().ok());

@@ -129,7 +129,7 @@ fn entries(folder: &Path) -> Vec<String> {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         found.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
-    names.sort();
+    names.sort_unstable();
     names
 }
 

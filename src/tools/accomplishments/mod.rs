@@ -206,7 +206,7 @@ fn page<'a, T: Serialize>(
     mut all: Vec<(String, &'a Accomplishment)>,
     shown: impl Fn(&'a Accomplishment) -> T,
 ) -> Result<(usize, Vec<T>, Next), Error> {
-    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let count = all.len();
     if let Some(after) = paging::after(arguments)? {
         all.retain(|(key, _)| *key > after);

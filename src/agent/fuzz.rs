@@ -1,0 +1,15 @@
+//! What the fuzz targets (`tests/fuzz`) check of the inside of this room. Compiled for them only.
+
+use super::transcript::Transcript;
+
+/// A session's output: however odd, it is heard to the end, and what is told of it is short.
+pub fn transcript(bytes: &[u8]) {
+    let mut transcript = Transcript::default();
+    for line in bytes.split(|&byte| byte == b'\n') {
+        match transcript.hear(line, str::to_owned) {
+            Ok(doing) => assert!(doing.is_none_or(|doing| !doing.chars().any(char::is_control))),
+            Err(_) => return,
+        }
+    }
+    transcript.lost(str::to_owned);
+}
