@@ -1,4 +1,4 @@
-//! The benchmark: `cargo bench`, or `cargo bench -- 1000 10000 100000` for vaults of other sizes, `-- small` for the setting
+//! The benchmark: `cargo bench --bench bench`, or `cargo bench --bench bench -- 1000 10000 100000` for vaults of other sizes, `-- small` for the setting
 //! that saves memory. Deterministic vaults, the real binary, one kept-alive connection; each search beside ripgrep on the
 //! same vault in the same run. Nothing is asserted: times differ between machines, ratios should not.
 
@@ -14,6 +14,7 @@
 )]
 
 mod corpus;
+#[allow(dead_code)] // The soak has it too, and uses more of it.
 mod server;
 
 use serde_json::{Value, json};
@@ -81,7 +82,8 @@ fn bench(size: usize, small: bool) {
         &server.times(50, |n| ("vault_edit", json!({ "path": format!("new/{n}.md"), "old_text": "new", "new_text": "newer" }))),
         None,
     );
-    row("the disk's own flush of a small file", &flushes(&folder), None);
+    row("the disk's own durable write of a new small file", &flushes(&folder, false), None);
+    row("the disk's own durable write in the place of another", &flushes(&folder, true), None);
     freshness(&mut server, &folder, size);
     println!("| memory at the end | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
     let before = server.cpu_ms();
@@ -170,18 +172,24 @@ fn walks(folder: &Path) {
     );
 }
 
-/// What the disk itself takes for a small durable file: the floor of every write.
-fn flushes(folder: &Path) -> Vec<Duration> {
-    let place = folder.join("new/flush.tmp");
-    let flush = |_| {
+/// What the disk itself takes for a small durable file, a new one or one in the place of another: the floor of every write
+/// that is whole and durable.
+fn flushes(folder: &Path, replacing: bool) -> Vec<Duration> {
+    let flush = |n: usize| {
+        let (temporary, place) = (folder.join("new/flush.tmp"), folder.join(format!("new/flush {n}")));
+        if replacing {
+            std::fs::write(&place, b"new text\n").unwrap();
+            std::fs::File::open(&place).unwrap().sync_all().unwrap();
+        }
         let started = Instant::now();
-        let mut file = std::fs::File::create(&place).unwrap();
-        std::io::Write::write_all(&mut file, b"new text\n").unwrap();
+        let mut file = std::fs::File::create(&temporary).unwrap();
+        std::io::Write::write_all(&mut file, b"newer text\n").unwrap();
         file.sync_all().unwrap();
+        std::fs::rename(&temporary, &place).unwrap();
         std::fs::File::open(place.parent().unwrap()).unwrap().sync_all().unwrap();
-        started.elapsed()
+        let took = started.elapsed();
+        std::fs::remove_file(&place).unwrap();
+        took
     };
-    let times = (0..20).map(flush).collect();
-    std::fs::remove_file(&place).unwrap();
-    times
+    (0..50).map(flush).collect()
 }
