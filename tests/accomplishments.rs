@@ -1,6 +1,6 @@
 //! Toolset `accomplishments`: conversations, and vaults before and after.
 
-use crate::support::{Folder, Server, TOKEN};
+use crate::support::{Connection, Folder, Server, TOKEN};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 
@@ -916,11 +916,9 @@ fn killed_at_random_moments_note_and_canvas_agree() {
                 else { json!({ "operation": "update", "id": "ACC-001", "data": { "title": format!("Root {round} {step}") } }) } } })
             .to_string();
             let head = crate::support::mcp_head(TOKEN, "");
-            let sent = server
-                .connect()
-                .send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{message}", message.len()))
-                .try_response();
-            if sent.is_none() {
+            let request = format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{message}", message.len());
+            let Ok(mut connection) = Connection::try_open(server.address) else { break };
+            if !connection.try_send(request) || connection.try_response().is_none() {
                 break;
             }
         }

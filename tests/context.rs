@@ -267,6 +267,9 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
     assert!(document.starts_with(&head("z first.md")) && about["files"] == 1, "{document}");
     assert_eq!(fetch(&server, "fetch_context", json!({ "context_type": "work" })).1["files"], 2, "a type wins");
     assert!(server.log().contains("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH"), "{}", server.log());
+    std::fs::write(&file, crate::support::readme("context")).unwrap();
+    let server = Server::with(&folder.vault(), &settings);
+    assert_eq!(fetch(&server, "fetch_context", json!({})).1["files"], 2, "as in the README");
     for wrong in ["default_context: [", "default_context: 5", "default_context: { tags: work }", "just text"] {
         std::fs::write(&file, wrong).unwrap();
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))

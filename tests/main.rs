@@ -18,6 +18,7 @@
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
 //! | `agent` | toolset `agent`, with programs that do what Claude Code never should; `init-wiki` and `lint` |
+//! | `faults` | full and broken disks, vaults that go, logs that nobody reads, programs that write at the same time |
 //! | `commands` | the command line and the configuration |
 //! | `tidy` | the house rules |
 
@@ -36,6 +37,7 @@ mod accomplishments;
 mod agent;
 mod commands;
 mod context;
+mod faults;
 mod git;
 mod git_attacks;
 mod http;

@@ -1,6 +1,6 @@
 //! The same engine over pipes: one line in, one line out, nothing else on stdout.
 
-use crate::support::Folder;
+use crate::support::{Folder, readme};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -17,16 +17,13 @@ impl Client {
     }
 
     pub fn with(folder: &Folder, settings: &[(&str, &str)]) -> Client {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
-            .arg("stdio")
-            .env_clear()
-            .env("VAULT_PATH", folder.vault())
-            .envs(settings.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+        command.arg("stdio").env_clear().env("VAULT_PATH", folder.vault()).envs(settings.iter().copied());
+        Client::start(command)
+    }
+
+    fn start(mut command: Command) -> Client {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         Client { input: child.stdin.take(), output: BufReader::new(child.stdout.take().unwrap()), child }
     }
 
@@ -55,6 +52,34 @@ impl Client {
         drop(self.input.take());
         assert!(self.line().is_none());
         self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+/// As Claude Desktop starts it: by the README's configuration, with our program and vault in it.
+#[test]
+fn the_readmes_configuration_for_claude_desktop_starts_the_server() {
+    let folder = Folder::sample();
+    let configuration: Value = serde_json::from_str(&readme("claude-desktop")).unwrap();
+    let server = &configuration["mcpServers"]["vault"];
+    assert_eq!(server["command"], "/usr/local/bin/vault-sync-mcp");
+    let vault = folder.vault().display().to_string();
+    let arguments = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().replace("/data/obsidian-vault", &vault));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+    command.args(arguments).env_clear();
+    let mut client = Client::start(command);
+    client.shake_hands();
+    let found =
+        client.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_list", "arguments": {} } }));
+    assert_eq!(found["result"]["isError"], false);
+    assert_eq!(client.end(), 0);
+}
+
+/// Editors are told the URL of the endpoint and nothing else.
+#[test]
+fn the_readmes_configurations_for_editors_name_the_endpoint() {
+    for (block, servers) in [("vscode", "servers"), ("cursor", "mcpServers")] {
+        let configuration: Value = serde_json::from_str(&readme(block)).unwrap();
+        assert_eq!(configuration[servers]["vault"]["url"], "https://vault.example.com/mcp", "{block}");
     }
 }
 

@@ -13,8 +13,19 @@ fn text(path: &str) -> String {
 
 /// Every Rust file below `src`: path below it, and text without its unit tests.
 fn sources() -> Vec<(String, String)> {
+    sources_below("src")
+}
+
+/// The same of both packages, by paths from the top.
+fn all_sources() -> Vec<(String, String)> {
+    let below = |folder: &'static str| sources_below(folder).into_iter().map(move |(path, code)| (format!("{folder}/{path}"), code));
+    below("src").chain(below("vault-text/src")).collect()
+}
+
+fn sources_below(top: &str) -> Vec<(String, String)> {
+    let top = root().join(top);
     let mut files = Vec::new();
-    let mut open = vec![root().join("src")];
+    let mut open = vec![top.clone()];
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -23,7 +34,7 @@ fn sources() -> Vec<(String, String)> {
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
                 let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
-                files.push((path.strip_prefix(root().join("src")).unwrap().display().to_string(), code));
+                files.push((path.strip_prefix(&top).unwrap().display().to_string(), code));
             }
         }
     }
@@ -106,9 +117,9 @@ fn sharp_tools_are_used_in_one_place() {
         ("todo!", "nowhere"),
         ("unimplemented!", "nowhere"),
     ] {
-        for (path, code) in sources() {
+        for (path, code) in all_sources() {
             for (number, line) in code_lines(&code) {
-                assert!(path == home || !line.contains(tool), "src/{path}:{number}: {tool} belongs to {home}");
+                assert!(path == format!("src/{home}") || !line.contains(tool), "{path}:{number}: {tool} belongs to {home}");
             }
         }
     }
@@ -116,16 +127,16 @@ fn sharp_tools_are_used_in_one_place() {
 
 #[test]
 fn files_say_what_they_hold_and_stay_readable() {
-    for (path, code) in sources() {
-        assert!(code.starts_with("//! "), "src/{path} does not begin by saying what it holds");
-        assert!(code.lines().count() <= 600, "src/{path} has more than 600 lines");
+    for (path, code) in all_sources() {
+        assert!(code.starts_with("//! "), "{path} does not begin by saying what it holds");
+        assert!(code.lines().count() <= 600, "{path} has more than 600 lines");
     }
 }
 
 /// Adding a dependency is a decision: it stands here, and has its reason in Cargo.toml.
 #[test]
 fn dependencies_are_those_that_were_decided_on() {
-    const DECIDED: [&str; 22] = [
+    const DECIDED: [&str; 24] = [
         "serde",
         "serde_json",
         "serde_yaml",
@@ -147,17 +158,26 @@ fn dependencies_are_those_that_were_decided_on() {
         "socket2",
         "signal-hook",
         "rpassword",
+        "vault-text",
         "unicode-normalization",
+        "mimalloc",
     ];
     let manifest = text("Cargo.toml");
     let section = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let musl = manifest.split("[target.'cfg(target_env = \"musl\")'.dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let lines: Vec<&str> = section.lines().chain(musl.lines()).filter(|line| !line.is_empty()).collect();
+    let named = |lines: &[&str]| -> Vec<String> {
+        let name = |pair: &[&str]| {
+            assert!(pair[0].starts_with("# ") && pair[0].len() > 20, "no reason above {pair:?}");
+            pair[1].split([' ', '=']).next().unwrap().to_owned()
+        };
+        lines.chunks(2).map(name).collect()
+    };
+    assert_eq!(named(&lines), DECIDED);
+    let manifest = text("vault-text/Cargo.toml");
+    let section = manifest.split("\n[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
     let lines: Vec<&str> = section.lines().filter(|line| !line.is_empty()).collect();
-    let mut found = Vec::new();
-    for pair in lines.chunks(2) {
-        assert!(pair[0].starts_with("# ") && pair[0].len() > 20, "no reason above {pair:?}");
-        found.push(pair[1].split([' ', '=']).next().unwrap());
-    }
-    assert_eq!(found, DECIDED);
+    assert_eq!(named(&lines), ["memchr", "unicode-normalization"]);
     let lock = text("Cargo.lock");
     for runtime in ["tokio", "async-std", "smol", "async-io", "futures", "mio", "hyper"] {
         assert!(!lock.contains(&format!("name = \"{runtime}\"")), "{runtime} is in Cargo.lock");
@@ -183,7 +203,10 @@ fn the_top_level_is_what_it_should_be() {
         return;
     }
     names.retain(|name| !name.starts_with('.'));
-    assert_eq!(names, ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "fixtures", "src", "tests", "vault-sync-mcp.service"]);
+    assert_eq!(
+        names,
+        ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "fixtures", "release", "src", "tests", "vault-sync-mcp.service", "vault-text"]
+    );
 }
 
 /// The README names every setting, with its default, every tool and prompt with its parameters, and every error code.
@@ -217,10 +240,55 @@ fn the_readme_is_complete() {
     }
 }
 
+/// Every block of the README has a name, and something runs what stands there.
+#[test]
+fn what_the_readme_says_is_tried() {
+    let readme = text("README.md");
+    let mut before = "";
+    let mut blocks = Vec::new();
+    let mut inside = false;
+    for line in readme.lines() {
+        if line.starts_with("```") {
+            inside = !inside;
+            let name = before.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
+            if inside && line != "```mermaid" {
+                blocks.push(name.unwrap_or_else(|| panic!("a block without a name: {before} {line}")).to_owned());
+            }
+        }
+        before = line;
+    }
+    let runners: Vec<(&str, String)> = [
+        ".ci/run",
+        "tests/context.rs",
+        "tests/clients/claude_code.py",
+        "tests/install/run",
+        "tests/proxies/run",
+        "tests/readme/run",
+        "tests/stdio.rs",
+    ]
+    .map(|path| (path, text(path)))
+    .into();
+    // What a shell calls `block NAME`, and Rust and Python `readme("NAME"`; the editors' two stand in a list.
+    let called = |line: &str, name: &str| {
+        let shell = line.match_indices("block ").any(|(at, found)| {
+            let rest = line[at + found.len()..].strip_prefix(name);
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
+        });
+        shell || line.contains(&format!("readme(\"{name}\"")) || line.contains(&format!("(\"{name}\", "))
+    };
+    let lines = || runners.iter().flat_map(|(_, code)| code.lines()).filter(|line| !line.trim_start().starts_with(['#', '/']));
+    let untried: Vec<&String> = blocks.iter().filter(|name| !lines().any(|line| called(line, name))).collect();
+    assert!(blocks.len() > 15 && untried.is_empty(), "not tried: {untried:?} of {blocks:?}");
+    let names: std::collections::BTreeSet<&String> = blocks.iter().collect();
+    assert_eq!(names.len(), blocks.len(), "two blocks of one name");
+    assert!(!readme.contains("TODO"), "something is missing in the README");
+}
+
 /// Nothing of the place where this was written ends up in it.
 #[test]
 fn no_path_of_a_developers_machine_is_in_the_sources() {
-    let mut open = vec![root().join("src"), root().join("tests"), root().join(".ci")];
+    let mut open: Vec<PathBuf> =
+        ["src", "vault-text", "tests", "release", ".ci", "README.md"].iter().map(|name| root().join(name)).collect();
     let mut looked_at = 0;
     while let Some(path) = open.pop() {
         if path.is_dir() {

@@ -6,11 +6,14 @@ repeats what came back.
     python claude_code.py URL USER PASSWORD CLAUDE SERVER_PROGRAM VAULT
 """
 
+import hashlib
 import html
 import json
 import os
 import pty
 import re
+import secrets
+import shlex
 import shutil
 import socket
 import subprocess
@@ -27,6 +30,20 @@ import httpx
 URL, USER, PASSWORD, CLAUDE, PROGRAM, VAULT = sys.argv[1:]
 SEARCH = ("mcp__vault__vault_search", {"query": "heating controller"})
 WRITE = ("mcp__vault__vault_write", {"path": "From Claude Code.md", "content": "hello"})
+
+
+TOKEN = secrets.token_hex(32)
+
+
+def readme(name, url=""):
+    """The command that the README has under this name, for this server."""
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "README.md")
+    with open(path) as text:
+        command = re.search(rf"<!-- {name} -->\n```sh\n(.*?)\n```", text.read(), re.DOTALL)[1]
+    names = {"https://vault.example.com/mcp": url, "vault-sync-mcp": PROGRAM, "/data/obsidian-vault": VAULT}
+    words = [names.get(word, word.replace("TOKEN", TOKEN)) for word in shlex.split(command)]
+    assert words[0] == "claude", words
+    return words[1:]
 
 
 class Model(BaseHTTPRequestHandler):
@@ -141,7 +158,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         hashed = subprocess.run([PROGRAM, "hash-password"], input=PASSWORD + "\n", capture_output=True, text=True, check=True)
         self.env = {"VAULT_PATH": self.vault, "STATE_DIR": self.state, "LISTEN_ADDR": f"127.0.0.1:{self.port}", "SERVER_URL": self.url,
-                    "AUTH_USERS": f"{USER}:{hashed.stdout.strip()}"}
+                    "AUTH_USERS": f"{USER}:{hashed.stdout.strip()}", "API_TOKENS": f"laptop:{hashlib.sha256(TOKEN.encode()).hexdigest()}"}
         self.start()
 
     def start(self):
@@ -183,7 +200,7 @@ with tempfile.TemporaryDirectory() as home:
         "ANTHROPIC_API_KEY": "none",
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_port}",
     }
-    claude("mcp", "add", "--transport", "http", "vault", URL)
+    claude(*readme("claude-code", url=URL))
     assert "Needs authentication" in claude("mcp", "list")
     log_in()
     assert "Connected" in claude("mcp", "list")
@@ -191,14 +208,18 @@ with tempfile.TemporaryDirectory() as home:
     claude("mcp", "logout", "vault")
     assert "Needs authentication" in claude("mcp", "list")
     claude("mcp", "remove", "vault")
-    claude("mcp", "add", "vault", "--", PROGRAM, "stdio", "--vault-path", VAULT)
+    claude(*readme("claude-code-stdio"))
     assert "Connected" in claude("mcp", "list")
     search()
     claude("mcp", "remove", "vault")
 
     server = Server(home)
     try:
-        claude("mcp", "add", "--transport", "http", "vault", server.url + "/mcp")
+        claude(*readme("claude-code-token", url=server.url + "/mcp"))
+        assert "Connected" in claude("mcp", "list")
+        search()
+        claude("mcp", "remove", "vault")
+        claude(*readme("claude-code", url=server.url + "/mcp"))
         log_in("read")
         offered, _ = call(WRITE)
         assert not offered, "a login that may only read is not offered what writes"

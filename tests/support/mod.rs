@@ -89,6 +89,13 @@ pub fn fixtures(folder: &str) -> Vec<String> {
     found
 }
 
+/// What stands in the block of the README below `<!-- name -->`.
+pub fn readme(name: &str) -> String {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let block = readme.split(&format!("<!-- {name} -->\n```")).nth(1).unwrap_or_else(|| panic!("no block {name}"));
+    block.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned()
+}
+
 /// Waits until something is true; fails the test after a while.
 #[track_caller]
 pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {
