@@ -131,7 +131,7 @@ pub const SUBSCRIBED_BYTES: usize = 16 * 1024 * 1024;
 pub const RESOURCE_URI_BYTES: usize = 3 * PATH_BYTES + 100;
 /// Completions in one answer (MCP, "Completion").
 pub const COMPLETIONS: usize = 100;
-/// A call says how far it is at most this often, and never within this time of its beginning.
+/// A call says how far it is at most this often, and never within this time of its beginning; what comes sooner waits.
 pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// How often a long call looks whether its client has hung up; each look is a few system calls.
 pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);

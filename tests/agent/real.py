@@ -340,13 +340,13 @@ def lives():
     check("the key is the one of the setting", {request["key"] for request in world.api.requests} == {KEY}, "")
     world.close()
 
-    world = World([write, {**GIVE, "input": {**INGESTED, "pagesResynthesized": ["life/wiki/concepts/Tea.md", "life/wiki/concepts/None.md"]}}])
+    world = World([write, {**GIVE, "after": 1, "input": {**INGESTED, "pagesResynthesized": ["life/wiki/concepts/Tea.md", "life/wiki/concepts/None.md"]}}])
     result = world.ok(world.ingest())
     found = world.ok(world.tool("vault_search", query="zebra"))
     check("a page is in the index at once", found["total_matches"] == 1, found)
     check("what was not written is told", result["not_found"] == ["life/wiki/concepts/None.md"] and result["pagesResynthesized"] == ["life/wiki/concepts/Tea.md"], result)
     messages = [note["params"]["message"] for note in world.notes if note["method"] == "notifications/progress"]
-    check("progress says turn, tool and page", any("Write life/wiki/concepts/Tea.md" in message for message in messages), messages)
+    check("progress says turn, tool and page", "turn 1: Write life/wiki/concepts/Tea.md" in messages, messages)
     world.close()
 
     def repository(world):

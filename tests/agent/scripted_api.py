@@ -6,7 +6,8 @@ import threading
 
 
 class Api:
-    """Serves on loopback. `script` is a list of turns: {"tool", "input"}, {"text"}, {"hang": seconds} or {"status": 401}."""
+    """Serves on loopback. `script` is a list of turns: {"tool", "input"}, {"text"}, {"hang": seconds} or {"status": 401}.
+    A turn's "after" is the seconds that it takes to think."""
 
     def __init__(self, script=()):
         self.script, self.requests, self.release = list(script), [], threading.Event()
@@ -31,6 +32,7 @@ class Api:
                     return self.whole(200, {"input_tokens": 10})
                 api.requests.append({"key": self.headers.get("x-api-key"), "body": body})
                 turn = api.turn(body)
+                api.release.wait(turn.get("after", 0))
                 if "hang" in turn:
                     api.release.wait(turn["hang"])
                     turn = {"text": "late"}
