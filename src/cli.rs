@@ -85,7 +85,15 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
                 }
             },
             Arg::Long(flag) => match settings::of_flag(flag) {
-                None => mistakes.push(format!("--{flag} is not a flag; see --help")),
+                None => {
+                    let meant = settings::meant_by(flag).filter(|setting| !setting.flag.is_empty());
+                    let hint = meant.map(|setting| format!(", --{} is", setting.flag)).unwrap_or_default();
+                    mistakes.push(format!("--{flag} is not a flag{hint}; see --help"));
+                    // Its value is not a command.
+                    if meant.is_some_and(|setting| !setting.value.is_empty()) {
+                        drop(parser.value());
+                    }
+                }
                 Some(setting) if setting.value.is_empty() => {
                     let value = parser.optional_value().map_or_else(|| "true".into(), |value| value.to_string_lossy().into_owned());
                     raw.insert(setting.variable, value);

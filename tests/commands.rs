@@ -54,6 +54,29 @@ fn all_mistakes_are_told_at_once_and_nothing_starts() {
 }
 
 #[test]
+fn a_misspelt_setting_is_told() {
+    let folder = Folder::sample();
+    let vault = folder.vault();
+    let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
+    let output =
+        run(&["check", "--server-ulr", "x"], &[("VAULT_PAHT", vault.to_str().unwrap()), ("api_tokens", token), ("READONLY", "true")], "");
+    assert_eq!(output.status.code(), Some(2));
+    let told = err(&output);
+    for words in ["--server-ulr is not a flag, --server-url is;", "is required; VAULT_PAHT is set, which is no setting"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    // One that is not required: the server would run without it, and write.
+    let good =
+        [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "http://127.0.0.1:8090"), ("API_TOKENS", token), ("READONLY", "true")];
+    let output = run(&["check", "--listen-addr", "127.0.0.1:0"], &good, "");
+    assert!(out(&output).contains("Note: READONLY is set, which is no setting: is READ_ONLY meant?"), "{}", out(&output));
+    // Neither are other programs' variables, nor what is set under both names.
+    let others = [good[0], good[1], good[2], ("READ_ONLY", "false"), ("READONLY", "true"), ("GIT_DIR", "/"), ("WORK", "1"), ("HOME", "/")];
+    let output = run(&["check", "--listen-addr", "127.0.0.1:0"], &others, "");
+    assert!(output.status.success() && !out(&output).contains("Note"), "{}", out(&output));
+}
+
+#[test]
 fn hash_password_takes_a_line_from_a_pipe() {
     let output = run(&["hash-password"], &[], "correct horse\n");
     let hash = out(&output);
@@ -104,6 +127,11 @@ fn check_says_what_would_be_served() {
         "{told}"
     );
     assert!(!told.contains(&hash));
+    assert!(told.contains("Note: LISTEN_ADDR is [::]:8090: plain HTTP on every address"), "{told}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
+    let told = out(&output);
+    assert!(told.contains("Note: LISTEN_ADDR: something listens on 127.0.0.1:") && !told.contains("plain HTTP"), "{told}");
     let without = run(&["check", "--toolsets", "accomplishments", "--context-docs-folder", "../docs"], &good, "");
     assert_eq!(without.status.code(), Some(2));
     for words in [

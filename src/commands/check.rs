@@ -1,14 +1,16 @@
 //! `check`: what would be served, and every mistake.
 
-use super::{read, say, wrong};
+use super::{read, say, serve, wrong};
 use crate::agent::Agent;
 use crate::cli::Raw;
 use crate::config::{Config, For};
 use crate::disk;
 use crate::git::Git;
+use crate::http::server::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 pub(super) fn check(raw: &Raw) -> u8 {
@@ -54,7 +56,18 @@ pub(super) fn check(raw: &Raw) -> u8 {
     {
         problems.push(format!("STATE_DIR (--state-dir) cannot be written: {}", error.kind()));
     }
+    let mut notes = config.notes.clone();
+    match Server::bind(config.listen, config.max_connections, config.workers) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            notes.push(format!("LISTEN_ADDR: something listens on {} already: this server, if it runs now", config.listen));
+        }
+        Err(error) => problems.push(format!("LISTEN_ADDR (--listen-addr): {error}{}", serve::hint(&error))),
+    }
     say(&summary(&config, files));
+    for note in notes {
+        say(&format!("Note: {note}\n"));
+    }
     if problems.is_empty() {
         return say("Everything is in order.\n");
     }

@@ -75,7 +75,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
-    match Config::read(&settings, For::Network, None, None) {
+    match Config::read(&settings, For::Network, None, None, &[]) {
         Ok(config) => {
             let told = told(&origin, &password, &token, &folder);
             Ok((config, folder, told))

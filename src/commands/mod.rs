@@ -82,7 +82,8 @@ fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
 
 fn read(raw: &Raw, purpose: For) -> Result<Config, Vec<Mistake>> {
     let variable = |name: &str| std::env::var(name).ok();
-    Config::read(raw, purpose, variable("HOME").as_deref(), variable("STATE_DIRECTORY").as_deref())
+    let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    Config::read(raw, purpose, variable("HOME").as_deref(), variable("STATE_DIRECTORY").as_deref(), &names)
 }
 
 fn stdio(config: Config) -> u8 {

@@ -11,7 +11,7 @@ use crate::web::App;
 use crate::web::guard::Guard;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,19 +42,20 @@ pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
     Store::open(folder, Now::read())
 }
 
+/// What to do when an address cannot be listened on.
+pub(super) fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::AddrInUse => "; another program has the port: stop it, or choose another LISTEN_ADDR",
+        ErrorKind::PermissionDenied => "; ports below 1024 are for a proxy in front: choose another LISTEN_ADDR",
+        _ => "",
+    }
+}
+
 /// Binds and starts; `None`, and a log line, if it cannot be.
 pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
     let engine = engine(&config)?;
-    let server = Server::bind(config.listen, config.max_connections, config.workers)
-        .inspect_err(|error| {
-            let hint = match error.kind() {
-                ErrorKind::AddrInUse => "; another program has the port: stop it, or choose another LISTEN_ADDR",
-                ErrorKind::PermissionDenied => "; ports below 1024 are for a proxy in front: choose another LISTEN_ADDR",
-                _ => "",
-            };
-            log::error!("cannot listen on {}: {error}{hint}", config.listen);
-        })
-        .ok()?;
+    let server = Server::bind(config.listen, config.max_connections, config.workers);
+    let server = server.inspect_err(|error| log::error!("cannot listen on {}: {error}{}", config.listen, hint(error))).ok()?;
     let (address, state_dir) = (server.address(), config.state_dir.clone());
     let app = App {
         mcp: engine,

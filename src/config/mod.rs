@@ -8,7 +8,7 @@ use crate::limits;
 use crate::oauth::{Logins, Policy};
 use crate::principal::Access;
 use crate::secret::SecretHash;
-use crate::settings::SETTINGS;
+use crate::settings::{self, SETTINGS};
 use crate::tools::{Options, Toolset};
 use crate::vault::Memory;
 use log::LevelFilter;
@@ -59,7 +59,7 @@ pub struct Config {
     /// What is logged.
     pub log_level: LevelFilter,
     /// What is odd and no mistake; to be logged.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
 }
 
 /// A mistake in the configuration: the setting, what is wrong, and what would be right. Never the value of a secret.
@@ -93,15 +93,22 @@ pub enum For {
 struct Reader<'a> {
     raw: &'a Raw,
     mistakes: Vec<Mistake>,
-    notes: Vec<&'static str>,
+    notes: Vec<String>,
 }
 
 impl Config {
-    /// Checks what was typed. `home` and `state_directory` are the variables `HOME` and systemd's `STATE_DIRECTORY`.
+    /// Checks what was typed. `home` and `state_directory` are the variables `HOME` and systemd's `STATE_DIRECTORY`; `names`
+    /// are those of all variables, of which some may be misspelt settings.
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(raw: &Raw, purpose: For, home: Option<&str>, state_directory: Option<&str>) -> Result<Config, Vec<Mistake>> {
+    pub fn read(
+        raw: &Raw,
+        purpose: For,
+        home: Option<&str>,
+        state_directory: Option<&str>,
+        names: &[String],
+    ) -> Result<Config, Vec<Mistake>> {
         let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH", home);
@@ -129,7 +136,7 @@ impl Config {
             workers,
             max_connections: reader.number("MAX_CONNECTIONS", limits::CONNECTIONS_DEFAULT, 8, 100_000),
             log_level: reader.log_level(),
-            notes: std::mem::take(&mut reader.notes),
+            notes: Vec::new(),
             vault_path: vault_path.unwrap_or_default(),
         };
         let nobody = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
@@ -137,13 +144,34 @@ impl Config {
         if purpose == For::Network && nobody && !told {
             reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one nobody can log in");
         }
-        if reader.mistakes.is_empty() { Ok(config) } else { Err(reader.mistakes) }
+        if config.origin.starts_with("https:") && config.listen.ip().is_unspecified() {
+            reader.notes.push(format!(
+                "LISTEN_ADDR is {}: plain HTTP on every address of this machine. With the proxy on this machine too, set \
+                 LISTEN_ADDR=127.0.0.1:{}; with the proxy elsewhere, the one address it uses",
+                config.listen,
+                config.listen.port()
+            ));
+        }
+        reader.misspelt(names);
+        if reader.mistakes.is_empty() { Ok(Config { notes: reader.notes, ..config }) } else { Err(reader.mistakes) }
     }
 }
 
 impl Reader<'_> {
     fn wrong(&mut self, setting: &'static str, what: impl Into<String>) {
         self.mistakes.push(Mistake { setting, what: what.into() });
+    }
+
+    /// Says which variables look like settings that are not set.
+    fn misspelt(&mut self, names: &[String]) {
+        for name in names {
+            let meant = settings::meant_by(name).map(|row| row.variable);
+            let Some(meant) = meant.filter(|&meant| meant != name && self.text(meant).is_none()) else { continue };
+            match self.mistakes.iter_mut().find(|mistake| mistake.setting == meant) {
+                Some(mistake) => mistake.what += &format!("; {name} is set, which is no setting"),
+                None => self.notes.push(format!("{name} is set, which is no setting: is {meant} meant?")),
+            }
+        }
     }
 
     fn text(&self, setting: &str) -> Option<&str> {
@@ -470,7 +498,7 @@ mod tests {
 
     fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
         let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Config::read(&raw, For::Network, Some("/home/alex"), None)
+        Config::read(&raw, For::Network, Some("/home/alex"), None, &[])
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl Reader<'_> {
             Ok(file) => {
                 let other = file.vault_path.as_deref().map(|path| expand_home(path, home)).filter(|path| Some(path.as_path()) != vault);
                 if other.is_some() {
-                    self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored");
+                    self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());
                 }
                 file.default_context.map(|wanted| Criteria {
                     properties: wanted.properties.into_iter().collect(),
