@@ -196,7 +196,7 @@ pub fn is_still_there(file: &File, path: &Path) -> bool {
 pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temporary = new_temporary(folder)?;
-    let file = write_temporary(&temporary, words, Mode::Private)?;
+    let file = write_temporary(&temporary, words, Mode::Private).inspect_err(|_| discard(&temporary))?;
     let mut made = std::fs::hard_link(&temporary, path);
     // Not every file system has second names; there a crash in between leaves an empty file.
     if made.as_ref().is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)) {
@@ -204,7 +204,8 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
         return match OpenOptions::new().create_new(true).write(true).open(path) {
             Ok(mut file) => {
                 let _ = file.try_lock();
-                file.write_all(words)?;
+                // Without its words nobody would know whose it is, and it would stay.
+                file.write_all(words).inspect_err(|_| discard(path))?;
                 Ok(Some(file))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),

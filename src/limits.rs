@@ -212,8 +212,8 @@ pub const GREP_BLOCK: usize = 128;
 /// A compiled regular expression, bytes; also its cache. What `regex` takes by default is ten times as much.
 pub const REGEX_BYTES: usize = 1024 * 1024;
 
-/// The oldest git that is used: `git hook run` came with it.
-pub const GIT_VERSION: (u32, u32) = (2, 36);
+/// The oldest git that is used: `safe.bareRepository` came with it.
+pub const GIT_VERSION: (u32, u32) = (2, 38);
 /// Bytes kept of what a run of git prints; the largest note fits.
 pub const GIT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 /// Characters of git's words in an answer.
@@ -315,8 +315,10 @@ pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
 /// All text kept for search, bytes, with its folded form where that differs; well below the unit's MemoryMax. Beyond it
-/// files are found by name and tag only.
+/// files are found by name, tag and property only.
 pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;
+/// Frontmatter that is kept of files whose text is not, bytes in all, beyond those.
+pub const INDEX_HEAD_BYTES: u64 = 32 * 1024 * 1024;
 /// Files in the index; beyond it a warning is logged and the rest is not seen.
 pub const FILES: usize = 1_000_000;
 /// Folders within folders.

@@ -305,7 +305,7 @@ pub static SETTINGS: [Setting; 35] = [
 /// The setting that was probably meant by a name, a variable's or a flag's without its dashes, that is not one: a mistake in
 /// typing for every four letters, two at most.
 pub fn meant_by(name: &str) -> Option<&'static Setting> {
-    let name = name.to_uppercase().replace('-', "_");
+    let name = name.to_ascii_uppercase().replace('-', "_");
     let most = (name.len() / 4).min(2);
     let distances = SETTINGS.iter().map(|setting| (strsim::osa_distance(&name, setting.variable), setting));
     distances.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, setting)| setting)

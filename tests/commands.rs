@@ -10,7 +10,7 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-fn run(arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Output {
+pub fn run(arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Output {
     let mut child = command(arguments)
         .envs(variables.iter().copied())
         .stdin(Stdio::piped())

@@ -823,3 +823,69 @@ fn a_change_of_the_same_size_within_a_second_was_hidden_from_git() {
         assert_eq!(repository.git(&["status", "--porcelain"]), " M t.md\n", "news {news}");
     }
 }
+
+/// An attack found that visible notes could make the vault's folder a repository, to git, whose configuration names programs.
+#[test]
+fn notes_named_as_the_parts_of_a_repository_ran_programs() {
+    let top = Folder::with(&[("notes/n.md", note("n").as_bytes()), ("dotfile", b"x")]);
+    let (top, vault) = (top.vault(), top.vault().join("notes"));
+    for arguments in
+        [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"], &["add", "-A"]]
+    {
+        git(&top, arguments);
+    }
+    git(&top, &["commit", "-q", "-m", "1"]);
+    for started_before in [true, false] {
+        let mut server = started_before.then(|| Server::with(&vault, &[("TOOLSETS", "vault,git")]));
+        if let Some(server) = &server {
+            assert_eq!(write(server, "first.md", "x")["written"], true);
+        }
+        let proof = top.join("proof");
+        let config = format!(
+            "[core]\n\tbare = false\n\tworktree = .\n\tattributesFile = {}/attr.txt\n[user]\n\tname = x\n\temail = x@x\n[filter \"x\"]\n\tclean = touch {}; cat\n",
+            vault.display(),
+            proof.display()
+        );
+        for (path, text) in
+            [("HEAD", "ref: refs/heads/main\n"), ("objects/a.md", "x"), ("refs/a.md", "x"), ("config", &*config), ("attr.txt", "* filter=x\n")]
+        {
+            let place = vault.join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        }
+        let server = server.take().unwrap_or_else(|| Server::with(&vault, &[("TOOLSETS", "vault,git")]));
+        assert_eq!(write(&server, &format!("new {started_before}.md"), "x")["written"], true);
+        assert!(!proof.exists());
+    }
+    assert_eq!(git(&top, &["ls-files", "notes"]), "notes/first.md\nnotes/n.md\nnotes/new false.md\nnotes/new true.md\n");
+}
+
+/// With its own repository damaged, as a power cut may, a note was committed to the one above, and pushed to its remote.
+#[test]
+fn a_damaged_repository_gave_its_notes_to_the_one_above() {
+    let home = Repository::with(&[("dotfile", "x")]);
+    let vault = home.folder.vault().join("vault");
+    std::fs::create_dir(&vault).unwrap();
+    for arguments in [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"]] {
+        git(&vault, arguments);
+    }
+    let server = Server::with(&vault, &[("TOOLSETS", "git")]);
+    assert_eq!(write(&server, "a.md", "x")["written"], true);
+    std::fs::write(vault.join(".git/HEAD"), "").unwrap();
+    let refused = write(&server, "secret.md", "x");
+    assert_eq!(refused["written"], false, "{refused}");
+    drop(server);
+    let told = crate::commands::run(
+        &["serve", "--toolsets", "git", "--listen-addr", "127.0.0.1:0", "--server-url", "http://localhost:1"],
+        &[
+            ("VAULT_PATH", vault.to_str().unwrap()),
+            ("API_TOKENS", "a:0000000000000000000000000000000000000000000000000000000000000000"),
+            ("PATH", &std::env::var("PATH").unwrap()),
+        ],
+        "",
+    );
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("takes another one above"), "{told}");
+    assert!(!vault.join("secret.md").exists());
+    assert!(!home.at_remote(&["ls-tree", "-r", "--name-only", "main"]).contains("secret"));
+}

@@ -42,14 +42,10 @@ impl New<'_> {
 /// What is wrong with it, in words.
 pub(super) fn parse(text: &str) -> Result<Mapping, String> {
     let yaml = frontmatter::block(text).ok_or("it has no frontmatter")?;
-    match serde_yaml::from_str(yaml) {
+    match frontmatter::values(yaml) {
         Ok(Value::Mapping(properties)) => Ok(properties),
         Ok(_) => Err("its frontmatter is not a mapping".into()),
-        // The fence is line 1.
-        Err(error) => Err(match error.location() {
-            Some(place) => format!("its frontmatter is not valid YAML at line {} column {}", place.line() + 1, place.column()),
-            None => "its frontmatter is not valid YAML".into(),
-        }),
+        Err(why) => Err(format!("its frontmatter is {why}")),
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{Agent, Failure, Page};
 use crate::limits;
 use crate::vault::{Error as VaultError, VaultPath};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where copies are kept.
 const ASSETS: &str = "raw/assets";
@@ -48,8 +48,12 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     let folders = allowed(agent);
     let outside =
         || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
+    let is_allowed = |place: &Path| folders.iter().any(|folder| place.starts_with(folder));
     let Ok(real) = given.canonicalize() else {
-        return Err(if folders.iter().any(|folder| given.starts_with(folder)) { "does not exist".into() } else { outside() });
+        // Where the way to it leads, links and all, and not only how it begins.
+        let above = given.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
+        let climbs = given.components().any(|part| part == Component::ParentDir);
+        return Err(if !climbs && above.is_some_and(|above| is_allowed(&above)) { "does not exist".into() } else { outside() });
     };
     if agent.options.state.as_deref().and_then(|state| state.canonicalize().ok()).is_some_and(|state| real.starts_with(state)) {
         return Err("is the server's own".into());

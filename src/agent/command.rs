@@ -65,6 +65,10 @@ pub(super) fn environment(options: &Options, key: &str, home: &Path, temporary: 
         ("ANTHROPIC_API_KEY".into(), key.to_owned()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "1".into()),
         ("DISABLE_AUTOUPDATER".into(), "1".into()),
+        // It asks git what it finds; a vault's folder that looks like a repository is not one (see `git::process`).
+        ("GIT_CONFIG_COUNT".into(), "1".into()),
+        ("GIT_CONFIG_KEY_0".into(), "safe.bareRepository".into()),
+        ("GIT_CONFIG_VALUE_0".into(), "explicit".into()),
     ];
     list.extend(options.base_url.iter().map(|url| ("ANTHROPIC_BASE_URL".to_owned(), url.clone())));
     list

@@ -165,6 +165,9 @@ impl Agent {
     fn commit(&self, written: &[Page], before: Result<Before, crate::git::Failure>, how: &str) -> Option<Committed> {
         let git = self.git.as_ref()?;
         if written.is_empty() {
+            if let Err(failure) = before.and_then(|before| git.forget(&before)) {
+                log::warn!("agent: {how}: {failure}");
+            }
             return None;
         }
         let (mut paths, mut unnamed) = (Vec::new(), Vec::new());

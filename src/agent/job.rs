@@ -127,11 +127,6 @@ impl Agent {
         if let Some(job) = jobs.iter().find(same) {
             return Ok(Arc::clone(job));
         }
-        if jobs.len() >= limits::AGENT_JOBS {
-            // There are never so many that run.
-            let oldest = jobs.iter().position(|job| job.has_ended()).unwrap_or(0);
-            jobs.remove(oldest);
-        }
         let ticket = self.ticket()?;
         let job = Arc::new(Job {
             id: secret::new_id().map_err(|error| failed(error.to_string()))?,
@@ -151,6 +146,11 @@ impl Agent {
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
         thread.map_err(|error| failed(format!("No thread for the job: {}", error.kind())))?;
+        if jobs.len() >= limits::AGENT_JOBS {
+            // There are never so many that run.
+            let oldest = jobs.iter().position(|job| job.has_ended()).unwrap_or(0);
+            jobs.remove(oldest);
+        }
         jobs.push(Arc::clone(&job));
         Ok(job)
     }

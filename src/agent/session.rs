@@ -9,6 +9,7 @@ use super::{Agent, Failure, Key, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::process::{self, Event, Manner, Process, Stdout};
+use crate::vault::{Error as VaultError, VaultPath};
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -101,6 +102,10 @@ pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watch
     // Pages that were written are seen by the very next call.
     let _ = agent.vault.refresh_now();
     drop(place);
+    if stopped.is_some() || transcript.end.is_none() {
+        // Ended between a change and the word of it.
+        transcript.lost(|path| agent.page_if_any(path));
+    }
     let Transcript { so_far, end, status, waits, .. } = transcript;
     so_far.pages.iter().for_each(|page| agent.note_ours(Some(page.path.clone())));
     match stopped {
@@ -165,7 +170,7 @@ fn follow(agent: &Agent, running: &mut Process, transcript: &mut Transcript, dea
                 }
             }
             // What was changed is known; what was asked for is not.
-            Ok(Event::Cut) if transcript.has_asked() => transcript.lost(|path| agent.page(path)),
+            Ok(Event::Cut) if transcript.has_asked() => transcript.lost(|path| agent.page_if_any(path)),
             Ok(Event::Cut) => return Some(Stopped::Flood),
             Ok(Event::Closed) => closed += 1,
             Ok(Event::Ended(_)) => ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE)),
@@ -188,7 +193,7 @@ fn end(agent: &Agent, running: &mut Process, transcript: &mut Transcript) {
             Ok(Event::Line(line)) => drop(transcript.hear(&line, |path| agent.page(path))),
             Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => break,
-            Ok(Event::Cut) => transcript.lost(|path| agent.page(path)),
+            Ok(Event::Cut) => transcript.lost(|path| agent.page_if_any(path)),
             Ok(Event::Closed) => {}
         }
     }
@@ -262,6 +267,13 @@ impl Agent {
     fn program(&self) -> String {
         let name = Path::new(&self.options.command).file_name();
         format!("AGENT_COMMAND, the program {}", name.unwrap_or_default().to_string_lossy())
+    }
+
+    /// The page at a place that a session named, if there is one.
+    pub(super) fn page_if_any(&self, path: &str) -> Option<String> {
+        let page = self.page(path);
+        let known = VaultPath::file(&page).ok()?;
+        matches!(self.vault.bytes_if_any(&known), Ok(Some(_)) | Err(VaultError::TooLarge { .. })).then_some(page)
     }
 
     /// A file as tools name it: by its path below the vault's root. Of another place only the last name is told.

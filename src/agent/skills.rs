@@ -73,7 +73,7 @@ impl Skill {
     fn read(folder: &Path, name: String, room: &mut usize) -> Option<Skill> {
         let bytes = plain_file(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES)?;
         let text = String::from_utf8(bytes).ok()?;
-        let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| serde_yaml::from_str(yaml).ok());
+        let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
         let described = yaml.as_ref().and_then(|yaml| yaml.get("description")).and_then(serde_yaml::Value::as_str);
         let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
         let body = text.get(frontmatter::end(&text)..).unwrap_or_default();

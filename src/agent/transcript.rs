@@ -157,10 +157,11 @@ impl Transcript {
         !self.asked.is_empty()
     }
 
-    /// A line was too long to be read: what was asked for counts as written, since it may be.
-    pub(super) fn lost(&mut self, page: impl Fn(&str) -> String) {
-        for (_, path) in std::mem::take(&mut self.asked) {
-            self.note(page(&path), false);
+    /// What was asked for will not be heard of any more: it counts as written, since it may be. `page` gives the page that is
+    /// there now, if any.
+    pub(super) fn lost(&mut self, page: impl Fn(&str) -> Option<String>) {
+        for path in std::mem::take(&mut self.asked).values().filter_map(|path| page(path)) {
+            self.note(path, false);
         }
     }
 }

@@ -29,7 +29,7 @@ impl Git {
     /// # Errors
     /// [`Failure`].
     pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
-        let runner = self.runner(cancelled);
+        let runner = self.runner(cancelled)?;
         let prefix = runner.must(&["rev-parse", "--show-prefix"])?.line();
         let count = format!("--max-count={}", limit + 1);
         // Separators that no message can have: a message may have everything else.
@@ -78,7 +78,7 @@ impl Git {
     /// # Errors
     /// [`Failure::Refused`] when the commit or the note in it does not exist.
     pub fn version(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
-        let runner = self.runner(cancelled);
+        let runner = self.runner(cancelled)?;
         // Only a commit of this branch: an object somebody once had is not everybody's to read.
         if !is_ancestor(&runner, commit, "HEAD")? {
             return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));

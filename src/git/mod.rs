@@ -28,6 +28,7 @@ pub use history::Version;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::secret;
 use crate::vault::{self, Vault, VaultPath, etag};
 use commit::Target;
 use index::Index;
@@ -56,8 +57,18 @@ pub struct Options {
 pub struct Git {
     vault: Arc<Vault>,
     options: Options,
-    /// The folder of this working tree's index, and the one that all working trees of the repository share.
-    folders: OnceLock<[PathBuf; 2]>,
+    folders: OnceLock<Folders>,
+}
+
+/// Where the repository is. Found once: what is written into the vault later must not make git find another one.
+#[derive(Debug)]
+struct Folders {
+    /// The top of the working tree.
+    top: PathBuf,
+    /// The folder of this working tree's index and HEAD.
+    own: PathBuf,
+    /// The one that all working trees of the repository share.
+    shared: PathBuf,
 }
 
 /// What is to become of a note.
@@ -155,9 +166,8 @@ impl Git {
     /// # Errors
     /// What is missing, in words for the owner.
     pub fn check(&self) -> Result<(), String> {
-        let runner = self.runner(&|| false);
         let words = |failure: Failure| failure.to_string();
-        let version = runner.must(&["--version"]).map_err(words)?.line();
+        let version = self.outside(&|| false).must(&["--version"]).map_err(words)?.line();
         let mut numbers = version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
         let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         if found < limits::GIT_VERSION {
@@ -165,18 +175,17 @@ impl Git {
             return Err(format!("{version} is too old; toolset git needs {major}.{minor}"));
         }
         // What it is in the middle of may be over by the first call; a vault that is in none will not be.
-        runner.must(&["rev-parse", "--is-inside-work-tree"]).map_err(words)?;
-        Ok(())
+        self.folders(&|| false).map(drop).map_err(words)
     }
 
     /// Finishes what a crash interrupted, and has the lock file overlooked; for the start. A repository that cannot be
     /// touched now is left for later.
     pub fn recover(&self) {
-        let runner = self.runner(&|| false);
-        if let Err(failure) = keep_lock_out(&runner) {
-            log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
-        }
-        let recovered = self.lock(&runner).and_then(|_lock| {
+        let recovered = self.runner(&|| false).and_then(|runner| {
+            if let Err(failure) = keep_lock_out(&runner) {
+                log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
+            }
+            let _lock = self.lock(&runner)?;
             repository::tidy_up(&runner)?;
             let repository = Repository::open(&runner, &self.options)?;
             settle::recover(&self.vault, &repository, &runner).map(drop)
@@ -199,7 +208,7 @@ impl Git {
         if_match: Option<&str>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Done, Failure> {
-        let runner = self.runner(cancelled);
+        let runner = self.runner(cancelled)?;
         let _lock = self.lock(&runner)?;
         let mut repository = Repository::open(&runner, &self.options)?;
         if settle::recover(&self.vault, &repository, &runner)? {
@@ -273,7 +282,7 @@ impl Git {
     /// # Errors
     /// [`Failure`].
     pub fn before(&self, ours: &dyn Fn(&VaultPath) -> bool, cancelled: &dyn Fn() -> bool) -> Result<Before, Failure> {
-        let runner = self.runner(cancelled);
+        let runner = self.runner(cancelled)?;
         let status = runner.must(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])?;
         // Two letters and a space, then the name from the top of the repository.
         let mut names: HashSet<String> = status.parts().filter_map(|part| part.get(3..).map(str::to_owned)).collect();
@@ -306,9 +315,19 @@ impl Git {
             command.extend(["-p", head]);
         }
         let commit = beside.must(&command)?.line();
-        let name = format!("{KEPT}/{commit}");
+        // Two sessions that begin within one second would make the same commit, and the first to end would forget it for both.
+        let unlike = secret::new_id().map_err(|_| Failure::Git("the system gives no random numbers".into()))?;
+        let name = format!("{KEPT}/{commit}-{unlike}");
         beside.must(&["update-ref", &name, &commit])?;
         Ok(name)
+    }
+
+    /// Forgets what was kept before a session, of which the session has touched nothing.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub fn forget(&self, before: &Before) -> Result<(), Failure> {
+        forget(before, &self.runner(&|| false)?)
     }
 
     /// Commits files as they are on disk, all in one commit, and pushes it; for files that were changed without [`Git`].
@@ -317,7 +336,7 @@ impl Git {
     /// # Errors
     /// [`Failure`]; then nothing was committed, and the files are as they were.
     pub fn commit_files(&self, paths: &[VaultPath], before: &Before, message: &str) -> Result<Committed, Failure> {
-        let runner = self.runner(&|| false);
+        let runner = self.runner(&|| false)?;
         let _lock = self.lock(&runner)?;
         let mut repository = Repository::open(&runner, &self.options)?;
         if settle::recover(&self.vault, &repository, &runner)? {
@@ -340,9 +359,8 @@ impl Git {
                 Err(other) => return Err(other),
             }
         }
-        if let Some(kept) = before.kept.as_deref().filter(|_| !needed) {
-            // Nothing of it was touched.
-            runner.must(&["update-ref", "-d", kept])?;
+        if !needed {
+            forget(before, &runner)?;
         }
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
@@ -400,15 +418,47 @@ impl Git {
         repository::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
     }
 
-    fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Runner<'a> {
+    /// Runs git in the vault's repository.
+    fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Result<Runner<'a>, Failure> {
+        let folders = self.folders(cancelled)?;
+        Ok(Runner { place: Some((folders.own.clone(), folders.top.clone())), ..self.outside(cancelled) })
+    }
+
+    /// Runs git in the vault's folder, before its repository is known.
+    fn outside<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Runner<'a> {
         Runner {
             folder: self.vault.root().to_path_buf(),
             deadline: Deadline::after(self.options.timeout),
             cancelled,
             index: None,
-            elsewhere: None,
+            place: None,
             settings: Vec::new(),
         }
+    }
+
+    /// The repository, as git finds it: only git can say whether it is one, and whether its owner is one to be trusted. It has
+    /// to be that of the first `.git` on the way up: git goes on looking above a damaged one, and the repository of a whole
+    /// home, with another remote, is no place for these notes.
+    fn folders(&self, cancelled: &dyn Fn() -> bool) -> Result<&Folders, Failure> {
+        if let Some(folders) = self.folders.get() {
+            return Ok(folders);
+        }
+        let nearest = self.vault.root().ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+        let unusable = |words: &str| Failure::Refused(format!("The vault is not in a git repository that the server may use: {words}"));
+        let Some(nearest) = nearest else { return Err(unusable("there is no .git in its folder, nor in one above")) };
+        let found = self.outside(cancelled).at(nearest).run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"])?;
+        if !found.ok {
+            return Err(unusable(&found.words()));
+        }
+        let text = found.line();
+        let mut lines = text.lines().map(|line| nearest.join(line));
+        let (Some(top), Some(own), Some(shared)) = (lines.next(), lines.next(), lines.next()) else {
+            return Err(unusable("git does not say where it is"));
+        };
+        if nearest.canonicalize().ok() != top.canonicalize().ok() {
+            return Err(unusable("to git the .git nearest to it is none, and it takes another one above; git status there says more"));
+        }
+        Ok(self.folders.get_or_init(|| Folders { top, own, shared }))
     }
 
     /// Takes turns with everybody who writes with these tools, also in other processes, other vaults and other working trees
@@ -418,21 +468,7 @@ impl Git {
         if path.is_symlink() {
             return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
         }
-        let [own, shared] = match self.folders.get() {
-            Some(folders) => folders.clone(),
-            None => {
-                let found = runner.run(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
-                if !found.ok {
-                    return Err(Failure::Refused(format!(
-                        "The vault is not in a git repository that the server may use: {}",
-                        found.words()
-                    )));
-                }
-                let text = found.line();
-                let (own, shared) = text.split_once('\n').unwrap_or((&text, &text));
-                self.folders.get_or_init(|| [runner.folder.join(own), runner.folder.join(shared)]).clone()
-            }
-        };
+        let Folders { own, shared, .. } = self.folders(runner.cancelled)?;
         let locks = [wait_for(runner, &path, LOCK)?, wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
         // One that was left over something half done is taken over by whoever has the turn, also when nothing else can be
         // done now: a person may need the index to make it possible.
@@ -481,4 +517,9 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     let before = std::fs::metadata(&exclude).ok();
     let mode = before.as_ref().map_or(Mode::New, Mode::Like);
     disk::replace(&exclude, &lines, mode, || Ok::<(), std::io::Error>(())).map_err(wrong)
+}
+
+/// Ends the ref under which something was kept, if anything was.
+fn forget(before: &Before, runner: &Runner<'_>) -> Result<(), Failure> {
+    before.kept.as_deref().map_or(Ok(()), |kept| runner.must(&["update-ref", "-d", kept]).map(drop))
 }

@@ -50,8 +50,8 @@ pub(super) struct Runner<'a> {
     pub(super) cancelled: &'a dyn Fn() -> bool,
     /// A private index file, where the run is not to use the repository's.
     pub(super) index: Option<PathBuf>,
-    /// The repository's folder, and another one that is to count as its working tree.
-    pub(super) elsewhere: Option<(PathBuf, PathBuf)>,
+    /// The repository's folder, and the one that is its working tree or is to count as that; `None`: git has to find them.
+    pub(super) place: Option<(PathBuf, PathBuf)>,
     /// Settings for this run, `name=value`.
     pub(super) settings: Vec<String>,
 }
@@ -62,14 +62,15 @@ impl<'a> Runner<'a> {
         Runner { folder: folder.to_path_buf(), ..self.clone() }
     }
 
-    /// The same with this much time from now on, and not to be cancelled: for what has to be finished once it is begun.
+    /// The same repository with its own index, this much time from now on, and not to be cancelled: for what has to be
+    /// finished once it is begun.
     pub(super) fn to_the_end(&self, time: Duration) -> Runner<'static> {
         Runner {
             folder: self.folder.clone(),
             deadline: Deadline::after(time),
             cancelled: &|| false,
             index: None,
-            elsewhere: None,
+            place: self.place.clone(),
             settings: Vec::new(),
         }
     }
@@ -158,6 +159,9 @@ impl<'a> Runner<'a> {
         command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
         command.args(["-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "diff.orderFile=/dev/null"]);
         command.args(["-c", "user.useConfigOnly=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]);
+        // Else a folder with files named HEAD, config, objects and refs, which anybody may write, is a repository whose
+        // configuration names programs to run.
+        command.args(["-c", "safe.bareRepository=explicit"]);
         for setting in &self.settings {
             command.args(["-c", setting]);
         }
@@ -178,7 +182,7 @@ impl<'a> Runner<'a> {
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        if let Some((git_dir, work_tree)) = &self.elsewhere {
+        if let Some((git_dir, work_tree)) = &self.place {
             command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
         }
         command

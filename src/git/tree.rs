@@ -143,7 +143,7 @@ impl Move {
         let filters = near_filters(repository, runner)?;
         let elsewhere = |folder: &PathBuf, index: Option<PathBuf>| Runner {
             folder: folder.clone(),
-            elsewhere: Some((repository.git_dir.clone(), folder.clone())),
+            place: Some((repository.git_dir.clone(), folder.clone())),
             settings: filters
                 .iter()
                 .flat_map(|name| ["smudge=", "process=", "required=false"].map(|end| format!("filter.{name}.{end}")))
@@ -543,10 +543,21 @@ fn near_filters(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// Whether the disk refused because of itself, and not because of the file.
+/// Whether the disk, or the system, refused because of itself, and not because of the file. Those of the file are named here:
+/// most others (EIO, EMFILE) have no name in `std`.
 fn is_the_disks(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
-    matches!(error.kind(), Kind::StorageFull | Kind::QuotaExceeded | Kind::ReadOnlyFilesystem | Kind::Other)
+    !matches!(
+        error.kind(),
+        Kind::NotFound
+            | Kind::AlreadyExists
+            | Kind::PermissionDenied
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::DirectoryNotEmpty
+            | Kind::ResourceBusy
+            | Kind::InvalidFilename
+    )
 }
 
 fn look(top: &Path, name: &Path, modes: bool) -> There {

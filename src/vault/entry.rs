@@ -121,7 +121,7 @@ impl Entry {
             Text::Kept(text) => text.folded().len() as u64,
             // Reading a file takes far longer than searching what is kept.
             Text::OnDisk { .. } => self.stamp.size.saturating_mul(16),
-            Text::None | Text::TooMuch => 0,
+            Text::None | Text::TooMuch { .. } => 0,
         }
     }
 
@@ -145,8 +145,11 @@ pub(super) enum Text {
     },
     /// Not text by its name: found by name only, as everybody expects.
     None,
-    /// Text that is too large or did not fit: found by name and tag, and answers say so.
-    TooMuch,
+    /// Text that is too large or did not fit: found by name, tag and property, and answers say so.
+    TooMuch {
+        /// As above.
+        frontmatter: Box<str>,
+    },
 }
 
 impl Text {
@@ -154,8 +157,8 @@ impl Text {
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes(),
-            Text::OnDisk { frontmatter, .. } => frontmatter.len() as u64,
-            Text::None | Text::TooMuch => 0,
+            Text::OnDisk { frontmatter, .. } | Text::TooMuch { frontmatter } => frontmatter.len() as u64,
+            Text::None => 0,
         }
     }
 
@@ -163,7 +166,8 @@ impl Text {
         match (self, other) {
             (Text::Kept(one), Text::Kept(another)) => one == another,
             (Text::OnDisk { hash: one, .. }, Text::OnDisk { hash: another, .. }) => one == another,
-            (Text::None, Text::None) | (Text::TooMuch, Text::TooMuch) => true,
+            (Text::TooMuch { frontmatter: one }, Text::TooMuch { frontmatter: another }) => one == another,
+            (Text::None, Text::None) => true,
             _ => false,
         }
     }

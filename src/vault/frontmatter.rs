@@ -3,6 +3,7 @@
 
 use crate::limits;
 use serde_yaml::Value;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The frontmatter block of a note's text: what stands between the fences; `None` when there is none. The block starts
 /// in the first line with `---` (a byte order mark before it is allowed) and must be closed with `---` or `...`.
@@ -30,25 +31,51 @@ pub fn end(text: &str) -> usize {
     fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
 }
 
+/// The block and what stands before it, to be kept without the rest of the note; empty where it is too long to be read.
+pub(super) fn head(text: &str) -> &str {
+    text.get(..end(text)).filter(|head| head.len() <= limits::FRONTMATTER_BYTES).unwrap_or_default()
+}
+
+/// What a block says. YAML is read here and nowhere else, so that its length has its bound.
+///
+/// # Errors
+/// What it is instead, to be read after "it is", and where; in one line and without the note's text.
+pub fn values(block: &str) -> Result<Value, String> {
+    if block.len() > limits::FRONTMATTER_BYTES {
+        return Err("too long".into());
+    }
+    // Where, but not what: the parser's words quote the note. The fence is line 1.
+    serde_yaml::from_str(block).map_err(|error| match error.location() {
+        Some(place) => format!("not valid YAML at line {} column {}", place.line() + 1, place.column()),
+        None => "not valid YAML".to_owned(),
+    })
+}
+
+/// Whether a block may have tags. Most notes have none, and parsing YAML costs more than everything else done to a small note.
+pub(super) fn may_have_tags(block: &str) -> bool {
+    memchr::memmem::find(block.as_bytes(), b"tag").is_some()
+}
+
+/// Warns of a note whose frontmatter cannot be read. A vault may have thousands: the first are named, all with
+/// `LOG_LEVEL=debug`.
+pub(super) fn complain(path: &str, problem: &str) {
+    static COMPLAINTS: AtomicU64 = AtomicU64::new(0);
+    let before = COMPLAINTS.fetch_add(1, Ordering::Relaxed);
+    if before == limits::MALFORMED_SHOWN {
+        log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all");
+    }
+    let level = if before < limits::MALFORMED_SHOWN { log::Level::Warn } else { log::Level::Debug };
+    log::log!(level, "frontmatter of {path:?} is ignored: {problem}");
+}
+
 /// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
 /// order, each once.
 ///
 /// # Errors
-/// Where the YAML is wrong, in one line and without the note's text, for a warning; the note then has no tags.
+/// As [`values`]; the note then has no tags.
 pub fn tags(text: &str) -> Result<Vec<String>, String> {
-    let Some(yaml) = block(text) else { return Ok(Vec::new()) };
-    // Most notes have no tags; parsing YAML costs more than everything else done to a small note.
-    if memchr::memmem::find(yaml.as_bytes(), b"tag").is_none() {
-        return Ok(Vec::new());
-    }
-    if yaml.len() > limits::FRONTMATTER_BYTES {
-        return Err("the frontmatter is too long".into());
-    }
-    // Where, but not what: the parser's words quote the note. The fence is line 1.
-    let parsed: Value = serde_yaml::from_str(yaml).map_err(|error| match error.location() {
-        Some(place) => format!("not valid YAML at line {} column {}", place.line() + 1, place.column()),
-        None => "not valid YAML".to_owned(),
-    })?;
+    let Some(yaml) = block(text).filter(|yaml| may_have_tags(yaml)) else { return Ok(Vec::new()) };
+    let parsed = values(yaml)?;
     let mut tags: Vec<String> = Vec::new();
     for key in ["tags", "tag"] {
         for name in parsed.get(key).into_iter().flat_map(names) {

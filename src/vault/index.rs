@@ -85,7 +85,6 @@ pub(super) struct Index {
     complaints: Mutex<BTreeSet<String>>,
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
     gone: AtomicBool,
-    malformed: AtomicU64,
 }
 
 impl Index {
@@ -106,7 +105,6 @@ impl Index {
             removed: Mutex::default(),
             complaints: Mutex::default(),
             gone: AtomicBool::new(false),
-            malformed: AtomicU64::new(0),
         }
     }
 
@@ -434,18 +432,6 @@ impl Index {
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
 
-    fn complain_of_frontmatter(&self, path: &str, problem: &str) {
-        let before = self.malformed.fetch_add(1, Ordering::Relaxed);
-        match before.cmp(&limits::MALFORMED_SHOWN) {
-            std::cmp::Ordering::Less => log::warn!("frontmatter of {path:?} is ignored: {problem}"),
-            std::cmp::Ordering::Equal => log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all"),
-            std::cmp::Ordering::Greater => {}
-        }
-        if before >= limits::MALFORMED_SHOWN {
-            log::debug!("frontmatter of {path:?} is ignored: {problem}");
-        }
-    }
-
     /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not told again.
     fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<(Entry, Signature)> {
         let place = self.jail.existing(&VaultPath::known(path)).ok()?;
@@ -484,7 +470,7 @@ impl Index {
                 return Some(entry(
                     Stamp::of(&std::fs::metadata(&place).ok()?),
                     Vec::new(),
-                    Text::TooMuch,
+                    Text::TooMuch { frontmatter: Box::default() },
                     Signature::new(Rows::Names),
                     true,
                 ));
@@ -505,15 +491,26 @@ impl Index {
         let tags = if kind.1 == "text/markdown" {
             frontmatter::tags(&text).unwrap_or_else(|problem| {
                 if news {
-                    self.complain_of_frontmatter(path, &problem);
+                    frontmatter::complain(path, &problem);
                 }
                 Vec::new()
             })
         } else {
             Vec::new()
         };
-        if !whole || self.kept_bytes.load(Ordering::Acquire) + text.len() as u64 > limits::INDEX_BYTES {
-            return Some(entry(stamp, tags, Text::TooMuch, Signature::new(Rows::Names), uncertain));
+        let kept_bytes = self.kept_bytes.load(Ordering::Acquire);
+        let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
+        if !whole || !fits {
+            if !whole && news {
+                log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
+            } else if !fits && self.is_new_complaint(String::new()) {
+                log::warn!("there is more text than {} MB: what is beyond is found by name, tag and property only", limits::INDEX_BYTES >> 20);
+            }
+            let head = frontmatter::head(&text);
+            let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
+            let text = Text::TooMuch { frontmatter: if fits { head.into() } else { Box::default() } };
+            self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+            return Some(entry(stamp, tags, text, Signature::new(Rows::Names), uncertain));
         }
         let kept = Kept::of(&text);
         let mut signature = Signature::new(self.memory.rows());
@@ -524,11 +521,10 @@ impl Index {
                 Text::Kept(kept)
             }
             Memory::Small => {
-                // Nothing reads a longer one.
-                let frontmatter = text.get(..frontmatter::end(&text)).filter(|block| block.len() <= limits::FRONTMATTER_BYTES);
+                let frontmatter = frontmatter::head(&text).into();
                 let mut hasher = DefaultHasher::new();
                 text.hash(&mut hasher);
-                let text = Text::OnDisk { frontmatter: frontmatter.unwrap_or_default().into(), hash: hasher.finish() };
+                let text = Text::OnDisk { frontmatter, hash: hasher.finish() };
                 self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
                 text
             }

@@ -36,14 +36,19 @@ impl Entry {
                 kept = text.original();
                 &kept
             }
-            Text::OnDisk { frontmatter, .. } => frontmatter,
-            Text::None | Text::TooMuch => return None,
+            Text::OnDisk { frontmatter, .. } | Text::TooMuch { frontmatter } => frontmatter,
+            Text::None => return None,
         };
-        let yaml = frontmatter::block(text).filter(|yaml| yaml.len() <= limits::FRONTMATTER_BYTES)?;
-        match serde_yaml::from_str(yaml) {
+        let yaml = frontmatter::block(text).filter(|_| self.is_note())?;
+        match frontmatter::values(yaml) {
             Ok(Value::Mapping(properties)) => Some(properties),
-            // The index has complained already where it looked.
-            _ => None,
+            Ok(_) => None,
+            // The index has complained already where it looked for tags.
+            Err(_) if frontmatter::may_have_tags(yaml) => None,
+            Err(problem) => {
+                frontmatter::complain(&self.path, &problem);
+                None
+            }
         }
     }
 

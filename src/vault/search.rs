@@ -207,7 +207,7 @@ fn score(matcher: &Matcher<'_>, entry: &Entry, from_disk: impl Fn(&Entry) -> Opt
     let in_text = match &entry.text {
         Text::Kept(kept) => matcher.in_text(kept.folded()),
         Text::OnDisk { .. } => matcher.in_text(&from_disk(entry).ok_or(Unread)?),
-        Text::None | Text::TooMuch => None,
+        Text::None | Text::TooMuch { .. } => None,
     };
     Ok(in_text.map(ranked(MatchType::Content)))
 }

@@ -70,14 +70,14 @@ impl Table {
     fn shelf(&mut self, entry: &Entry) -> &mut Shelf {
         match entry.text {
             Text::Kept(_) | Text::OnDisk { .. } => &mut self.texts,
-            Text::None | Text::TooMuch => &mut self.names,
+            Text::None | Text::TooMuch { .. } => &mut self.names,
         }
     }
 
     /// Puts an entry in place; what was there.
     pub(super) fn insert(&mut self, entry: Entry, signature: &Signature) -> Option<Arc<Entry>> {
         let before = self.remove(&entry.path);
-        if matches!(entry.text, Text::TooMuch) {
+        if matches!(entry.text, Text::TooMuch { .. }) {
             self.too_much.insert(entry.path.clone());
         }
         let entry = self.shelf(&entry).insert(entry, signature);

@@ -380,7 +380,8 @@ def lives():
     world.until("the session runs", lambda: len(world.api.requests) == 2)
     mine = [pid for pid, line in world.sessions() if "supervise" not in line]
     names = {item.split("=")[0] for pid in mine for item in pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0") if item}
-    allowed = {"PATH", "LANG", "HOME", "TMPDIR", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER"}
+    allowed = {"PATH", "LANG", "HOME", "TMPDIR", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER",
+               "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0"}
     check("its environment is these variables and no other", mine and names <= allowed, names - allowed)
     check("the key is in no command line", not any(KEY in line for _, line in world.sessions()), "")
     world.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})

@@ -12,7 +12,7 @@ use super::schema::{ANY_TEXT, Field, Shape, optional, required};
 use super::{Arguments, Context, Tool};
 use crate::git::{Change, Done, Failure, Git};
 use crate::limits;
-use crate::vault::VaultPath;
+use crate::vault::{VaultPath, frontmatter};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -168,13 +168,10 @@ fn check_frontmatter(content: &str) -> Result<(), Error> {
     if !content.starts_with("---\n") && !content.starts_with("---\r\n") {
         return wrong(shape.into());
     }
-    let Some(yaml) = crate::vault::frontmatter::block(content) else { return wrong(shape.into()) };
-    let parsed: serde_yaml::Value = match serde_yaml::from_str(yaml) {
+    let Some(yaml) = frontmatter::block(content) else { return wrong(shape.into()) };
+    let parsed = match frontmatter::values(yaml) {
         Ok(parsed) => parsed,
-        Err(error) => {
-            let place = error.location().map(|place| format!(" in line {}", place.line() + 1)).unwrap_or_default();
-            return wrong(format!("has frontmatter that is not valid YAML{place}"));
-        }
+        Err(why) => return wrong(format!("has frontmatter that is {why}")),
     };
     let serde_yaml::Value::Mapping(mapping) = parsed else {
         return wrong("has frontmatter that is not a mapping of names and values".into());
