@@ -6,6 +6,8 @@
 
 use crate::limits;
 use crate::secret;
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
@@ -20,11 +22,11 @@ pub const OWN_NAMES: &str = ".vault-sync-mcp*";
 /// Permission bits and owner of a file to be written.
 #[derive(Debug, Clone, Copy)]
 pub enum Mode<'a> {
-    /// What the process's umask leaves of read and write for all: a new note.
+    /// What the process's umask leaves of read and write for all: a new note, which replaces nothing.
     New,
     /// Readable and writable by the owner alone: secrets.
     Private,
-    /// Those of the file that is replaced; its owner and group too, as far as the system lets us.
+    /// Those of the file that is replaced; its owner, group and extended attributes too, as far as the system lets us.
     Like(&'a Metadata),
     /// The same, or as a new file without one, but to be run or not by everybody who may read it.
     Program(Option<&'a Metadata>, bool),
@@ -38,7 +40,8 @@ pub enum Mode<'a> {
 /// the file system has none).
 ///
 /// # Errors
-/// What `last_look` or the disk said; then the target has its old bytes.
+/// What `last_look` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name somebody
+/// has taken meanwhile.
 pub fn replace<E: From<io::Error>>(
     target: &Path,
     bytes: &[u8],
@@ -49,10 +52,11 @@ pub fn replace<E: From<io::Error>>(
     // Opened first: what cannot be flushed afterwards is not begun.
     let open_folder = File::open(folder)?;
     let temporary = new_temporary(folder)?;
-    let outcome = write_temporary(&temporary, bytes, mode).map_err(E::from).and_then(|_open| {
+    let is_new = matches!(mode, Mode::New | Mode::Program(None, _)) && target.symlink_metadata().is_err();
+    let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|_open| {
         lock_for_a_moment(&open_folder);
         last_look()?;
-        Ok(std::fs::rename(&temporary, target)?)
+        Ok(if is_new { rename_to_new(&temporary, target)? } else { std::fs::rename(&temporary, target)? })
     });
     let _ = open_folder.unlock();
     if outcome.is_err() {
@@ -105,21 +109,10 @@ pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Res
 /// # Errors
 /// What `last_look` or the disk said; then the file has its old name.
 pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
     let folder = |of: &Path| of.parent().ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from).and_then(File::open);
     let (old_folder, new_folder) = (folder(from)?, folder(to)?);
     lock_for_a_moment(&old_folder);
-    let outcome = last_look().and_then(|()| match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system knows how to refuse; then a look has to do.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
-            if to.symlink_metadata().is_ok() {
-                Err(io::Error::from(io::ErrorKind::AlreadyExists).into())
-            } else {
-                Ok(std::fs::rename(from, to)?)
-            }
-        }
-        other => Ok(other.map_err(io::Error::from)?),
-    });
+    let outcome = last_look().and_then(|()| Ok(rename_to_new(from, to)?));
     let _ = old_folder.unlock();
     outcome?;
     // The new name first: a power cut in between leaves two names, not none.
@@ -127,6 +120,38 @@ pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce
         log::error!("a folder could not be flushed after a file was renamed; a power cut could still undo it: {error}");
     }
     Ok(())
+}
+
+fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system knows how to refuse; then a look has to do.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
+        other => Ok(other?),
+    }
+}
+
+/// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
+/// which somebody may save it. What is left for that are the microseconds to the system call that follows.
+pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
+    let state = || {
+        let found = file.symlink_metadata().ok()?;
+        Some([found.dev(), found.ino(), found.size()].map(u64::cast_signed).into_iter().chain([
+            found.mtime(),
+            found.mtime_nsec(),
+            found.ctime(),
+            found.ctime_nsec(),
+        ]))
+    };
+    let before = state();
+    let seen = look();
+    let stayed = match (before, state()) {
+        (None, None) => true,
+        (Some(before), Some(after)) => before.eq(after),
+        _ => false,
+    };
+    (seen, stayed)
 }
 
 /// Removes a file of our own that is not needed any more, if it is there.
@@ -196,7 +221,7 @@ pub fn is_still_there(file: &File, path: &Path) -> bool {
 pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temporary = new_temporary(folder)?;
-    let file = write_temporary(&temporary, words, Mode::Private).inspect_err(|_| discard(&temporary))?;
+    let file = write_temporary(&temporary, words, Mode::Private, path).inspect_err(|_| discard(&temporary))?;
     let mut made = std::fs::hard_link(&temporary, path);
     // Not every file system has second names; there a crash in between leaves an empty file.
     if made.as_ref().is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)) {
@@ -291,7 +316,7 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
 pub fn try_writing(folder: &Path) -> io::Result<()> {
     let probe = new_temporary(folder)?;
     // An empty file finds room on a disk that is full.
-    let outcome = write_temporary(&probe, &[0; 4096], Mode::Private).map(drop);
+    let outcome = write_temporary(&probe, &[0; 4096], Mode::Private, &probe).map(drop);
     discard(&probe);
     outcome
 }
@@ -310,7 +335,8 @@ fn new_temporary(folder: &Path) -> io::Result<PathBuf> {
     Ok(folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}")))
 }
 
-fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result<File> {
+/// Writes what is to become `target`.
+fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<File> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
     let first_bits = match mode {
         Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
@@ -326,6 +352,7 @@ fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result
         let _ = fchown(&file, None, Some(old.gid()));
         let _ = fchown(&file, Some(old.uid()), None);
         file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+        copy_attributes(target, &file, old)?;
     }
     if let Mode::Program(_, is_program) = mode {
         let bits = file.metadata()?.permissions().mode() & 0o7777;
@@ -337,6 +364,24 @@ fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result
     }
     file.sync_all()?;
     Ok(file)
+}
+
+/// Gives a file the extended attributes of another: tags, what a sync program has noted, an access control list. What cannot
+/// be read or set stays away, but for the list: the group's bits of a file that has one are the list's widest right, and
+/// without it they would let the group do what it could not.
+fn copy_attributes(from: &Path, to: &File, old: &Metadata) -> io::Result<()> {
+    const LIST: &[u8] = b"system.posix_acl_access";
+    let mut names = vec![0; limits::ATTRIBUTE_BYTES];
+    let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return Ok(()) };
+    let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
+    for name in names.get(..length).unwrap_or_default().split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+        let copied = rustix::fs::getxattr(from, name, &mut value)
+            .and_then(|length| rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty()));
+        if copied.is_err() && name == LIST {
+            to.set_permissions(Permissions::from_mode(old.mode() & 0o7707))?;
+        }
+    }
+    Ok(())
 }
 
 fn flush(folder: &File) -> io::Result<()> {
@@ -376,7 +421,7 @@ mod tests {
         create_folder(&folder).unwrap();
         let name = format!("{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}", secret::new_id().unwrap());
         assert!(is_temporary(&name) && !is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
-        let writing = write_temporary(&folder.join(&name), b"half", Mode::New).unwrap();
+        let writing = write_temporary(&folder.join(&name), b"half", Mode::New, &folder.join(&name)).unwrap();
         assert!(!remove_leftover(&folder.join(&name)), "still being written");
         drop(writing);
         assert!(remove_leftover(&folder.join(&name)));

@@ -349,14 +349,18 @@ pub const WALK_BLOCK: usize = 128;
 pub const MTIME_TICK: Duration = Duration::from_millis(40);
 /// The same for file systems that keep whole seconds (FAT keeps two).
 pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
+/// Bytes of the names of a file's extended attributes, and of the value of each: Linux's own limit.
+pub const ATTRIBUTE_BYTES: usize = 64 * 1024;
 /// Troubles with files and folders that are remembered so that each is logged once.
 pub const COMPLAINTS: usize = 1_000;
 /// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
 pub const MALFORMED_SHOWN: u64 = 20;
 /// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in
 /// place write piece by piece. Longer than any pause of theirs that was seen, shorter than anybody notices.
-pub const AT_REST: Duration = Duration::from_millis(30);
-/// How long such a file is waited for at most; then it is one that never rests, such as a log.
+pub const AT_REST: Duration = Duration::from_millis(500);
+/// How often it is looked at meanwhile.
+pub const AT_REST_LOOK: Duration = Duration::from_millis(20);
+/// How long such a file is waited for at most; then it is one that never rests, such as a log, and nothing is changed.
 pub const REST_PATIENCE: Duration = Duration::from_secs(2);
 /// How often an edit is tried again when the file changed between reading and replacing it.
 pub const EDIT_RETRIES: usize = 3;

@@ -149,7 +149,7 @@ fn paths_and_frontmatter_are_checked_as_in_the_source() {
         ("no frontmatter", "must begin with frontmatter"),
         ("---\ndate: 1\n", "must begin with frontmatter"),
         ("---\n[1]\n---\n", "not a mapping"),
-        ("---\na: [\n---\n", "not valid YAML in line"),
+        ("---\na: [\n---\n", "not valid YAML at line"),
         ("---\ntags: []\n---\n", "date, type"),
         ("---\ndate:\ntags: ~\ntype: ''\n---\n", "date, tags (empty"),
     ] {

@@ -846,9 +846,13 @@ fn notes_named_as_the_parts_of_a_repository_ran_programs() {
             vault.display(),
             proof.display()
         );
-        for (path, text) in
-            [("HEAD", "ref: refs/heads/main\n"), ("objects/a.md", "x"), ("refs/a.md", "x"), ("config", &*config), ("attr.txt", "* filter=x\n")]
-        {
+        for (path, text) in [
+            ("HEAD", "ref: refs/heads/main\n"),
+            ("objects/a.md", "x"),
+            ("refs/a.md", "x"),
+            ("config", &*config),
+            ("attr.txt", "* filter=x\n"),
+        ] {
             let place = vault.join(path);
             std::fs::create_dir_all(place.parent().unwrap()).unwrap();
             std::fs::write(place, text).unwrap();

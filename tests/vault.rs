@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, Server, eventually};
 use serde_json::{Value, json};
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
@@ -462,4 +463,99 @@ fn a_thousand_malformed_notes_made_a_thousand_warnings() {
     let server = Server::on(&folder.vault());
     assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1000);
     assert!(server.log().matches("WARN").count() < 30);
+}
+
+/// An attack found that what a program went on writing into a file that was edited meanwhile was in no file any more.
+#[test]
+fn an_edit_parted_a_program_from_the_file_it_was_writing() {
+    let folder = Folder::with(&[("log.md", b"start\n"), ("new.md", b"start\n")]);
+    let server = Server::on(&folder.vault());
+    server.log_with("index complete");
+    for (path, anew) in [("log.md", false), ("new.md", true)] {
+        let place = folder.vault().join(path);
+        if anew {
+            std::fs::remove_file(&place).unwrap();
+        }
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&place).unwrap();
+        let written = std::thread::scope(|scope| {
+            let writing = scope.spawn(move || {
+                (0..12).for_each(|line| {
+                    writeln!(file, "start {line}").unwrap();
+                    std::thread::sleep(Duration::from_millis(60));
+                });
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            let result = server.result("vault_edit", json!({ "path": path, "old_text": "start 1\n", "new_text": "edited\n" }));
+            writing.join().unwrap();
+            result
+        });
+        let text = std::fs::read_to_string(&place).unwrap();
+        assert!((0..12).all(|line| line == 1 || text.contains(&format!("start {line}\n"))), "{text}");
+        assert_eq!(written["isError"], !text.contains("edited"), "{written}");
+    }
+    // One that never rests is left alone.
+    let place = folder.vault().join("log.md");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = std::fs::OpenOptions::new().append(true).open(&place).unwrap();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                writeln!(file, "more").unwrap();
+                std::thread::sleep(Duration::from_millis(40));
+            }
+        });
+        let error = server.fail("vault_edit", json!({ "path": "log.md", "old_text": "start 2\n", "new_text": "edited\n" }));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(error["code"] == "CONFLICT" && error["message"].as_str().unwrap().contains("right now"), "{error}");
+    });
+}
+
+/// An attack found that two who made the same note at once were both told that they had, and one text was gone.
+#[test]
+fn a_note_that_came_in_between_was_overwritten_as_a_new_one() {
+    let folder = Folder::with(&[("a.md", b"a")]);
+    let servers = [Server::on(&folder.vault()), Server::on(&folder.vault())];
+    for round in 0..30 {
+        let path = format!("new {round}.md");
+        let results: Vec<Value> = std::thread::scope(|scope| {
+            let make = |number: usize| {
+                let (server, path) = (&servers[number], &path);
+                scope.spawn(move || server.result("vault_write", json!({ "path": path, "content": format!("of {number}") })))
+            };
+            [make(0), make(1)].into_iter().map(|made| made.join().unwrap()).collect()
+        });
+        let made = results.iter().filter(|result| result["structuredContent"]["created"] == true).count();
+        assert_eq!(made, 1, "{results:?}");
+        let refused = results.iter().find(|result| result["isError"] == true);
+        if let Some(refused) = refused {
+            assert!(refused.to_string().contains("CONFLICT") && refused.to_string().contains("etag"), "{refused}");
+        }
+    }
+}
+
+/// An attack found that a file lost its extended attributes and its access control list, and with that let its group read it.
+#[test]
+fn attributes_and_lists_of_a_file_were_lost() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let folder = Folder::with(&[("a.md", b"one")]);
+    let place = folder.vault().join("a.md");
+    if setxattr(&place, "user.tags", b"mine", XattrFlags::empty()).is_err() {
+        return;
+    }
+    // user::rw-, user:1234:rw-, group::---, mask::rw-, other::--- as the kernel has it.
+    let entry = |tag: u16, rights: u16, id: u32| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+    let none = u32::MAX;
+    let entries = [entry(1, 6, none), entry(2, 6, 1234), entry(4, 0, none), entry(16, 6, none), entry(32, 0, none)].concat();
+    let list = [&2u32.to_le_bytes()[..], &entries].concat();
+    let has_list = setxattr(&place, "system.posix_acl_access", &list, XattrFlags::empty()).is_ok();
+    let server = Server::on(&folder.vault());
+    server.call("vault_edit", json!({ "path": "a.md", "old_text": "one", "new_text": "two" }));
+    let read = |name: &str| {
+        let mut value = [0; 256];
+        getxattr(&place, name, &mut value).map(|length| value[..length].to_vec())
+    };
+    assert_eq!(read("user.tags").unwrap(), b"mine");
+    if has_list {
+        assert_eq!(read("system.posix_acl_access").unwrap(), list);
+    }
 }

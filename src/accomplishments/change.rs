@@ -39,7 +39,7 @@ impl Accomplishments {
     /// What `plan` said, or why the files could not be written.
     pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let turn = vault.take_turn().map_err(|error| match error {
-            VaultError::Conflict(None) => Error::Busy,
+            VaultError::Busy => Error::Busy,
             other => Error::Vault(other),
         })?;
         for _ in 0..limits::EDIT_RETRIES {
@@ -57,7 +57,7 @@ impl Accomplishments {
             };
             let planned = plan(&mut change)?;
             match turn.change(&change.steps()?) {
-                Err(VaultError::Conflict(None)) => {}
+                Err(VaultError::Busy) => {}
                 other => return other.map(|()| planned).map_err(Error::Vault),
             }
         }

@@ -128,10 +128,12 @@ fn keep(agent: &Agent, file: &Path, bytes: &[u8], new: &mut Vec<Page>) -> Result
                 new.push(Page { path: path.as_str().to_owned(), created: true });
                 return Ok(path);
             }
-            Err(VaultError::Conflict(_)) if agent.vault.bytes_if_any(&path).is_ok_and(|known| known.as_deref() == Some(bytes)) => {
+            Err(VaultError::Conflict(_) | VaultError::Busy)
+                if agent.vault.bytes_if_any(&path).is_ok_and(|known| known.as_deref() == Some(bytes)) =>
+            {
                 return Ok(path);
             }
-            Err(VaultError::Conflict(_)) => {}
+            Err(VaultError::Conflict(_) | VaultError::Busy) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -369,6 +369,25 @@ pub(super) fn same_but_for_line_ends(one: &[u8], other: &[u8]) -> bool {
     bare(one) == bare(other)
 }
 
+/// The names of the filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
+pub(super) fn near_filters(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<String>, Failure> {
+    let found = runner.run(&["config", "-z", "--get-regexp", r"^filter\..*\.(smudge|process|clean)$"])?;
+    let mut names = Vec::new();
+    // <name>\n<value>
+    for part in found.parts() {
+        let Some((setting, command)) = part.split_once('\n') else { continue };
+        let Some((name, _)) = setting.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
+        let is_near = |word: &str| {
+            let word = word.trim_matches(['"', '\'']);
+            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
+        };
+        if command.split_whitespace().any(is_near) && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
 /// The full name of the branch that is checked out; empty for none.
 fn current_branch(runner: &Runner<'_>) -> Result<String, Failure> {
     Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line())

@@ -67,7 +67,7 @@ pub(super) fn settle(
         match put_in_place(vault, target) {
             Ok(()) => moved.push(target),
             // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
-            Err(VaultError::Conflict(_)) => kept.push(target.path.as_str().to_owned()),
+            Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
             Err(error) => {
                 if !published.pushed {
                     moved.into_iter().for_each(|target| put_back(vault, target));

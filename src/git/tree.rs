@@ -6,7 +6,7 @@
 
 use super::Failure;
 use super::process::{Output, Runner};
-use super::repository::{Repository, Scratch, same_but_for_line_ends};
+use super::repository::{Repository, Scratch, near_filters, same_but_for_line_ends};
 use crate::disk::{self, Mode};
 use crate::limits;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -390,7 +390,10 @@ impl Move {
 
     fn put(&self, file: &File) -> io::Result<()> {
         let place = self.top.join(&file.name);
-        let last_look = || if self.state(file, false) == State::Old { Ok(()) } else { Err(io::Error::from(io::ErrorKind::ResourceBusy)) };
+        let last_look = || match disk::while_it_stays(&place, || self.state(file, false)) {
+            (State::Old, true) => Ok(()),
+            _ => Err(io::Error::from(io::ErrorKind::ResourceBusy)),
+        };
         let Some((mode, _)) = &file.new else {
             if place.symlink_metadata().is_ok() {
                 disk::remove(&place, last_look)?;
@@ -522,25 +525,6 @@ fn staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Resul
 fn below<'a, T>(entries: &'a BTreeMap<PathBuf, T>, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
     let after = entries.range::<Path, _>((Bound::Excluded(folder), Bound::Unbounded));
     after.map(|(name, _)| name.as_path()).take_while(move |name| name.starts_with(folder))
-}
-
-/// The names of the filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
-fn near_filters(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<String>, Failure> {
-    let found = runner.run(&["config", "-z", "--get-regexp", r"^filter\..*\.(smudge|process|clean)$"])?;
-    let mut names = Vec::new();
-    // <name>\n<value>
-    for part in found.parts() {
-        let Some((setting, command)) = part.split_once('\n') else { continue };
-        let Some((name, _)) = setting.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
-        let is_near = |word: &str| {
-            let word = word.trim_matches(['"', '\'']);
-            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
-        };
-        if command.split_whitespace().any(is_near) && !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
 }
 
 /// Whether the disk, or the system, refused because of itself, and not because of the file. Those of the file are named here:

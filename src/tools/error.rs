@@ -148,7 +148,7 @@ impl From<vault::Error> for Error {
             Refused::TextNotFound(_) => Code::TextNotFound,
             Refused::TextNotUnique(_) => Code::TextNotUnique,
             Refused::InvalidRange(_) => Code::InvalidRange,
-            Refused::Conflict(_) => Code::Conflict,
+            Refused::Conflict(_) | Refused::Busy => Code::Conflict,
             Refused::TooLarge { .. } => Code::TooLarge,
             Refused::NotText { .. } => Code::NotText,
             Refused::ReadOnly(_) => Code::ReadOnly,

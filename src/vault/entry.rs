@@ -40,11 +40,6 @@ impl Stamp {
         self.mtime
     }
 
-    /// Whether it is of the same file, whatever was written to that since.
-    pub(super) fn is_same_file(&self, other: &Stamp) -> bool {
-        (self.inode, self.device) == (other.inode, other.device)
-    }
-
     /// Whether the file was written less than so long before this moment.
     pub(super) fn is_younger_than(&self, age: Duration, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);

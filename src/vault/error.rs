@@ -29,6 +29,8 @@ pub enum Error {
     InvalidRange(String),
     /// The file is not what the caller read; its current etag, `None` when it is gone.
     Conflict(Option<String>),
+    /// Somebody is changing the file, or has changed it between two looks at it.
+    Busy,
     /// The file or text is larger than the limit, in bytes.
     TooLarge {
         /// The path asked for.
@@ -114,6 +116,7 @@ impl fmt::Display for Error {
                 write!(f, "The file has changed since it was read; its etag is now {etag}. Read it again, then repeat the change.")
             }
             Error::Conflict(None) => f.write_str("The file does not exist any more, so if_match cannot match."),
+            Error::Busy => f.write_str("Another program is changing this file right now; nothing was done. Read it again, and try again."),
             Error::TooLarge { path, size, limit } => {
                 write!(f, "Too large: {path} has {size} bytes, the limit is {limit}; it can be listed, and searched by name")
             }

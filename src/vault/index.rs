@@ -504,7 +504,10 @@ impl Index {
             if !whole && news {
                 log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
             } else if !fits && self.is_new_complaint(String::new()) {
-                log::warn!("there is more text than {} MB: what is beyond is found by name, tag and property only", limits::INDEX_BYTES >> 20);
+                log::warn!(
+                    "there is more text than {} MB: what is beyond is found by name, tag and property only",
+                    limits::INDEX_BYTES >> 20
+                );
             }
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;

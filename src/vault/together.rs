@@ -148,7 +148,7 @@ impl Vault {
     /// Waits for the turn to change several files, and takes back, or finishes, what a crash left half done.
     ///
     /// # Errors
-    /// The disk's; [`Error::Conflict`] when somebody else does not come to an end.
+    /// The disk's; [`Error::Busy`] when somebody else does not come to an end.
     pub fn take_turn(&self) -> Result<Turn<'_>, Error> {
         let here = self.together.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.own_file(1)?;
@@ -157,7 +157,7 @@ impl Vault {
             match disk::take_lock(&place).map_err(Error::disk("write the file", OWN_FILES[1]))? {
                 Some(file) => break file,
                 None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
-                None => return Err(Error::Conflict(None)),
+                None => return Err(Error::Busy),
             }
         };
         let turn = Turn { vault: self, _here: here, _everywhere: everywhere };
@@ -219,7 +219,7 @@ impl Turn<'_> {
     /// Does all steps, or none.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files
+    /// [`Error::Busy`] when a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files
     /// have the bytes they had; where even that could not be done, the next change does it first.
     pub fn change(&self, steps: &[Step]) -> Result<(), Error> {
         let noted = self.note(steps)?;
@@ -261,14 +261,17 @@ impl Turn<'_> {
         }
     }
 
-    /// Puts a file back.
-    fn undo(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
+    /// Puts a file back. With `keep`, one that was made stays in the trash: a journal may be an old one that a sync program
+    /// has brought back, and its file somebody's by now.
+    fn undo(&self, Noted { step, place }: &Noted, keep: bool) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => {
                 let place = self.vault.place_in_trash(path, &[])?;
                 self.vault.to_trash(path, &place, bytes)?;
-                // It has the bytes that were just checked.
-                disk::discard(&self.vault.trash()?.join(place));
+                if !keep {
+                    // It has the bytes that were just checked.
+                    disk::discard(&self.vault.trash()?.join(place));
+                }
                 Ok(())
             }
             Step::Replace { path, before, after } => self.vault.exchange(path, Some(after), before),
@@ -285,7 +288,7 @@ impl Turn<'_> {
     fn take_back(&self, done: &[Noted]) {
         let mut all = true;
         for noted in done.iter().rev() {
-            if let Err(error) = self.undo(noted) {
+            if let Err(error) = self.undo(noted, false) {
                 log::error!("a change of several files could not be taken back in {}: {error}", noted.step.path());
                 all = false;
             }
@@ -324,7 +327,8 @@ impl Turn<'_> {
                 None => Ok(()),
             };
         };
-        let all: Vec<(&Noted, State)> = noted.iter().map(|noted| (noted, self.state(noted))).collect();
+        // What cannot be looked at now is looked at by the next change, and the journal stays until then.
+        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Noted, State)>, Error>>()?;
         // Where somebody has gone on from what was done, the rest is done too; otherwise what was done is taken back.
         let forward = all.iter().any(|(_, state)| *state == State::DoneAndMore);
         let is_over = all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
@@ -336,12 +340,12 @@ impl Turn<'_> {
         let outcomes: Vec<Result<(), Error>> = if forward || is_over {
             all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
         } else {
-            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted)).collect()
+            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted, true)).collect()
         };
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
                 // The disk has to be mended first.
-                Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable => return Err(error),
+                error if is_the_disks(&error) => return Err(error),
                 other => log::warn!("a file stays as somebody has made it: {other}"),
             }
         }
@@ -349,8 +353,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn state(&self, Noted { step, .. }: &Noted) -> State {
-        let holds = |path: &VaultPath| self.vault.bytes_if_any(path).unwrap_or_default();
+    fn state(&self, Noted { step, .. }: &Noted) -> Result<State, Error> {
+        let holds = |path: &VaultPath| self.vault.bytes_if_any(path);
         let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {
             here if here.as_deref() == before => State::Open,
             // It has another name still.
@@ -360,13 +364,25 @@ impl Turn<'_> {
             Some(_) => State::Theirs,
         };
         let either = |is_done: bool| if is_done { State::Done } else { State::Open };
-        match step {
-            Step::Create { path, bytes } => compared(holds(path), None, bytes),
-            Step::Replace { path, before, after } => compared(holds(path), Some(before), after),
-            Step::Rename { from, to, .. } => either(holds(from).is_none() && holds(to).is_some()),
-            Step::Trash { path, .. } => either(holds(path).is_none()),
+        let state = || {
+            Ok(match step {
+                Step::Create { path, bytes } => compared(holds(path)?, None, bytes),
+                Step::Replace { path, before, after } => compared(holds(path)?, Some(before), after),
+                Step::Rename { from, to, .. } => either(holds(from)?.is_none() && holds(to)?.is_some()),
+                Step::Trash { path, .. } => either(holds(path)?.is_none()),
+            })
+        };
+        match state() {
+            Err(error) if is_the_disks(&error) => Err(error),
+            // Somebody has made something else of it: a folder, a link, a huge file.
+            other => Ok(other.unwrap_or(State::Theirs)),
         }
     }
+}
+
+/// Whether the disk, or its owner, has something to do before anything goes on.
+fn is_the_disks(error: &Error) -> bool {
+    matches!(error, Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable)
 }
 
 /// Whether a text that somebody has changed was changed from what a step made, and not from what was before: it has the
@@ -404,7 +420,7 @@ impl Vault {
         let same = stamp(&new).is_some() && stamp(&new) == stamp(old);
         let new = if same { new } else { self.jail.for_writing(to, true)? };
         if !same && new.symlink_metadata().is_ok() {
-            return Err(Error::Conflict(None));
+            return Err(Error::Busy);
         }
         let _turn = self.write_turn(old);
         disk::rename(old, &new, || self.is_still(old, from, Some(known))).map_err(|error| naming(error, from))?;
@@ -502,7 +518,9 @@ mod tests {
             }
             drop(vault);
             Vault::open(&root).unwrap().recover();
-            assert_eq!(all(&root), before, "after {done} steps");
+            // What was made is in the trash: a journal may be older than what a person has made of that since.
+            let made = (done > 0).then(|| (".trash/n.md".to_owned(), b"new".to_vec()));
+            assert_eq!(all(&root), made.into_iter().chain(before).collect::<Vec<_>>(), "after {done} steps");
             std::fs::remove_dir_all(&root).unwrap();
         }
     }
@@ -612,7 +630,7 @@ mod tests {
             let theirs = ["new/n.md", "a.md", "sub/B b.md", "gone.md", "c.canvas"][failing];
             std::fs::write(root.join(theirs), "a person's").unwrap();
             let before = all(&root);
-            assert!(matches!(vault.take_turn().unwrap().change(&steps()), Err(Error::Conflict(_))), "{failing}");
+            assert!(matches!(vault.take_turn().unwrap().change(&steps()), Err(Error::Busy)), "{failing}");
             assert_eq!(all(&root), before, "{failing}");
             std::fs::remove_dir_all(&root).unwrap();
         }
@@ -630,7 +648,7 @@ mod tests {
         std::fs::write(root.join("gone.md"), "a person's").unwrap();
         Vault::open(&root).unwrap().recover();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"]);
+        assert_eq!(names, [".trash/n.md", "a.md", "c.canvas", "gone.md", "sub/b.md"]);
         assert_eq!(
             (std::fs::read(root.join("gone.md")).unwrap(), std::fs::read(root.join("a.md")).unwrap()),
             (b"a person's".to_vec(), b"a".to_vec())

@@ -1,11 +1,12 @@
 //! Changing files: a whole one, or one place in it. Atomic and durable. An edit is never made over a change that came in
-//! between: the bytes are compared once more right before the rename, with the folder locked against our own kind. What
-//! is left for another program are the microseconds between that look and the rename.
+//! between: the bytes are compared once more right before the rename, with the folder locked against our own kind, and the
+//! last thing before it is a look whether the file stayed what it was while they were. What is left for another program are
+//! the microseconds between that and the rename.
 
 use super::error::Error;
 use super::path::VaultPath;
 use super::walk::read_stamped;
-use super::{Entry, Stamp, Vault, count_lines, etag};
+use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -32,7 +33,8 @@ impl Vault {
     /// Creates a file, or replaces all of it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when `if_match` is not the etag of the file; [`Error::NotAllowed`], [`Error::TooLarge`],
+    /// [`Error::Conflict`] when `if_match` is not the etag of the file, or somebody makes it at the same moment;
+    /// [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
     /// [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder without `create_dirs`, or the disk's. The file
     /// then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Written, Error> {
@@ -67,40 +69,61 @@ impl Vault {
         let before = existing(&place, path)?;
         let look = || {
             self.index.refuse_if_away()?;
-            match if_match {
-                None => Ok(()),
-                Some(wanted) => match current(&place, path)?.map(|bytes| etag(&bytes)) {
-                    Some(found) if found == wanted => Ok(()),
-                    found => Err(Error::Conflict(found)),
-                },
+            let Some(wanted) = if_match else { return Ok(()) };
+            let (found, stayed) = disk::while_it_stays(&place, || current(&place, path));
+            match found?.map(|bytes| etag(&bytes)) {
+                Some(found) if found == wanted && stayed => Ok(()),
+                Some(found) if found == wanted => Err(Error::Busy),
+                found => Err(Error::Conflict(found)),
             }
         };
         look()?;
-        disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
+        let outcome = disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look);
+        outcome.map_err(|error| match naming(error, path) {
+            // It was not there a moment ago, and nobody has read what is there now.
+            Error::Busy => match current(&place, path) {
+                Ok(found) => Error::Conflict(found.map(|bytes| etag(&bytes))),
+                Err(error) => error,
+            },
+            other => other,
+        })?;
         Ok(before)
     }
 
     /// The last look before a file is changed: the vault is there, and the file has these bytes, or is not there (`None`).
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it is another; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
+    /// [`Error::Busy`] when it is another; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
     pub(super) fn is_still(&self, place: &Path, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
         self.index.refuse_if_away()?;
-        if current(place, path)?.as_deref() == known { Ok(()) } else { Err(Error::Conflict(None)) }
+        let (found, stayed) = disk::while_it_stays(place, || current(place, path));
+        if found?.as_deref() == known && stayed { Ok(()) } else { Err(Error::Busy) }
     }
 
-    /// Waits until a file that another program is writing in place is at rest; half of a file is no file to go on from.
-    fn wait_for_rest(&self, path: &VaultPath, place: &Path, patience: Deadline) {
+    /// Waits until a file that another program is writing in place is at rest; half of a file is no file to go on from, and
+    /// what that program writes after it was replaced would be in no file at all.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when it does not come to rest.
+    fn wait_for_rest(&self, path: &VaultPath, place: &Path, patience: Deadline) -> Result<(), Error> {
+        let (mut last, mut replaced) = (None, 0);
         while let Ok(found) = fs::metadata(place) {
             let stamp = Stamp::of(&found);
-            // One that we wrote is whole, and so is one that was put in the place of another.
-            let is_whole = |known: &Entry| if known.stamp == stamp { known.is_ours } else { !known.stamp.is_same_file(&stamp) };
-            let is_whole = || self.index.get(path.as_str()).is_some_and(|known| is_whole(&known));
-            if !stamp.is_younger_than(limits::AT_REST, clock::system()) || is_whole() || patience.left().is_none() {
-                return;
+            // A program that goes on replacing it never leaves half of one.
+            replaced += usize::from(last.replace(found.ino()).is_some_and(|last| last != found.ino()));
+            // One that we wrote is whole. So is one that was put there whole: a rename is seen in the time at which the file
+            // itself was changed, and not in that of its bytes.
+            let is_ours = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.is_ours);
+            let was_put = (found.ctime(), found.ctime_nsec()) > (found.mtime(), found.mtime_nsec());
+            if !stamp.is_younger_than(limits::AT_REST, clock::system()) || was_put || replaced > 1 || is_ours() {
+                return Ok(());
             }
-            std::thread::sleep(limits::AT_REST);
+            if patience.left().is_none() {
+                return Err(Error::Busy);
+            }
+            std::thread::sleep(limits::AT_REST_LOOK);
         }
+        Ok(())
     }
 
     /// Whether a file of this size could be written there now; nothing is made.
@@ -129,13 +152,13 @@ impl Vault {
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the file is not what the caller knows; those of [`Vault::write`].
+    /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
         check_size(path, bytes.len())?;
         self.index.refuse_if_away()?;
         let place = self.jail.for_writing(path, true)?;
         let _turn = self.write_turn(&place);
-        self.wait_for_rest(path, &place, Deadline::after(limits::REST_PATIENCE));
+        self.wait_for_rest(path, &place, Deadline::after(limits::REST_PATIENCE))?;
         let before = existing(&place, path)?;
         let look = || self.is_still(&place, path, known);
         look()?;
@@ -147,11 +170,11 @@ impl Vault {
     /// Removes a file with the bytes that the caller knows.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when they are not those; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
+    /// [`Error::Busy`] when they are not those; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
     pub fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
-        self.wait_for_rest(path, place, Deadline::after(limits::REST_PATIENCE));
+        self.wait_for_rest(path, place, Deadline::after(limits::REST_PATIENCE))?;
         existing(place, path)?;
         disk::remove(place, || self.is_still(place, path, Some(known))).map_err(|error| naming(error, path))?;
         self.index.removed(path);
@@ -163,13 +186,13 @@ impl Vault {
     /// so do new line ends where all others of the file are CRLF.
     ///
     /// # Errors
-    /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], and those of [`Vault::write`].
+    /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
     pub fn edit(&self, path: &VaultPath, old_text: &str, new_text: &str, if_match: Option<&str>) -> Result<Written, Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
         let patience = Deadline::after(limits::REST_PATIENCE);
         for _ in 0..limits::EDIT_RETRIES {
-            self.wait_for_rest(path, place, patience);
+            self.wait_for_rest(path, place, patience)?;
             let bytes = self.bytes(path)?;
             if let Some(wanted) = if_match
                 && etag(&bytes) != wanted
@@ -182,7 +205,7 @@ impl Vault {
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
             // moment; if they differ, the edit is made anew in what it wrote.
             match disk::replace(place, &edited, mode_of(before.as_ref()), || self.is_still(place, path, Some(&bytes))) {
-                Err(Error::Conflict(None)) => continue,
+                Err(Error::Busy) => continue,
                 other => other.map_err(|error| naming(error, path))?,
             }
             self.index.wrote(path);
@@ -233,6 +256,7 @@ fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
 /// A failure of the disk under the name the caller knows. One that has a name already is in the log.
 pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
     match error {
+        Error::Disk { cause, .. } if cause.kind() == std::io::ErrorKind::AlreadyExists => Error::Busy,
         Error::Disk { doing, path: unnamed, cause } if unnamed.is_empty() => {
             log::error!("could not {doing} {:?}: {cause}", path.as_str());
             Error::Disk { doing, path: path.as_str().into(), cause }
