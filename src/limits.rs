@@ -72,6 +72,8 @@ pub const FORM_BYTES: usize = 64 * 1024;
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
 /// All request bodies being read or handled at one time, bytes. Above it 503.
 pub const BODIES_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+/// A body up to this many bytes needs no room among those: as many as there are connections fit beside them.
+pub const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// All answers that peers have not taken yet, bytes, small ones aside. Above it 503.
 pub const ANSWERS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// A body this small is read and thrown away after a refusal, so that the connection can be kept.
@@ -410,6 +412,8 @@ pub const REDIRECT_URIS: usize = 16;
 pub const REDIRECT_URIS_BYTES: usize = 4 * 1024;
 /// The time over which registrations of one address are counted.
 pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
+/// How often it is said in the log that registrations are refused.
+pub const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
 /// row is somebody who wants to push the others out.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
@@ -423,6 +427,8 @@ pub const PASSWORD_CHECKS: usize = 2;
 pub const PASSWORD_QUEUE: usize = 64;
 /// Logins of one address that wait, so that nobody alone can fill the queue.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
+/// How often a login that waits looks whether its address has rested.
+pub const PASSWORD_LOOK: Duration = Duration::from_millis(100);
 /// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
 pub const PASSWORD_BYTES: usize = 72;
 /// Addresses whose failed logins are remembered.

@@ -44,6 +44,7 @@ mod http;
 mod load;
 mod mcp;
 mod oauth;
+mod oauth_attacks;
 mod oauth_owner;
 mod oauth_state;
 mod search;

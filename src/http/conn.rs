@@ -164,17 +164,13 @@ impl<S: Service> Connection<'_, S> {
             return Ok(None);
         }
         self.peer.set(Activity::Reading);
-        if let Framing::Length(length) = framing
-            && !reserved.more(length)
-        {
-            return Err(Refusal::Busy);
-        }
         let start = Deadline::after(limits::BODY_DEADLINE);
         let mut body = Vec::new();
         let mut chunked = Chunked::new(max);
         let mut received = 0_usize;
         loop {
             let bytes = self.buffer.bytes();
+            let before = body.len();
             let (used, done) = match framing {
                 Framing::None => (0, true),
                 Framing::Length(length) => {
@@ -183,14 +179,14 @@ impl<S: Service> Connection<'_, S> {
                     (used, body.len() == length)
                 }
                 Framing::Chunked => {
-                    let before = body.len();
                     let used = chunked.feed(bytes, &mut body)?;
-                    if !reserved.more(body.len() - before) {
-                        return Err(Refusal::Busy);
-                    }
                     (used, chunked.is_done())
                 }
             };
+            // What has come, and not what was announced: to announce costs nothing.
+            if !reserved.more(body.len() - before) {
+                return Err(Refusal::Busy);
+            }
             self.buffer.consume(used);
             received += used;
             if done {
@@ -290,7 +286,11 @@ impl<S: Service> Connection<'_, S> {
         let mut scratch = [0_u8; 512];
         while stream.is_open() && !self.server.is_stopping() && surplus <= limits::HEAD_BYTES {
             let Some(wait) = limits::HEARTBEAT.checked_sub(stream.silent_for()).filter(|wait| !wait.is_zero()) else {
-                stream.beat();
+                if (events.may_go_on)() {
+                    stream.beat();
+                } else {
+                    stream.end();
+                }
                 continue;
             };
             match self.socket.read_within(&mut scratch, wait) {
@@ -382,10 +382,12 @@ struct Reserved<'a, S: Service> {
 }
 
 impl<S: Service> Reserved<'_, S> {
+    /// Room for more. A small body always has it: those are bounded by the number of connections, and large ones must not
+    /// keep everybody from logging in.
     fn more(&mut self, bytes: usize) -> bool {
         let before = self.server.body_bytes.fetch_add(bytes, Ordering::AcqRel);
         self.bytes += bytes;
-        before + bytes <= limits::BODIES_TOTAL_BYTES
+        self.bytes <= limits::SMALL_BODY_BYTES || before + bytes <= limits::BODIES_TOTAL_BYTES
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Events {
     pub attach: Box<dyn FnOnce(Arc<EventStream>) + Send>,
     /// Dropped when the stream has ended: its place in some bounded number.
     pub place: Box<dyn Send>,
+    /// Asked at each heartbeat: whether the stream may go on.
+    pub may_go_on: Box<dyn Fn() -> bool + Send>,
     /// The last event, for a stream that this side ends.
     pub farewell: Option<String>,
 }

@@ -12,6 +12,7 @@ use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// A request that may be shown to a person.
 #[derive(Debug)]
@@ -98,7 +99,8 @@ impl Oauth {
 
     /// The person pressed Deny.
     pub fn deny(&self, request: &AuthorizeRequest) -> String {
-        log::info!("login denied client={:?}", request.client.id);
+        // Whoever registers can press it all day.
+        log::debug!("login denied client={:?}", request.client.id);
         request.redirect.location(&[("error", "access_denied"), ("error_description", "the request was denied")], &self.origin)
     }
 
@@ -123,7 +125,13 @@ impl Oauth {
         now: Now,
     ) -> Result<Approval, AuthorizeError> {
         let standing = self.throttle.standing(from, now);
-        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, from) {
+        let mut wait = Duration::ZERO;
+        let failed = || {
+            wait = self.throttle.failed(from, now);
+            // Somebody who has logged in from there may be behind the same proxy.
+            if self.throttle.is_known(from) { Duration::ZERO } else { wait }
+        };
+        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, from, failed) {
             None => return Ok(Approval::Busy),
             Some(right) => right,
         };
@@ -131,7 +139,6 @@ impl Oauth {
         if !right {
             // The name is not logged: people type passwords into the wrong field.
             log::warn!("login failed from={from} client={:?}", client.id);
-            let wait = self.throttle.failed(from, now);
             // Each answer that is held back holds a connection.
             let Some(_held) = self.throttle.hold() else { return Ok(Approval::Busy) };
             std::thread::sleep(wait);

@@ -1,12 +1,15 @@
 //! Password checks. bcrypt takes long on purpose, so only a few run at once, in threads of those who wait; only so many
 //! wait, and of those only a few from one address. An address that has logged in before goes first, one that has failed
-//! goes last, and each has one check at a time: a flood of wrong passwords makes nobody wait but itself.
+//! goes last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
+//! passwords makes nobody wait but itself, and is no faster for coming at once.
 
 use super::throttle::{Standing, source};
+use crate::clock;
 use crate::limits;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Checks passwords, a few at a time.
 pub(super) struct Passwords {
@@ -21,6 +24,8 @@ pub(super) struct Passwords {
 struct Queue {
     /// The addresses whose passwords are being checked.
     checking: Vec<IpAddr>,
+    /// The addresses that have failed, and until when they are not checked again.
+    resting: Vec<(IpAddr, Instant)>,
     waiting: Vec<Waiting>,
     next: u64,
 }
@@ -38,7 +43,9 @@ impl Queue {
         if self.checking.len() >= limits::PASSWORD_CHECKS {
             return None;
         }
-        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from));
+        let now = clock::instant();
+        let rests = |from: IpAddr| self.resting.iter().any(|(resting, until)| *resting == from && *until > now);
+        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !rests(waiting.from));
         ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
     }
 
@@ -76,8 +83,15 @@ impl Passwords {
     }
 
     /// Whether the password fits the hash; `false` without one, after the same work. `None` when too many are waiting,
-    /// in all or from this address.
-    pub(super) fn check(&self, hash: Option<&str>, password: &str, standing: Standing, from: IpAddr) -> Option<bool> {
+    /// in all or from this address. `failed` says how long the address is not checked again if it does not.
+    pub(super) fn check(
+        &self,
+        hash: Option<&str>,
+        password: &str,
+        standing: Standing,
+        from: IpAddr,
+        failed: impl FnOnce() -> Duration,
+    ) -> Option<bool> {
         let from = source(from);
         let mut queue = self.queue();
         let number = queue.join(standing, from)?;
@@ -88,7 +102,8 @@ impl Passwords {
             if queue.turn() == Some(number) {
                 break;
             }
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            // Nobody says when an address has rested.
+            queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
         queue.waiting.retain(|waiting| waiting.number != number);
         queue.checking.push(from);
@@ -101,9 +116,17 @@ impl Passwords {
         let read: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
         let checked = if hash.is_some() { password } else { &read };
         let fits = bcrypt::verify(checked, hash.unwrap_or(stand_in)).unwrap_or(false);
-        self.queue().checking.retain(|checking| *checking != from);
+        let fits = fits && hash.is_some();
+        {
+            let (mut queue, now) = (self.queue(), clock::instant());
+            queue.checking.retain(|checking| *checking != from);
+            queue.resting.retain(|(resting, until)| *resting != from && *until > now);
+            if !fits {
+                queue.resting.push((from, now + failed()));
+            }
+        }
         self.changed.notify_all();
-        Some(fits && hash.is_some())
+        Some(fits)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

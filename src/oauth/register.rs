@@ -6,7 +6,9 @@ use super::{Error, Oauth, Policy};
 use crate::clock::Now;
 use crate::limits;
 use crate::secret::{self, SecretHash};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -20,23 +22,23 @@ impl Oauth {
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
     pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
         let wrong = |why: &str| Error::InvalidClientMetadata(why.into());
-        let Ok(Value::Object(wish)) = serde_json::from_slice(body) else { return Err(wrong("the body must be a JSON object")) };
+        let wish: Wish = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&wish, &self.policy)?;
-        let named = wish.get("client_name").and_then(Value::as_str).unwrap_or_default();
-        let name = clean_name(named);
+        let name = clean_name(&text(wish.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
-        let auth_method = match wish.get("token_endpoint_auth_method") {
-            None | Some(Value::Null) => "client_secret_basic",
-            Some(Value::String(method)) => match method.as_str() {
-                "none" => "none",
-                "client_secret_post" => "client_secret_post",
-                "client_secret_basic" => "client_secret_basic",
+        let auth_method = match wish.token_endpoint_auth_method.filter(|method| method.get() != "null") {
+            None => "client_secret_basic",
+            Some(method) => match text(Some(method)).as_deref() {
+                Some("none") => "none",
+                Some("client_secret_post") => "client_secret_post",
+                Some("client_secret_basic") => "client_secret_basic",
                 _ => return Err(wrong("token_endpoint_auth_method must be none, client_secret_post or client_secret_basic")),
             },
-            Some(_) => return Err(wrong("token_endpoint_auth_method must be a string")),
         };
         if !self.registrations.may_register(from, now) {
-            log::warn!("registration refused from={from}: too many");
+            if let Some(count) = self.registrations.refused(now) {
+                log::warn!("registration refused from={from}: too many ({count} refused since this was last said)");
+            }
             return Err(Error::SlowDown);
         }
         let id = secret::new_uuid()?;
@@ -82,7 +84,7 @@ impl Oauth {
             "token_endpoint_auth_method": auth_method,
         });
         if let Some(members) = answer.as_object_mut() {
-            if let Some(scope) = wish.get("scope").and_then(Value::as_str) {
+            if let Some(scope) = text(wish.scope) {
                 members.insert("scope".into(), scope.into());
             }
             if let Some(secret) = client_secret {
@@ -94,13 +96,33 @@ impl Oauth {
     }
 }
 
+/// What a client says of itself, as far as it is read: of a member that is not, nothing is kept, whatever it is. Anyone may
+/// send one, and a tree of small values would take forty times the room of its text.
+#[derive(Deserialize)]
+struct Wish<'a> {
+    #[serde(borrow)]
+    client_name: Option<&'a RawValue>,
+    token_endpoint_auth_method: Option<&'a RawValue>,
+    redirect_uris: Option<&'a RawValue>,
+    grant_types: Option<&'a RawValue>,
+    scope: Option<&'a RawValue>,
+}
+
+/// The text that a value is, if it is one.
+fn text(value: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(value?.get()).ok()
+}
+
+/// The list of texts that a value is, if it is one.
+fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
+    serde_json::from_str(value?.get()).ok()
+}
+
 /// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
 /// three at once.)
-fn redirect_uris(wish: &Map<String, Value>, policy: &Policy) -> Result<Vec<String>, Error> {
+fn redirect_uris(wish: &Wish<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &str| Error::InvalidRedirectUri(why.into());
-    let Some(Value::Array(listed)) = wish.get("redirect_uris") else { return Err(wrong("redirect_uris must be an array of strings")) };
-    let uris: Option<Vec<String>> = listed.iter().map(|uri| uri.as_str().map(str::to_owned)).collect();
-    let uris = uris.ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
+    let uris = texts(wish.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
     let bytes: usize = uris.iter().map(String::len).sum();
     if uris.len() > limits::REDIRECT_URIS || bytes > limits::REDIRECT_URIS_BYTES {
         let most = format!("at most {} redirect_uris of {} bytes together", limits::REDIRECT_URIS, limits::REDIRECT_URIS_BYTES);
@@ -116,8 +138,8 @@ fn redirect_uris(wish: &Map<String, Value>, policy: &Policy) -> Result<Vec<Strin
     Ok(uris)
 }
 
-fn grant_types(wish: &Map<String, Value>) -> Vec<&'static str> {
-    let listed = wish.get("grant_types").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+fn grant_types(wish: &Wish<'_>) -> Vec<&'static str> {
+    let listed = texts(wish.grant_types).unwrap_or_default();
     let offered = ["authorization_code", "refresh_token"];
     let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|wish| wish == offered)).collect();
     if wanted.is_empty() { offered.into() } else { wanted }

@@ -13,14 +13,15 @@ impl Oauth {
     /// # Errors
     /// `invalid_request`, `invalid_client`, or that it cannot be stored.
     pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<(), Error> {
-        let token = SecretHash::of(form.get("token").ok_or_else(|| Error::InvalidRequest("token is missing".into()))?);
+        let given = form.get("token").ok_or_else(|| Error::InvalidRequest("token is missing".into()))?;
+        let token = SecretHash::of(given);
         let credentials = Credentials::of(authorization, form)?;
         let state = self.store.look();
         let client = match credentials.authenticate(&state, self)? {
             Authenticated::Registered(client) => client.id.as_str(),
             Authenticated::Machine(id, _) => id,
         };
-        let grant = state.grant_of_refresh(token).filter(|grant| grant.client == client).map(|grant| grant.id.clone());
+        let grant = state.grant_of_refresh(given).filter(|grant| grant.client == client).map(|grant| grant.id.clone());
         let access = state.access_tokens.get(&token).is_some_and(|known| known.client == client);
         if grant.is_none() && !access {
             return Ok(());

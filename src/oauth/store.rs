@@ -157,9 +157,16 @@ pub struct State {
 }
 
 impl State {
-    /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before.
-    pub fn grant_of_refresh(&self, token: SecretHash) -> Option<&Grant> {
-        self.grants.values().find(|grant| grant.refresh == token || grant.retired.iter().any(|(old, _)| *old == token))
+    /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before, however long ago.
+    pub fn grant_of_refresh(&self, token: &str) -> Option<&Grant> {
+        secret::line_of(&self.key, token).and_then(|grant| self.grants.get(grant))
+    }
+
+    /// Forgets whatever another state of the same does not have any more.
+    fn forget_what_is_not_in(&mut self, other: &State) {
+        self.grants.retain(|id, _| other.grants.contains_key(id));
+        self.codes.retain(|hash, _| other.codes.contains_key(hash));
+        self.access_tokens.retain(|hash, _| other.access_tokens.contains_key(hash));
     }
 
     /// Ends a grant: its refresh tokens, access tokens and code are worth nothing from now on.
@@ -314,7 +321,8 @@ impl Store {
     /// writes nothing.
     ///
     /// # Errors
-    /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed.
+    /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed, but for what was to be forgotten: that is,
+    /// until the next start.
     pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
         let (outcome, batch, is_durable) = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -349,10 +357,14 @@ impl Store {
         match written {
             Ok(()) => *self.state.write().unwrap_or_else(PoisonError::into_inner) = state,
             Err(Failed) => {
-                // What was changed meanwhile stands on what never happened.
+                // What was changed meanwhile stands on what never happened. But what was ended is ended, at least until the next
+                // start: a disk that somebody has filled must not keep a stolen token alive.
                 let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
                 let _ = close(&mut pending).set(Err(Failed));
-                pending.state = self.look();
+                let mut remembered = State::clone(&self.look());
+                remembered.forget_what_is_not_in(&pending.state);
+                pending.state = Arc::new(remembered);
+                *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&pending.state);
             }
         }
         let _ = batch.set(written);

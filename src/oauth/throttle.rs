@@ -65,13 +65,17 @@ impl Throttle {
         known.push_back(from);
     }
 
+    /// Whether somebody has logged in from an address.
+    pub(super) fn is_known(&self, from: IpAddr) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&source(from))
+    }
+
     /// How an address stands. One with failures after a login is a neighbour's who tries: it stands as a new one.
     pub(super) fn standing(&self, from: IpAddr, now: Now) -> Standing {
         let from = source(from);
         let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&from).copied();
         let failed = failed.is_some_and(|(_, last)| now.since(last) <= limits::THROTTLE_MEMORY);
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&from);
-        match (known, failed) {
+        match (self.is_known(from), failed) {
             (true, false) => Standing::Known,
             (true, true) | (false, false) => Standing::New,
             (false, true) => Standing::Failed,
@@ -102,9 +106,23 @@ fn make_room<T>(sources: &mut HashMap<IpAddr, T>, newcomer: IpAddr, when: impl F
 pub(super) struct Registrations {
     counted: Mutex<HashMap<IpAddr, (u32, Now)>>,
     made: Mutex<VecDeque<(String, IpAddr)>>,
+    /// How many were refused since that was said, and when.
+    refused: Mutex<(u64, Option<Now>)>,
 }
 
 impl Registrations {
+    /// Counts a refusal; how many there were since this was said last, where it is time to say it again: strangers decide how
+    /// often they ask, and must not fill the log.
+    pub(super) fn refused(&self, now: Now) -> Option<u64> {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.0 += 1;
+        if refused.1.is_some_and(|last| now.since(last) < limits::REFUSALS_TOLD_EVERY) {
+            return None;
+        }
+        refused.1 = Some(now);
+        Some(std::mem::take(&mut refused.0))
+    }
+
     /// Notes who made a registration.
     pub(super) fn registered(&self, client: &str, from: IpAddr) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -73,7 +73,13 @@ impl Oauth {
         let code = SecretHash::of(form.get("code").ok_or_else(|| missing("code"))?);
         let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
         let redirect_uri = form.get("redirect_uri");
-        let (access_token, refresh_token, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
+        let (access_token, value, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
+        let state = self.store.look();
+        let refresh_token = secret::in_line(&state.key, &value, &grant_id);
+        // What is given out is on the disk; for anything else nothing has to wait.
+        if !state.codes.contains_key(&code) {
+            return Err(BAD_CODE);
+        }
         let outcome = self.store.change(now, |state| {
             let known = state.codes.get(&code).ok_or(BAD_CODE)?;
             // Client, address and verifier before anything else: whoever has only seen the code cannot use it up.
@@ -124,8 +130,12 @@ impl Oauth {
     fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Issued, Error> {
         let token = form.get("refresh_token").ok_or_else(|| Error::InvalidRequest("refresh_token is missing".into()))?;
         let access_token = secret::new_token()?;
+        // As for codes.
+        if self.store.look().grant_of_refresh(token).is_none() {
+            return Err(BAD_REFRESH);
+        }
         let outcome = self.store.change(now, |state| {
-            let known = state.grant_of_refresh(SecretHash::of(token)).ok_or(BAD_REFRESH)?;
+            let known = state.grant_of_refresh(token).ok_or(BAD_REFRESH)?;
             if known.client != client.id {
                 return Err(BAD_REFRESH);
             }
@@ -181,13 +191,15 @@ fn verifier_fits(verifier: &str, challenge: &str) -> bool {
 /// the end of the line that starts at it. `None` when it was exchanged too long ago.
 fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
     let hash = SecretHash::of(token);
+    let line = grant.id.clone();
+    let successor = |token: &str| secret::in_line(key, &secret::successor(key, token), &line);
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
         if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
             // Forgetting one that may still come back would hide a theft: this one stays valid for the moment.
             return Some(token.to_owned());
         }
-        let next = secret::successor(key, token);
+        let next = successor(token);
         grant.retired.push((hash, now.0));
         if full {
             grant.retired.remove(0);
@@ -199,12 +211,12 @@ fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, window: Durati
     if now.since(Now(exchanged)) >= window {
         return None;
     }
-    let mut newest = secret::successor(key, token);
+    let mut newest = successor(token);
     for _ in 0..limits::RETIRED_TOKENS {
         if SecretHash::of(&newest) == grant.refresh {
             return Some(newest);
         }
-        newest = secret::successor(key, &newest);
+        newest = successor(&newest);
     }
     None
 }

@@ -258,12 +258,14 @@ impl Caller<'_> {
         attach: impl FnOnce(&Server, Arc<dyn Listener>) + Send + 'static,
     ) -> Reply {
         let (engine, oauth, token) = (Arc::clone(&self.app.mcp), Arc::clone(&self.app.oauth), self.token);
+        let owner = Arc::clone(&oauth);
+        let may_go_on = Box::new(move || owner.holder(token, Now::read()).is_some());
         let attach = Box::new(move |events: Arc<EventStream>| {
             // Something to read at once: a client, and every proxy on the way, sees that the stream is open.
             events.beat();
             attach(&engine, Arc::new(Granted { connection: Connection(events), oauth, token }));
         });
-        Reply::Events(event_stream(), Events { attach, place: Box::new(place), farewell })
+        Reply::Events(event_stream(), Events { attach, place: Box::new(place), may_go_on, farewell })
     }
 
     /// DELETE: the client is done with its session.

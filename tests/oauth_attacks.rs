@@ -1,0 +1,134 @@
+//! What attacks on login and transport found, each test named after it.
+
+use crate::support::login::{REDIRECT, authorize_path, log_in, refresh, register, tokens, works};
+use crate::support::{Folder, PASSWORD, Server, TOKEN, stream_request};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+fn peak_kb(server: &Server) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// A tree of small values takes forty times the room of its text, and anyone may register.
+#[test]
+fn registrations_of_strangers_filled_the_memory() {
+    let (_folder, server) = Server::sample();
+    let body = format!("{{\"redirect_uris\":[\"{REDIRECT}\"],\"x\":[{}0]}}", "{\"a\":0},".repeat(7_000));
+    let before = peak_kb(&server);
+    let head = format!(
+        "POST /oauth/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut connections: Vec<_> = (0..100).map(|_| server.connect()).collect();
+    for connection in &mut connections {
+        connection.send(format!("{head}{}", &body[..body.len() - 1]));
+    }
+    let taken = std::thread::scope(|scope| {
+        let ends: Vec<_> = connections.iter_mut().map(|connection| scope.spawn(|| connection.send("}").response().status)).collect();
+        ends.into_iter().map(|end| end.join().unwrap()).filter(|status| *status == 201).count()
+    });
+    assert!(taken > 0, "unknown members are ignored");
+    let grown = peak_kb(&server) - before;
+    assert!(grown < 40_000, "{grown} kB for 100 bodies of {} bytes", body.len());
+}
+
+/// Four requests that announced much and sent nothing had every other one answered with 503.
+#[test]
+fn bodies_that_were_only_announced_locked_everybody_out() {
+    let (_folder, server) = Server::sample();
+    let mut waiting: Vec<_> = (0..8).map(|_| server.connect()).collect();
+    for connection in &mut waiting {
+        let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream";
+        connection.send(format!("{head}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 16777216\r\n\r\n{{"));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(works(&server, TOKEN));
+    register(&server);
+}
+
+/// A thief who went on refreshing until the honest client's token was forgotten could not be found out any more.
+#[test]
+fn a_stolen_line_was_washed_by_many_rotations() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("REFRESH_WINDOW", "1")]);
+    let client = register(&server);
+    let (_, honest) = tokens(&server, &client);
+    let next = |token: &str| refresh(&server, &client, token).json()["refresh_token"].as_str().unwrap().to_owned();
+    let mut stolen = next(&honest);
+    std::thread::sleep(Duration::from_millis(2_100));
+    (0..70).for_each(|_| {
+        let newest = next(&stolen);
+        // Full: the same one again until the first of them are old enough to be forgotten.
+        if newest == stolen {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        stolen = newest;
+    });
+    assert_eq!(refresh(&server, &client, &honest).json()["error"], "invalid_grant");
+    assert_eq!(refresh(&server, &client, &stolen).json()["error"], "invalid_grant", "the theft was seen, and the login ended");
+    server.log_with("refresh token used long after its exchange");
+    // Nothing that was only made up belongs to a login.
+    let (_, other) = tokens(&server, &client);
+    let forged = format!("{}{}", "0".repeat(8), &other[8..]);
+    assert_eq!(refresh(&server, &client, &forged).json()["error"], "invalid_grant");
+    assert_eq!(refresh(&server, &client, &other).status, 200, "and ends none");
+}
+
+/// A stream on which nothing happened went on after its token was revoked, and kept its place.
+#[test]
+fn a_silent_stream_outlived_its_token() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let (access, refresh_token) = tokens(&server, &client);
+    let mut stream = server.connect();
+    stream.send(stream_request(&access, &server.session(&access, "2025-11-25"), "text/event-stream"));
+    assert_eq!(stream.headless().status, 200);
+    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
+    let started = Instant::now();
+    assert!(stream.event().is_none(), "ended");
+    assert!(started.elapsed() < vault_sync_mcp::limits::HEARTBEAT * 2, "at the next heartbeat");
+}
+
+/// Guesses at once were each delayed, and all checked at once.
+#[test]
+fn guesses_at_once_were_as_fast_as_the_processor() {
+    let (_folder, server) = Server::sample();
+    let path = authorize_path(&register(&server), &[]);
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        (0..4).for_each(|_| drop(scope.spawn(|| log_in(&server, &path, "wrong", "write"))));
+    });
+    // 0.25, 0.5 and 1 s before the second, third and fourth are looked at, and 2 s before the last is answered.
+    assert!(started.elapsed() >= Duration::from_millis(3_700), "{:?}", started.elapsed());
+    assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);
+}
+
+/// With a disk that takes nothing, a token that was revoked went on working.
+#[test]
+fn what_could_not_be_stored_was_not_revoked() {
+    let (_folder, state, server) = Server::sample_with_state();
+    let client = register(&server);
+    let (access, refresh_token) = tokens(&server, &client);
+    let (kept, kept_refresh) = tokens(&server, &client);
+    std::fs::remove_file(state.join("state.json")).unwrap();
+    std::fs::create_dir_all(state.join("state.json/in the way")).unwrap();
+    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 503);
+    assert!(!works(&server, &access), "it is ended all the same");
+    assert!(works(&server, &kept));
+    assert_eq!(refresh(&server, &client, &kept_refresh).status, 503, "what is given has to be stored");
+    std::fs::remove_dir_all(state.join("state.json")).unwrap();
+    assert_eq!(refresh(&server, &client, &kept_refresh).status, 200);
+    assert_eq!(refresh(&server, &client, &refresh_token).json()["error"], "invalid_grant");
+}
+
+/// One stranger could write the log full: a line for each refused registration.
+#[test]
+fn refused_registrations_filled_the_log() {
+    let (_folder, server) = Server::sample();
+    let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
+    let statuses: Vec<u16> = (0..100).map(|_| crate::support::login::register_with(&server, &wish).status).collect();
+    assert!(statuses.iter().filter(|status| **status == 429).count() > 20);
+    assert_eq!(server.log_with("registration refused").matches("registration refused").count(), 1);
+}
