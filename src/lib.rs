@@ -16,18 +16,19 @@
 //! | `cursor` | cursors of paged lists | |
 //! | `principal` | who is asking, and what they may do | |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
+//! | `text` | the loops of index and search over text: folding, filter, matching, snippets, JSON strings | |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` `text` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` |
-//! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `limits` `vault` |
+//! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `vault` |
 //! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `process` `secret` `vault` `wiki` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `uri` `vault` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `cursor` `git` `limits` `principal` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `tools` `uri` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `text` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
@@ -35,11 +36,9 @@
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
-//! The loops of index and search over the text of notes are a package of their own, [`vault_text`]: folding, the filter,
-//! texts that are kept, matching, snippets, JSON strings. `vault`, `tools` and `mcp` call it; it knows none of them.
-//!
-//! What is nowhere: no room but `clock` asks the time, no room but `disk` changes a file, no room but `vault` makes an
-//! absolute path of a note, no room but `process` starts another program, and nothing is asynchronous.
+//! What is nowhere: no room but `clock` says what time it is, no room but `disk` changes a file, no room but `process` starts
+//! another program (and the supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note is
+//! made in `vault` alone; it leaves that room for `git` and `agent`, whose programs need one, and never for a client.
 //!
 //! # The way of one request
 //!
@@ -92,6 +91,7 @@ pub mod rpc;
 pub mod secret;
 pub mod settings;
 pub mod stdio;
+pub mod text;
 pub mod tools;
 pub mod uri;
 pub mod vault;

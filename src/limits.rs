@@ -359,7 +359,7 @@ pub const COMPLAINTS: usize = 1_000;
 pub const MALFORMED_SHOWN: u64 = 20;
 /// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in
 /// place write piece by piece. Longer than any pause of theirs that was seen, shorter than anybody notices.
-pub const AT_REST: Duration = Duration::from_millis(500);
+pub const AT_REST: Duration = Duration::from_millis(250);
 /// How often it is looked at meanwhile.
 pub const AT_REST_LOOK: Duration = Duration::from_millis(20);
 /// How long such a file is waited for at most; then it is one that never rests, such as a log, and nothing is changed.

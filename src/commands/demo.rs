@@ -3,7 +3,7 @@
 
 use super::{FAILED, sample_vault, say, serve, start_logging, tell, wrong};
 use crate::cli::Raw;
-use crate::config::{Config, For};
+use crate::config::{Config, For, Surroundings};
 use crate::disk;
 use crate::oauth::store::Store;
 use crate::secret::{self, SecretHash};
@@ -75,7 +75,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
-    match Config::read(&settings, For::Network, None, None, &[]) {
+    match Config::read(&settings, For::Network, &Surroundings::default()) {
         Ok(config) => {
             let told = told(&origin, &password, &token, &folder);
             Ok((config, folder, told))

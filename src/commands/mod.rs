@@ -6,6 +6,7 @@ mod demo;
 mod grants;
 mod lines;
 mod outside;
+mod probes;
 pub mod sample_vault;
 mod secrets;
 mod serve;
@@ -14,7 +15,7 @@ mod wiki;
 use crate::accomplishments::Accomplishments;
 use crate::agent::{Agent, supervise};
 use crate::cli::{self, Command, Parsed, Raw};
-use crate::config::{Config, For, Mistake};
+use crate::config::{Config, For, Surroundings};
 use crate::git::Git;
 use crate::mcp::{Server, Systems};
 use crate::tools::Toolset;
@@ -42,7 +43,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Stdio | Command::InitWiki | Command::Lint => Some(For::Stdio),
             _ => None,
         };
-        let more = purpose.and_then(|purpose| read(&raw, purpose).err()).unwrap_or_default();
+        let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &surroundings()).1).unwrap_or_default();
         mistakes.extend(more.iter().map(ToString::to_string));
         return wrong(mistakes.iter());
     }
@@ -71,19 +72,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
-    match read(raw, purpose) {
-        Ok(config) => {
-            start_logging(config.log_level);
-            run(config)
-        }
-        Err(mistakes) => wrong(mistakes.iter()),
+    let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &surroundings());
+    mistakes.extend(probes::to_start(&config, purpose));
+    if !mistakes.is_empty() {
+        return wrong(mistakes.iter());
     }
+    start_logging(config.log_level);
+    run(config)
 }
 
-fn read(raw: &Raw, purpose: For) -> Result<Config, Vec<Mistake>> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-    Config::read(raw, purpose, variable("HOME").as_deref(), variable("STATE_DIRECTORY").as_deref(), &names)
+fn surroundings() -> Surroundings {
+    Surroundings {
+        home: std::env::var("HOME").ok(),
+        state_directory: std::env::var("STATE_DIRECTORY").ok(),
+        variables: std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
+    }
 }
 
 fn stdio(config: Config) -> u8 {
@@ -105,7 +108,6 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     let vault = Arc::new(vault);
     let git = if config.toolsets.contains(&Toolset::Git) {
         let git = Git::new(Arc::clone(&vault), config.git.clone());
-        git.check().inspect_err(|why| log::error!("TOOLSETS has git: {why}")).ok()?;
         if !config.read_only {
             git.recover();
         }

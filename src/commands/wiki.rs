@@ -1,6 +1,6 @@
 //! `init-wiki` and `lint`: the wiki of toolset `agent`, without a model.
 
-use super::{FAILED, columns, read, say, start_logging, tell, wrong};
+use super::{FAILED, columns, say, start_logging, surroundings, tell, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For};
 use crate::vault::Vault;
@@ -52,7 +52,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
 }
 
 fn configured(raw: &Raw) -> Result<Config, u8> {
-    match read(raw, For::Stdio) {
+    match Config::read(raw, For::Stdio, &surroundings()) {
         Ok(config) => {
             start_logging(config.log_level.min(log::LevelFilter::Error));
             Ok(config)

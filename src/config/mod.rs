@@ -89,6 +89,17 @@ pub enum For {
     Stdio,
 }
 
+/// What the environment says that is no setting.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    /// `HOME`.
+    pub home: Option<String>,
+    /// systemd's `STATE_DIRECTORY`.
+    pub state_directory: Option<String>,
+    /// The names of all variables, of which some may be misspelt settings.
+    pub variables: Vec<String>,
+}
+
 /// Collects mistakes while it reads.
 struct Reader<'a> {
     raw: &'a Raw,
@@ -97,18 +108,19 @@ struct Reader<'a> {
 }
 
 impl Config {
-    /// Checks what was typed. `home` and `state_directory` are the variables `HOME` and systemd's `STATE_DIRECTORY`; `names`
-    /// are those of all variables, of which some may be misspelt settings.
+    /// Checks what was typed.
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(
-        raw: &Raw,
-        purpose: For,
-        home: Option<&str>,
-        state_directory: Option<&str>,
-        names: &[String],
-    ) -> Result<Config, Vec<Mistake>> {
+    pub fn read(raw: &Raw, purpose: For, around: &Surroundings) -> Result<Config, Vec<Mistake>> {
+        let (config, mistakes) = Config::with_mistakes(raw, purpose, around);
+        if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
+    }
+
+    /// The same with what is right, where something is wrong too: for whoever looks for further mistakes. A setting that is
+    /// wrong has its default, and a vault's path that is wrong is empty.
+    pub fn with_mistakes(raw: &Raw, purpose: For, around: &Surroundings) -> (Config, Vec<Mistake>) {
+        let (home, state_directory) = (around.home.as_deref(), around.state_directory.as_deref());
         let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH", home);
@@ -152,8 +164,8 @@ impl Config {
                 config.listen.port()
             ));
         }
-        reader.misspelt(names);
-        if reader.mistakes.is_empty() { Ok(Config { notes: reader.notes, ..config }) } else { Err(reader.mistakes) }
+        reader.misspelt(&around.variables);
+        (Config { notes: reader.notes, ..config }, reader.mistakes)
     }
 }
 
@@ -498,7 +510,7 @@ mod tests {
 
     fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
         let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Config::read(&raw, For::Network, Some("/home/alex"), None, &[])
+        Config::read(&raw, For::Network, &Surroundings { home: Some("/home/alex".into()), ..Surroundings::default() })
     }
 
     #[test]

@@ -178,6 +178,12 @@ impl Git {
         self.folders(&|| false).map(drop).map_err(words)
     }
 
+    /// Why nothing could be written at this moment, if that is so: another branch, a merge under way.
+    pub fn trouble(&self) -> Option<String> {
+        let opened = self.runner(&|| false).and_then(|runner| Repository::open(&runner, &self.options));
+        opened.err().map(|failure| failure.to_string())
+    }
+
     /// Finishes what a crash interrupted, and has the lock file overlooked; for the start. A repository that cannot be
     /// touched now is left for later.
     pub fn recover(&self) {

@@ -7,11 +7,11 @@ use super::{Exchange, Server};
 use crate::clock;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
+use crate::text::json::quoted;
 use crate::tools::{self, Arguments, Code, Reply, Tool};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
-use vault_text::json::quoted;
 
 impl Server {
     fn tool(&self, name: &str) -> Option<&'static Tool> {

@@ -2,8 +2,8 @@
 
 use super::error::{Code, Error};
 use crate::limits;
+use crate::text::json;
 use serde::Serialize;
-use vault_text::json;
 
 /// A block of content beside the structured result (MCP, "ContentBlock").
 #[derive(Debug, Serialize)]

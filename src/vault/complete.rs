@@ -2,8 +2,8 @@
 
 use super::Vault;
 use super::error::Error;
+use crate::text::fold::fold;
 use std::collections::BTreeMap;
-use vault_text::fold::fold;
 
 /// What is being typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

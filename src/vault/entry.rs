@@ -2,12 +2,12 @@
 
 use crate::clock::Now;
 use crate::limits;
+use crate::text::kept::Kept;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use vault_text::kept::Kept;
 
 /// What tells one state of a file from another without reading it (rule 6 of the vault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
 use super::write::replace_once;
-use vault_text::filter::{Rows, Signature};
-use vault_text::fold::{Folded, fold};
-use vault_text::kept::Kept;
+use crate::text::filter::{Rows, Signature};
+use crate::text::fold::{Folded, fold};
+use crate::text::kept::Kept;
 
 /// Folding, the two ways in which folded texts are kept, and JSON strings.
 pub fn folding(text: &str) {
@@ -15,7 +15,7 @@ pub fn folding(text: &str) {
     assert_eq!(kept.original(), text);
     let with_way = Folded::of(text);
     assert_eq!(with_way.text(text), folded);
-    assert_eq!(vault_text::json::quoted(text), serde_json::to_string(text).expect("a text"));
+    assert_eq!(crate::text::json::quoted(text), serde_json::to_string(text).expect("a text"));
     let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
     for (number, &from) in ends.iter().enumerate() {
         for &to in ends.iter().skip(number) {
@@ -36,7 +36,7 @@ pub fn folding(text: &str) {
 /// Whether the text has no characters that melt into the one before them.
 fn is_plain(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii() || c.is_alphabetic() && unicode_normalization::char::canonical_combining_class(c) == 0)
-        && vault_text::fold::clusters(text).all(|(at, length)| text[at..at + length].chars().count() == 1)
+        && crate::text::fold::clusters(text).all(|(at, length)| text[at..at + length].chars().count() == 1)
 }
 
 /// One place replaced.

@@ -5,11 +5,11 @@ use super::entry::{Entry, Text};
 use super::error::Error;
 use super::properties::Criteria;
 use crate::limits;
+use crate::text::fold::{Folded, fold};
+use crate::text::snippet::{around, line_of};
 use memchr::memmem::Finder;
 use regex::{Regex, RegexBuilder};
 use std::sync::Arc;
-use vault_text::fold::{Folded, fold};
-use vault_text::snippet::{around, line_of};
 
 /// What to look for.
 #[derive(Debug)]

@@ -16,15 +16,15 @@ use super::table::Table;
 use super::walk::{self, Walk};
 use crate::clock;
 use crate::limits;
+use crate::text::filter::{Rows, Signature};
+use crate::text::fold::fold;
+use crate::text::kept::Kept;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
-use vault_text::filter::{Rows, Signature};
-use vault_text::fold::fold;
-use vault_text::kept::Kept;
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

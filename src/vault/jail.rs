@@ -1,4 +1,5 @@
-//! From a [`VaultPath`] to a place on disk that is inside the vault. The only file that makes absolute paths.
+//! From a [`VaultPath`] to a place on disk that is inside the vault. The only file that decides
+//! whether a place is.
 
 use super::error::Error;
 use super::path::VaultPath;

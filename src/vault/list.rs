@@ -5,11 +5,11 @@ use super::entry::{Entry, Stamp};
 use super::error::{Error, words};
 use super::path::VaultPath;
 use super::walk::{self, Found};
+use crate::text::fold::fold;
 use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use vault_text::fold::fold;
 
 /// Which files [`Vault::list_all`] gives.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
-//! The vault: a folder of notes that people, a sync program and this server all read and write. Uses `std::fs` only.
+//! The vault: a folder of notes that people, a sync program and this server all read and write. Uses `std::fs`, and system
+//! calls where that has none.
 //!
-//! [`Vault`] is the only door. Nobody outside this room sees an absolute path; paths come in as text and are parsed into
-//! [`VaultPath`] first. The types here are plain: how a model sees them is the business of `tools`.
+//! [`Vault`] is the only door. Absolute paths leave this room for git and sessions only; paths come in as text and are parsed
+//! into [`VaultPath`] first. The types here are plain: how a model sees them is the business of `tools`.
 //!
 //! # Rules
 //!
@@ -202,7 +203,7 @@ impl Vault {
         if self.refresh().is_err() {
             return String::new();
         }
-        let stem = |name: &str| vault_text::fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
+        let stem = |name: &str| crate::text::fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
         let wanted = stem(path.name());
         let found: Vec<String> = self.index.read(|entries| {
             let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);

@@ -5,12 +5,12 @@ use super::entry::{Entry, Text};
 use super::error::Error;
 use super::frontmatter;
 use crate::limits;
+use crate::text::fold::fold;
 use serde_json::Value as Wanted;
 use serde_yaml::{Mapping, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vault_text::fold::fold;
 
 /// What notes have to have. What is empty asks for nothing.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -11,12 +11,12 @@ use super::list::wanted_tag;
 use super::path::VaultPath;
 use super::{Vault, cores, frontmatter};
 use crate::limits;
+use crate::text::fold::{Folded, fold};
+use crate::text::matching::{Match, Matcher, Needles};
+use crate::text::snippet::{line_of, of_kept, snippet};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use vault_text::fold::{Folded, fold};
-use vault_text::matching::{Match, Matcher, Needles};
-use vault_text::snippet::{line_of, of_kept, snippet};
 
 /// What to search for, and where.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The entries of the index, by path and by slot, with the filter over the slots.
 
 use super::entry::{Entry, Text};
+use crate::text::filter::{Filter, Rows, Signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vault_text::filter::{Filter, Rows, Signature};
 
 /// The entries by slot, with the filter over the slots.
 #[derive(Debug)]

@@ -1,8 +1,5 @@
-//! The loops of vault-sync-mcp's index and search over the text of notes, and nothing else: functions over what is in memory.
-//! No file, no protocol, no clock.
-//!
-//! It is a package of its own so that it can be compiled for speed while the rest is compiled for size: the binary is a
-//! third smaller than with speed for all, and only searches for what is in every note take a tenth longer.
+//! The loops of index and search over the text of notes, and nothing else: functions over what is in memory. No file, no
+//! protocol, no clock.
 //!
 //! | file | holds |
 //! |---|---|

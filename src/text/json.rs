@@ -58,7 +58,7 @@ fn plain(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::text::random::Random;
 
     /// Texts by chance, against another writer and through another reader.
     #[test]

@@ -1,7 +1,7 @@
 //! A piece of text around a match, with the matches in bold.
 
-use crate::fold::Folded;
-use crate::kept::Kept;
+use super::fold::Folded;
+use super::kept::Kept;
 use std::ops::Range;
 
 /// Characters either side of a match in a search result.
@@ -132,7 +132,7 @@ fn ceil(text: &str, mut at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::text::random::Random;
 
     fn of(text: &str, needles: &[&str]) -> String {
         let folded = Folded::of(text);

@@ -1,7 +1,7 @@
 //! A text kept for search: folded, since that is what is searched, and what it takes to have the original back. Most of a
 //! text is the same in both, so this is a tenth more than the text alone, and not twice as much.
 
-use crate::fold::{clusters, push_cluster};
+use super::fold::{clusters, push_cluster};
 use std::ops::Range;
 
 /// The text.
@@ -127,8 +127,8 @@ fn take_number(from: &mut &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::fold;
-    use crate::random::Random;
+    use crate::text::fold::fold;
+    use crate::text::random::Random;
 
     #[test]
     fn the_original_comes_back_byte_for_byte() {

@@ -1,6 +1,6 @@
 //! Whether a query is in a path, in tags or in a text, and how well. All of it is folded.
 
-use crate::fold::fold;
+use super::fold::fold;
 use memchr::memmem::Finder;
 
 /// What is searched for.

@@ -1,0 +1,72 @@
+//! What a configuration that reads well may still have wrong: whether there is what it names.
+
+use crate::agent::Agent;
+use crate::config::{Config, For, Mistake};
+use crate::disk;
+use crate::git::Git;
+use crate::tools::Toolset;
+use crate::vault::Vault;
+use std::sync::Arc;
+
+fn mistake(setting: &'static str, what: String) -> Mistake {
+    Mistake { setting, what }
+}
+
+/// The vault, unless its path was a mistake already or it cannot be opened.
+pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<Vault>> {
+    if config.vault_path.as_os_str().is_empty() {
+        return None;
+    }
+    let opened = Vault::open(&config.vault_path);
+    let opened = opened.inspect_err(|error| mistakes.push(mistake("VAULT_PATH", format!("cannot be opened: {}", error.kind()))));
+    opened.ok().map(Arc::new)
+}
+
+/// The repository of toolset `git`, where there is to be one.
+pub(super) fn git(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>) -> Option<Git> {
+    let git = config.toolsets.contains(&Toolset::Git).then(|| Git::new(Arc::clone(vault), config.git.clone()))?;
+    git.check().inspect_err(|why| mistakes.push(mistake("TOOLSETS", format!("has git: {why}")))).ok()?;
+    Some(git)
+}
+
+/// What would make half a server: all of it, before anything starts.
+pub(super) fn to_start(config: &Config, purpose: For) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    if let Some(vault) = vault(config, &mut mistakes) {
+        git(config, &vault, &mut mistakes);
+    }
+    if let Some(folder) = config.state_dir.as_ref().filter(|_| purpose == For::Network)
+        && let Err(error) = disk::create_private_folder(folder)
+    {
+        mistakes.push(mistake("STATE_DIR", format!("cannot be made: {}", error.kind())));
+    }
+    mistakes
+}
+
+/// What would make calls fail later, or logins be lost.
+pub(super) fn to_work(config: &Config, vault: Option<&Arc<Vault>>) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    if let Some(vault) = vault {
+        if let Err(error) = vault.refresh() {
+            mistakes.push(mistake("VAULT_PATH", error.to_string()));
+        }
+        if config.toolsets.contains(&Toolset::Agent)
+            && let Err(why) = Agent::new(Arc::clone(vault), None, config.agent.clone()).check()
+        {
+            mistakes.push(mistake("TOOLSETS", format!("has agent: {why}")));
+        }
+        if !config.read_only
+            && let Err(error) = disk::try_writing(&config.vault_path)
+        {
+            let why = error.kind();
+            let what = format!("cannot be written: {why}. Give the server's user the right, or set READ_ONLY=true");
+            mistakes.push(mistake("VAULT_PATH", what));
+        }
+    }
+    if let Some(folder) = &config.state_dir
+        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
+    {
+        mistakes.push(mistake("STATE_DIR", format!("cannot be written: {}", error.kind())));
+    }
+    mistakes
+}
