@@ -52,11 +52,13 @@ pub fn replace<E: From<io::Error>>(
     // Opened first: what cannot be flushed afterwards is not begun.
     let open_folder = File::open(folder)?;
     let temporary = new_temporary(folder)?;
-    let is_new = matches!(mode, Mode::New | Mode::Program(None, _)) && target.symlink_metadata().is_err();
+    // A link may be in the place of a program's.
+    let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
     let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|_open| {
         lock_for_a_moment(&open_folder);
         last_look()?;
-        Ok(if is_new { rename_to_new(&temporary, target)? } else { std::fs::rename(&temporary, target)? })
+        let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
+        Ok(renamed?)
     });
     let _ = open_folder.unlock();
     if outcome.is_err() {

@@ -92,21 +92,39 @@ impl Process {
         let (tell, events) = sync_channel(EVENTS);
         let (hold, held) = channel();
         let (stdout, stderr) = (Collected::default(), Collected::default());
-        match manner.stdout {
-            Stdout::Whole => collect(child.stdout.take(), &stdout, manner.keep, &tell),
-            Stdout::Lines => read_lines(child.stdout.take(), manner.keep, &tell),
+        let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
+        let process = Process { events, group, lifeline: manner.lifeline.then_some(hold), stdout, stderr };
+        let threads = || {
+            match manner.stdout {
+                Stdout::Whole => collect(out, &process.stdout, manner.keep, &tell)?,
+                Stdout::Lines => read_lines(out, manner.keep, &tell)?,
+            }
+            collect(err, &process.stderr, manner.keep, &tell)?;
+            if let Some(mut pipe) = input_pipe {
+                thread(move || {
+                    // A program that does not read its input is answered by its exit code.
+                    let _ = pipe.write_all(&input).and_then(|()| pipe.flush());
+                    // Until the other side is dropped.
+                    let _ = held.recv();
+                })?;
+            }
+            Ok(())
+        };
+        let ready = threads();
+        // The one that waits for its end comes last, and gets the child when it is there: without it somebody has to end it.
+        let (give, given) = channel::<Child>();
+        let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, manner.alone)))));
+        match ready.and_then(|()| thread(waits)) {
+            Ok(()) => {
+                let _ = give.send(child);
+                Ok(process)
+            }
+            Err(error) => {
+                process.kill();
+                let _ = child.kill().and_then(|()| child.wait());
+                Err(error)
+            }
         }
-        collect(child.stderr.take(), &stderr, manner.keep, &tell);
-        if let Some(mut pipe) = child.stdin.take() {
-            std::thread::spawn(move || {
-                // A program that does not read its input is answered by its exit code.
-                let _ = pipe.write_all(&input).and_then(|()| pipe.flush());
-                // Until the other side is dropped.
-                let _ = held.recv();
-            });
-        }
-        std::thread::spawn(move || drop(tell.send(Event::Ended(wait(&mut child, manner.alone)))));
-        Ok(Process { events, group, lifeline: manner.lifeline.then_some(hold), stdout, stderr })
     }
 
     /// What happens next.
@@ -200,9 +218,13 @@ impl Collected {
     }
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, tell: &SyncSender<Event>) {
+fn thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name("process".into()).spawn(work).map(drop)
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, tell: &SyncSender<Event>) -> io::Result<()> {
     let (into, tell) = (into.clone(), tell.clone());
-    std::thread::spawn(move || {
+    thread(move || {
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
         while let Ok(count @ 1..) = pipe.read(&mut piece) {
@@ -212,12 +234,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usi
             }
         }
         let _ = tell.send(Event::Closed);
-    });
+    })
 }
 
-fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &SyncSender<Event>) {
+fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &SyncSender<Event>) -> io::Result<()> {
     let tell = tell.clone();
-    std::thread::spawn(move || {
+    thread(move || {
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
         let mut line = Vec::new();
@@ -237,7 +259,7 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
             let _ = tell.send(told(line));
         }
         let _ = tell.send(Event::Closed);
-    });
+    })
 }
 
 fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {

@@ -983,3 +983,46 @@ fn a_person_can_look_at_the_project_and_a_session_can_begin() {
     let server = serve(&empty);
     assert!(server.result_of("prompts/get", json!({ "name": "plan_project" }))["messages"].to_string().contains("nothing on the canvas"));
 }
+
+/// A document that is on the canvas too was left out of all documents, and refused by its name.
+#[test]
+fn a_further_document_on_the_canvas_was_no_document() {
+    let canvas = CANVAS.replace(
+        "\"nodes\":[",
+        "\"nodes\":[{\"id\":\"r\",\"type\":\"file\",\"file\":\"docs/r.md\",\"x\":0,\"y\":5000,\"width\":10,\"height\":10},",
+    );
+    let folder = Folder::with(&[
+        ("accomplishments/First.md", first().as_bytes()),
+        ("projects/main.canvas", canvas.as_bytes()),
+        ("docs/r.md", b"reference\n"),
+        ("docs/bin.md", b"caf\xe9\n"),
+    ]);
+    let server = serve(&folder);
+    let all = server.call("read_docs", json!({}));
+    assert_eq!((&all["documents"]["context:r.md"], &all["unreadable"]), (&json!("reference\n"), &json!(["context:bin.md"])), "{all}");
+    assert_eq!(server.call("read_docs", json!({ "doc_name": "context:r.md" }))["content"], "reference\n");
+    let refused = server.fail("update_doc", json!({ "name": "context:r.md", "operation": "delete" }));
+    assert_eq!(refused["code"], "PATH_NOT_ALLOWED");
+}
+
+/// Two notes on one canvas were said not to be, because a property named another one.
+#[test]
+fn notes_that_were_dragged_to_another_canvas_could_not_depend() {
+    let note = |id: &str| first().replace("ACC-001", id).replace("canvas_source: projects/main.canvas\n", "");
+    let node = |id: &str, file: &str, x: usize| {
+        format!(
+            "{{\"id\":\"{id}\",\"type\":\"file\",\"file\":\"accomplishments/{file}.md\",\"x\":{x},\"y\":0,\"width\":400,\"height\":300}}"
+        )
+    };
+    let other = format!("{{\"nodes\":[{},{}],\"edges\":[]}}", node("a", "A", 0), node("b", "B", 900));
+    let folder = Folder::with(&[
+        ("accomplishments/A.md", note("ACC-001").as_bytes()),
+        ("accomplishments/B.md", note("ACC-002").as_bytes()),
+        ("projects/main.canvas", b"{\"nodes\":[],\"edges\":[]}"),
+        ("projects/other.canvas", other.as_bytes()),
+    ]);
+    let server = serve(&folder);
+    let done = server.call("manage_dependency", json!({ "operation": "add", "blocker_id": "ACC-001", "blocked_id": "ACC-002" }));
+    assert_eq!(done["success"], true);
+    assert!(String::from_utf8(folder.read("projects/other.canvas")).unwrap().contains("\"fromNode\""));
+}

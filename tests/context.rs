@@ -307,3 +307,27 @@ fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
     let unknown = server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": { "name": "load_context" } })).json();
     assert_eq!(unknown["error"]["code"], -32602);
 }
+
+/// What was looked for by its properties was missing without a word: a note that is large, or whose frontmatter is broken.
+#[test]
+fn large_and_malformed_notes_were_left_out_in_silence() {
+    let large = format!("---\ncontext: p\n---\n{}", "long line\n".repeat(500_000));
+    let folder = vault(&[("large.md", &large), ("small.md", "---\ncontext: p\n---\nx\n"), ("broken.md", "---\nx: [1\n---\ny\n")]);
+    for memory in ["full", "small"] {
+        let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context"), ("SEARCH_MEMORY", memory)]);
+        let found = server.result("fetch_context", json!({ "context_type": "p", "max_chars": 1000 }))["structuredContent"].clone();
+        assert_eq!(found["files"], 2, "{memory}: {found}");
+        server.log_with("frontmatter of \"broken.md\" is ignored: not valid YAML at line 3");
+        server.log_with("\"large.md\" is larger than 4 MB");
+    }
+}
+
+#[test]
+fn a_wrong_expression_was_not_said_where() {
+    let folder = people();
+    let server = serve(&folder);
+    for (pattern, place) in [("abc(def", "at character 4"), ("(a[z-b])", "at character 4")] {
+        let error = server.fail("search_vault_content", json!({ "search_pattern": pattern, "regex": true }));
+        assert!(error["message"].as_str().unwrap().contains(place), "{pattern}: {error}");
+    }
+}

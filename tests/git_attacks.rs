@@ -893,3 +893,26 @@ fn a_damaged_repository_gave_its_notes_to_the_one_above() {
     assert!(!vault.join("secret.md").exists());
     assert!(!home.at_remote(&["ls-tree", "-r", "--name-only", "main"]).contains("secret"));
 }
+
+/// What was never committed was said to be rolled back, and a note that is no text was shown as if it were.
+#[test]
+fn a_refusal_was_told_as_rolled_back() {
+    let repository = Repository::with(&[("a.md", &note("a"))]);
+    std::fs::write(repository.folder.vault().join("latin.md"), b"---\ndate: 1\n---\ncaf\xe9\n").unwrap();
+    repository.write("quotes.md", &"\"\n".repeat(60_000));
+    let server = repository.serve();
+    let refused = outcome(&server, "vault_write_file", json!({ "path": "a.md", "content": note("new"), "if_match": "dead" }));
+    assert_eq!((&refused["error"]["code"], &refused["rolled_back"]), (&json!("CONFLICT"), &json!(false)), "{refused}");
+    assert_eq!(refused["error"]["etag"], server.call("vault_read_file", json!({ "path": "a.md" }))["etag"]);
+    assert_eq!(server.call("vault_read_file", json!({ "path": "latin.md" }))["lossy"], true);
+    // As JSON every character of this one takes two.
+    let mut whole = String::new();
+    let mut offset = json!(0);
+    while !offset.is_null() {
+        let part = server.result("vault_read_file", json!({ "path": "quotes.md", "offset": offset }));
+        assert!(part["structuredContent"].to_string().len() < 100_000);
+        whole += part["structuredContent"]["content"].as_str().unwrap();
+        offset = part["structuredContent"]["next_offset"].clone();
+    }
+    assert_eq!(whole.as_bytes(), repository.folder.read("quotes.md"));
+}

@@ -142,12 +142,15 @@ impl Change<'_> {
         Ok(found)
     }
 
-    /// The canvas of an accomplishment: the one it names, if its note is there.
+    /// The canvas of an accomplishment: the one it names, or the default one where it names none, if its note is there; else
+    /// the first that has it. People drag notes from one to another.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::InvalidArgument`].
+    /// [`Error::CanvasNotFound`], [`Error::InvalidArgument`], and those of [`Change::canvases_with`].
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
-        self.projects.canvas(accomplishment.canvas_source.as_deref())
+        let named = self.projects.canvas(accomplishment.canvas_source.as_deref())?;
+        let with = self.canvases_with(&accomplishment.path)?;
+        Ok(if with.contains(&named) { named } else { with.into_iter().next().unwrap_or(named) })
     }
 
     /// A new note.

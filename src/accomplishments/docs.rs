@@ -87,7 +87,7 @@ impl Accomplishments {
         from: Option<usize>,
         to: Option<usize>,
     ) -> Result<Document, Error> {
-        let path = self.document(vault, name, canvas)?;
+        let path = self.document(vault, name, canvas, false)?;
         let bytes = vault.bytes(&path)?;
         let etag = etag(&bytes);
         let text = text(bytes, &path)?;
@@ -112,7 +112,7 @@ impl Accomplishments {
         if_match: Option<&str>,
     ) -> Result<Edited, Error> {
         let turn = vault.take_turn()?;
-        let path = self.document(vault, name, canvas)?;
+        let path = self.document(vault, name, canvas, matches!(edit, Edit::Delete))?;
         let before = match edit {
             Edit::Create(_) => vault.bytes_if_any(&path)?,
             _ => Some(vault.bytes(&path)?),
@@ -157,14 +157,16 @@ impl Accomplishments {
     }
 
     /// The path of a document: a note that is not on the canvas.
-    fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
+    fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath, to_delete: bool) -> Result<VaultPath, Error> {
         let path = vault.spelled(&self.place(name, canvas)?);
         if !path.name().to_lowercase().ends_with(".md") {
             return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
         }
+        let is_further = name.starts_with(PREFIX);
         let shown = match self.shown_on(vault, canvas) {
-            // Further documents need no canvas.
-            Err(Error::CanvasNotFound(_)) if name.starts_with(PREFIX) => Vec::new(),
+            // Further documents need no canvas, and are what they are on one too; but none is taken from a canvas.
+            Err(Error::CanvasNotFound(_)) if is_further => Vec::new(),
+            _ if is_further && !to_delete => Vec::new(),
             other => other?,
         };
         if shown.contains(&form(path.as_str()).into_owned()) {

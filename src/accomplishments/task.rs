@@ -42,15 +42,17 @@ impl TaskStatus {
     /// What a person may have written.
     fn read(text: &str) -> TaskStatus {
         let text = text.lines().next().unwrap_or_default().to_lowercase();
-        if text.trim_start().starts_with("not ") || text.contains("incomplete") {
+        if text.trim_start().starts_with("not ") || text.contains("to be ") || text.contains("incomplete") {
             return TaskStatus::Open;
         }
-        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        if says(&["progress"]) {
+        // Whole words: what is abandoned is not done.
+        let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+        let says = |known: &[&str]| words.iter().any(|word| known.contains(word));
+        if text.contains("progress") {
             TaskStatus::InProgress
-        } else if says(&["complete", "done"]) {
+        } else if says(&["complete", "completed", "done"]) {
             TaskStatus::Complete
-        } else if says(&["hold", "paused"]) {
+        } else if says(&["hold", "onhold", "paused"]) {
             TaskStatus::OnHold
         } else {
             TaskStatus::Open

@@ -76,7 +76,7 @@ pub(super) fn build(
             "git knows no identity: as the server's user, git config --global user.name NAME and user.email ADDRESS".into(),
         ));
     }
-    Err(Failure::Git(output.stderr))
+    Err(Failure::Git(output.words()))
 }
 
 /// Puts the note into an index.

@@ -56,7 +56,7 @@ impl Git {
             return if output.stderr.contains("does not have any commits") {
                 Ok((Vec::new(), false))
             } else {
-                Err(Failure::Git(output.stderr))
+                Err(Failure::Git(output.words()))
             };
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

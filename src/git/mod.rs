@@ -122,21 +122,24 @@ pub struct Committed {
 pub enum Failure {
     /// The repository or the note is in a state in which nothing is done; the words say what to do.
     Refused(String),
-    /// The note is not what the caller read, here or on the remote.
-    Conflict(String),
+    /// The note is not what the caller read, here or on the remote: in words, and its etag here if that is known.
+    Conflict(String, Option<String>),
     /// Git said no, in its words.
     Git(String),
     /// The vault said no.
     Vault(vault::Error),
     /// The caller lost interest before anything was pushed.
     Cancelled,
+    /// A commit was made, or was about to be, and could not be published: it is taken back.
+    RolledBack(Box<Failure>),
 }
 
 /// The words alone; `tools::git` says with which code, and what became of the note.
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(words) | Failure::Conflict(words) | Failure::Git(words) => out.write_str(words),
+            Failure::Refused(words) | Failure::Conflict(words, _) | Failure::Git(words) => out.write_str(words),
+            Failure::RolledBack(failure) => failure.fmt(out),
             Failure::Vault(error) => error.fmt(out),
             Failure::Cancelled => out.write_str("cancelled"),
         }
@@ -227,8 +230,8 @@ impl Git {
         if let Some(wanted) = if_match
             && now.as_deref() != Some(wanted)
         {
-            let words = now.map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
-            return Err(Failure::Conflict(format!("The note is not what was read: {words}")));
+            let words = now.as_ref().map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
+            return Err(Failure::Conflict(format!("The note is not what was read: {words}"), now));
         }
         // Whatever could not be moved here afterwards is found out before anything is pushed.
         Index::refuse_locked(&repository)?;
@@ -260,10 +263,11 @@ impl Git {
         let is_wanted = matches!(change, Change::Write(bytes) if note.bytes.as_ref() == Some(bytes));
         let is_gone = *change == Change::Delete && note.bytes.is_none();
         if !note.is_committed && !is_wanted && !is_gone && if_match.is_none() {
-            return Err(Failure::Conflict(format!(
+            let words = format!(
                 "{} has changes on disk that nobody has committed. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
-            )));
+            );
+            return Err(Failure::Conflict(words, now));
         }
         let target = Target {
             path: path.clone(),
@@ -274,7 +278,8 @@ impl Git {
             committed: note.committed.clone(),
             before: note.bytes.clone(),
         };
-        let (published, trouble) = self.make(&repository, &runner, &[target], message)?;
+        let made = self.make(&repository, &runner, &[target], message);
+        let (published, trouble) = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         let etag = match change {
             Change::Write(bytes) => Some(etag(bytes)),
             Change::Delete => None,

@@ -84,7 +84,7 @@ fn on_top(
             Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
-        return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str())));
+        return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
     }
     // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
     if let Some(head) = &repository.head

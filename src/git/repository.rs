@@ -1,6 +1,6 @@
 //! What state the repository is in, and the reasons not to touch it.
 
-use super::process::{Output, Runner};
+use super::process::Runner;
 use super::{Failure, Options};
 use crate::disk;
 use crate::vault::{Vault, VaultPath};
@@ -95,7 +95,7 @@ impl Repository {
         let questions = ["--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks", "--show-prefix"];
         let output = runner.run(&[&["rev-parse"], &questions[..]].concat())?;
         if !output.ok {
-            return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", output.stderr)));
+            return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", output.words())));
         }
         let answers = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut lines = answers.lines();
@@ -337,8 +337,12 @@ impl Repository {
         }
         let mut command = vec!["hook", "run", name, "--"];
         command.extend(arguments);
-        let Output { ok, stderr, .. } = runner.run(&command)?;
-        if ok { Ok(()) } else { Err(Failure::Git(format!("the {name} hook refused: {stderr}"))) }
+        let output = runner.run(&command)?;
+        if output.ok {
+            return Ok(());
+        }
+        let words = if output.stderr.is_empty() { "it did not say why" } else { &output.stderr };
+        Err(Failure::Git(format!("the {name} hook refused: {words}")))
     }
 
     /// A place of our own in the repository's folder, for a file or a folder.

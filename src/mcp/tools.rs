@@ -53,7 +53,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
-    let path = arguments.get("path").and_then(Value::as_str).map(|path| path.chars().take(300).collect::<String>());
+    let path = path_of(&arguments);
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let context = call.context(&progress);
@@ -72,6 +72,12 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Ok(Err(error)) => Ok(Answer::Result(failure(&error))),
         Err(_) => Err(Error::internal()),
     }
+}
+
+/// What a call is about, for its line in the log.
+pub(super) fn path_of(arguments: &Map<String, Value>) -> Option<String> {
+    let path = ["path", "file_path", "doc_name"].iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
+    path.map(|path| path.chars().take(300).collect())
 }
 
 /// The one log line of a call, and the same for a client that asked for it. Paths are in it, texts and queries are not.

@@ -38,8 +38,21 @@ impl Pattern {
         builder.case_insensitive(!case_sensitive).size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES);
         builder.build().map(Pattern::Regex).map_err(|error| match error {
             regex::Error::CompiledTooBig(limit) => format!("it is too large (more than {limit} bytes when compiled)"),
-            other => other.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+            other => told(&other.to_string()),
         })
+    }
+}
+
+/// A parser's words in one line. They come as the pattern with a line of carets below it, and then what is wrong; what the
+/// carets say is said as a number.
+fn told(words: &str) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = words.lines();
+    let carets = lines.find(|line| !line.trim().is_empty() && line.trim().chars().all(|c| c == '^' || c == ' '));
+    match (carets.and_then(|carets| carets.find('^')), one_line(&lines.collect::<Vec<_>>().join(" "))) {
+        // The pattern is set in by four.
+        (Some(at), what) if !what.is_empty() => format!("{} at character {}", what.trim_start_matches("error: "), at.saturating_sub(3)),
+        _ => one_line(words),
     }
 }
 

@@ -281,6 +281,11 @@ impl Index {
                 log::warn!("{folder:?} cannot be looked at: {why}");
             }
         }
+        for (folder, what) in &found.unserved {
+            if self.is_new_complaint(format!("{folder}/{what}")) {
+                log::warn!("{folder:?} has {what}; that is not served");
+            }
+        }
         // As many as there are, and none came or went meanwhile: nothing is gone.
         let known = known.into_inner();
         let all_seen = known == self.read(BTreeMap::len) && self.changes.load(Ordering::Acquire) == change_before;

@@ -57,6 +57,7 @@ pub use error::Error;
 pub use filling::Filling;
 pub use index::{Memory, Version};
 pub use path::VaultPath;
+pub use read::fitting;
 
 use crate::limits;
 use index::Index;

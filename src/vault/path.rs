@@ -49,6 +49,10 @@ impl VaultPath {
             }
             segments.push(segment);
         }
+        // What is deeper is not listed either.
+        if segments.len() > limits::DEPTH + 1 {
+            return Err(refused(text, "it is nested too deeply"));
+        }
         Ok(VaultPath(segments.join("/")))
     }
 

@@ -94,11 +94,13 @@ impl Vault {
         let mut found: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
         let total = found.len();
         let mut looked_at = 0;
+        let mut wanted = true;
         found.retain(|entry| {
             looked_at += 1;
-            (looked_at % limits::SEARCH_BLOCK != 0 || go_on(looked_at, total)) && entry.satisfies(criteria, &tags)
+            wanted = wanted && (looked_at % limits::SEARCH_BLOCK != 0 || go_on(looked_at, total));
+            wanted && entry.satisfies(criteria, &tags)
         });
-        if !go_on(total, total) {
+        if !wanted || !go_on(total, total) {
             return Err(Error::Cancelled);
         }
         found.sort_unstable_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));

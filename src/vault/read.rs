@@ -217,7 +217,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
 }
 
 /// Bytes of `text` that fit into `left` characters of a JSON string, which are taken off.
-fn fitting(text: &str, left: &mut usize) -> usize {
+pub fn fitting(text: &str, left: &mut usize) -> usize {
     for (at, c) in text.char_indices() {
         let cost = match c {
             '"' | '\\' | '\n' | '\r' | '\t' => 2,

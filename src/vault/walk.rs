@@ -6,7 +6,7 @@ use super::jail::Jail;
 use crate::disk;
 use crate::limits;
 use rustix::fs::{Mode, OFlags};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ pub(super) struct Walk {
     pub(super) any: bool,
     /// Folders and files that could not be looked at for another reason than being gone; what was known of them still holds.
     pub(super) unreadable: Vec<(String, String)>,
+    /// Folders with something in them that is not served, and why; for a warning.
+    pub(super) unserved: BTreeSet<(String, &'static str)>,
 }
 
 /// What a directory entry is to us.
@@ -60,6 +62,7 @@ pub(super) fn walk(jail: &Jail, clean: bool, walkers: usize, sieve: &Sieve<'_>) 
             found.news.extend(more.news);
             found.any |= more.any;
             found.unreadable.extend(more.unreadable);
+            found.unserved.extend(more.unserved);
         }
         found.news.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(found)
@@ -212,12 +215,17 @@ impl Walker<'_, '_> {
         Ok(())
     }
 
+    fn leave(&mut self, folder: &str, why: &'static str) {
+        if self.found.unserved.len() < limits::COMPLAINTS {
+            self.found.unserved.insert((folder.to_owned(), why));
+        }
+    }
+
     fn look(&mut self, folder: &Folder, entry: &DirEntry) {
         let below = &folder.below;
         let name = entry.file_name();
         let Some(name) = name.to_str() else {
-            log::debug!("a name in {below:?} is not UTF-8 and is not served");
-            return;
+            return self.leave(below, "a name that is not UTF-8");
         };
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if self.tour.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
@@ -225,6 +233,9 @@ impl Walker<'_, '_> {
         }
         let kind = classify(self.tour.jail, entry, name);
         if matches!(kind, Ok(None)) {
+            if is_odd(name) && !name.starts_with('.') {
+                self.leave(below, "a name with a control character or a backslash");
+            }
             return;
         }
         let mut path = String::with_capacity(below.len() + 1 + name.len());
@@ -234,7 +245,7 @@ impl Walker<'_, '_> {
         }
         path.push_str(name);
         if path.len() > limits::PATH_BYTES {
-            return;
+            return self.leave(below, "a path that is too long");
         }
         match kind {
             Ok(None) => {}
@@ -248,8 +259,11 @@ impl Walker<'_, '_> {
             Ok(Some(Found::Folder { place, linked })) => {
                 // Never below itself.
                 let circle = linked && folder.place.starts_with(&place);
-                if circle || folder.depth >= limits::DEPTH {
+                if circle {
                     return;
+                }
+                if folder.depth >= limits::DEPTH {
+                    return self.leave(below, "folders nested too deeply");
                 }
                 let found = Folder { below: path, place, depth: folder.depth + 1 };
                 if linked {
@@ -262,6 +276,13 @@ impl Walker<'_, '_> {
     }
 }
 
+/// Whether a name has what no path may have (rule 1 of the vault).
+fn is_odd(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
+    odd || !bytes.is_ascii() && name.chars().any(char::is_control)
+}
+
 /// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one
 /// inside the vault (rules 2 and 3 of the vault).
 ///
@@ -272,9 +293,7 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
     };
-    let bytes = name.as_bytes();
-    let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
-    if bytes.first() == Some(&b'.') || odd || !bytes.is_ascii() && name.chars().any(char::is_control) {
+    if name.starts_with('.') || is_odd(name) {
         return Ok(None);
     }
     let kind = match entry.file_type() {

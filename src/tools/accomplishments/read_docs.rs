@@ -1,10 +1,12 @@
 //! `read_docs`: context documents.
 
-use super::{CANVAS_SOURCE, line, projects, refused};
+use super::{CANVAS_SOURCE, Refused, line, projects, refused};
+use crate::accomplishments::docs::PREFIX;
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::Error as VaultError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -36,6 +38,7 @@ pub(super) static TOOL: Tool = Tool {
         optional("document_count", COUNT, "How many there are, on all pages"),
         optional("document_names", Shape::List(&ANY_TEXT), "Their names, as far as they fit"),
         optional("too_long", Shape::List(&ANY_TEXT), "Documents of this page that are read one by one, with doc_name"),
+        optional("unreadable", Shape::List(&ANY_TEXT), "Documents of this page that are no text, or too large"),
         TRUNCATED,
         NEXT_CURSOR,
     ],
@@ -93,6 +96,8 @@ struct All {
     document_names: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     too_long: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<String>,
     #[serde(flatten)]
     next: Next,
 }
@@ -113,14 +118,29 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let mut room = (limits::RESULT_CHARS - 2_000).saturating_sub(document_names.iter().map(|name| name.len() + 6).sum());
     let after = paging::after(arguments)?;
     let start = match &after {
-        Some(after) => names.iter().position(|name| name == after).map_or(0, |at| at + 1),
+        // Also where the last one was renamed meanwhile.
+        Some(after) => {
+            let order = |name: &str| (name.starts_with(PREFIX), name.to_owned());
+            names.partition_point(|name| order(name) <= order(after))
+        }
         None => 0,
     };
-    let (mut documents, mut too_long, mut last) = (Map::new(), Vec::new(), None);
+    let (mut documents, mut too_long, mut unreadable, mut last) = (Map::new(), Vec::new(), Vec::new(), None);
     let mut complete = true;
     for (name, _) in found.iter().skip(start) {
-        // One that went away in between is not there.
-        let Ok(read) = projects.read_document(context.vault, name, &canvas, None, None) else { continue };
+        let read = match projects.read_document(context.vault, name, &canvas, None, None) {
+            Ok(read) => read,
+            // One that went away in between is not there.
+            Err(Refused::Vault(VaultError::NotFound { .. })) => continue,
+            Err(_) => {
+                let named = json!(name).to_string().len() + 1;
+                if named < room {
+                    room -= named;
+                    unreadable.push(name.clone());
+                }
+                continue;
+            }
+        };
         let cost = json!(read.content).to_string().len() + json!(name).to_string().len() + 4;
         if cost > room {
             let named = json!(name).to_string().len() + 1;
@@ -138,5 +158,5 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         last = Some(name.clone());
     }
     let next = Next::after(last.as_deref().filter(|_| !complete));
-    Reply::of(&All { documents, document_count: names.len(), document_names, too_long, next })
+    Reply::of(&All { documents, document_count: names.len(), document_names, too_long, unreadable, next })
 }

@@ -124,22 +124,34 @@ fn change(
 
 /// A failure with the fields of a result, which say that nothing was done.
 fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
-    let (code, words, rolled_back) = match failure {
-        Failure::Refused(words) => (Code::WriteError, words, false),
-        Failure::Conflict(words) => (Code::Conflict, words, true),
-        Failure::Git(words) => (Code::WriteError, format!("Nothing was changed; git: {words}"), true),
-        Failure::Vault(error) => {
-            let Error { code, message, .. } = Error::from(error);
-            (code, message, false)
-        }
-        Failure::Cancelled => (Code::Cancelled, "Cancelled before anything was pushed; nothing was changed".into(), false),
+    let (failure, rolled_back) = match failure {
+        Failure::RolledBack(failure) => (*failure, true),
+        other => (other, false),
     };
-    let outcome = Outcome { rolled_back, git_error: Some(words.clone()), ..Outcome::default() };
+    let (error, words) = match failure {
+        Failure::Conflict(words, Some(etag)) => (Error::new(Code::Conflict, words.clone()).with("etag", etag), words),
+        Failure::Conflict(words, None) => (Error::new(Code::Conflict, words.clone()), words),
+        Failure::Git(words) => {
+            let words = format!("Nothing was changed; git: {words}");
+            (Error::new(Code::WriteError, words.clone()), words)
+        }
+        Failure::Vault(error) => {
+            let error = Error::from(error);
+            let words = error.message.clone();
+            (error, words)
+        }
+        Failure::Cancelled => {
+            let words = "Cancelled before anything was pushed; nothing was changed".to_owned();
+            (Error::new(Code::Cancelled, words.clone()), words)
+        }
+        other => (Error::new(Code::WriteError, other.to_string()), other.to_string()),
+    };
+    let outcome = Outcome { rolled_back, git_error: Some(words), ..Outcome::default() };
     let mut beside = Map::from_iter([("path".to_owned(), path.as_str().into()), (verb.to_owned(), false.into())]);
     if let Ok(Value::Object(members)) = serde_json::to_value(outcome) {
         beside.extend(members);
     }
-    Error { beside, ..Error::new(code, words) }
+    Error { beside, ..error }
 }
 
 /// A note that came or went: the index.md that may have a list with it, in its folder or the next one above that has one.

@@ -5,8 +5,9 @@ use crate::limits;
 use crate::tools::paging::TRUNCATED;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::etag;
+use crate::vault::{etag, fitting};
 use serde::Serialize;
+use std::borrow::Cow;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_file",
@@ -36,12 +37,13 @@ pub(super) static TOOL: Tool = Tool {
         required("content", ANY_TEXT, "Its text from offset on"),
         TRUNCATED,
         optional("next_offset", COUNT, "Pass as offset to go on"),
+        optional("lossy", Shape::Flag, "True when the note is not UTF-8: what is not shown as it is would be lost by writing it back"),
         optional("etag", ANY_TEXT, ETAG),
     ],
     run,
 };
 
-/// Room for the other members, and for characters that JSON writes with two.
+/// Room for the text, as JSON writes it, beside the other members.
 const READ_CHARS: usize = limits::RESULT_CHARS * 9 / 10;
 
 #[derive(Serialize)]
@@ -54,6 +56,8 @@ struct Read<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
 }
@@ -61,26 +65,37 @@ struct Read<'a> {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(arguments.text("path"))?;
     let Some(bytes) = context.vault.bytes_if_any(&path)? else {
-        let missing =
-            Read { path: path.as_str(), exists: false, size_bytes: 0, content: "", truncated: false, next_offset: None, etag: None };
+        let missing = Read {
+            path: path.as_str(),
+            exists: false,
+            size_bytes: 0,
+            content: "",
+            truncated: false,
+            next_offset: None,
+            lossy: false,
+            etag: None,
+        };
         return Reply::of(&missing);
     };
     let text = String::from_utf8_lossy(&bytes);
     let (offset, limit) = (arguments.number("offset"), arguments.number("limit"));
-    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (from, to) = (at(offset), at(offset.saturating_add(limit)));
+    let from = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
+    let rest = text.get(from..).unwrap_or_default();
     if offset > 0 && from == text.len() {
         let total = text.chars().count();
         return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
     }
-    let truncated = to < text.len();
+    let wanted = rest.char_indices().nth(limit).and_then(|(at, _)| rest.get(..at)).unwrap_or(rest);
+    let content = wanted.get(..fitting(wanted, &mut READ_CHARS.clone())).unwrap_or_default();
+    let truncated = content.len() < rest.len();
     Reply::of(&Read {
         path: path.as_str(),
         exists: true,
         size_bytes: bytes.len(),
-        content: text.get(from..to).unwrap_or_default(),
+        content,
         truncated,
-        next_offset: truncated.then(|| offset + limit),
+        next_offset: truncated.then(|| offset + content.chars().count()),
+        lossy: matches!(text, Cow::Owned(_)),
         etag: Some(etag(&bytes)),
     })
 }
