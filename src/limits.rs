@@ -129,6 +129,8 @@ pub const RESOURCES_PAGE: usize = 500;
 pub const SUBSCRIBED_RESOURCES: usize = 200;
 /// Bytes of the names of all subscribed resources.
 pub const SUBSCRIBED_BYTES: usize = 16 * 1024 * 1024;
+/// The same of one login: several clients of a person, each with all the resources it may ask for by names of usual length.
+pub const SUBSCRIBED_BYTES_PER_LOGIN: usize = 1024 * 1024;
 /// Bytes of a resource's URI: the longest path, every byte of it encoded, with room for a line and column.
 pub const RESOURCE_URI_BYTES: usize = 3 * PATH_BYTES + 100;
 /// Completions in one answer (MCP, "Completion").

@@ -123,6 +123,43 @@ fn what_could_not_be_stored_was_not_revoked() {
     assert_eq!(refresh(&server, &client, &refresh_token).json()["error"], "invalid_grant");
 }
 
+/// Anyone could have a browser sent to an application, with anything in the address, by a request that was wrong.
+#[test]
+fn strangers_decided_what_an_application_was_opened_with() {
+    let (_folder, server) = Server::sample();
+    let evil = "vscode://vscode.git/clone?url=https://evil.example/x";
+    let wish = json!({ "redirect_uris": [evil], "token_endpoint_auth_method": "none" });
+    let client = crate::support::login::register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned();
+    let path = authorize_path(&client, &[("redirect_uri", Some(evil)), ("code_challenge", None)]);
+    let answer = server.get(&path);
+    assert_eq!((answer.status, answer.header("location")), (400, None), "{}", answer.text());
+    // A web site that is well known gets its error.
+    let path = authorize_path(&register(&server), &[("code_challenge", None)]);
+    assert_eq!(server.get(&path).status, 303);
+}
+
+/// A login that subscribed to names of all the room there is left none for others, even after it was revoked.
+#[test]
+fn one_login_took_all_room_for_subscriptions() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let (access, _) = tokens(&server, &client);
+    let subscribe = |token: &str, session: &str, number: usize| {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe",
+            "params": { "uri": format!("vault:///{number}{}.md", "/x".repeat(17).replace('x', &"%79".repeat(50))) } });
+        let headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+        server.post_with(token, &headers, &message).json()
+    };
+    let mut refused = false;
+    for _ in 0..6 {
+        let session = server.session(&access, "2025-11-25");
+        refused |= (0..100).any(|number| subscribe(&access, &session, number)["error"]["code"] == -32603);
+    }
+    assert!(refused, "its own room is bounded");
+    let session = server.session(TOKEN, "2025-11-25");
+    assert!(subscribe(TOKEN, &session, 1)["error"].is_null());
+}
+
 /// One stranger could write the log full: a line for each refused registration.
 #[test]
 fn refused_registrations_filled_the_log() {

@@ -3,6 +3,7 @@
 use super::head::Head;
 use crate::limits;
 use std::net::IpAddr;
+use std::sync::Once;
 
 /// The address that failures are counted against: the peer's, unless the peer is a trusted proxy; then the last
 /// address of `X-Forwarded-For` that is not a trusted proxy itself. What stands left of that was written by the client
@@ -10,6 +11,12 @@ use std::net::IpAddr;
 pub fn client_address(peer: IpAddr, head: &Head, trusted: &[IpAddr]) -> IpAddr {
     let mut address = peer.to_canonical();
     if !trusted.contains(&address) {
+        static TOLD: Once = Once::new();
+        if head.all("x-forwarded-for").next().is_some() {
+            TOLD.call_once(|| {
+                log::warn!("{address} names clients by X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, all of them count as one address");
+            });
+        }
         return address;
     }
     let values: Vec<&str> = head.all("x-forwarded-for").filter_map(|value| std::str::from_utf8(value).ok()).collect();

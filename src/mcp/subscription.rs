@@ -13,7 +13,6 @@ use crate::uri;
 use crate::vault::{Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
@@ -54,27 +53,38 @@ struct Known {
     resources: HashMap<String, (VaultPath, Version, Room)>,
 }
 
-/// Room for the name of a subscribed resource, of the total allowed; given back when dropped.
+/// Bytes of the names of subscribed resources, by login.
+type Names = Mutex<HashMap<String, usize>>;
+
+/// Room for the name of a subscribed resource, of what a login and all together are allowed; given back when dropped.
 struct Room {
-    total: Arc<AtomicUsize>,
+    names: Arc<Names>,
+    login: String,
     bytes: usize,
 }
 
 impl Room {
-    fn take(total: &Arc<AtomicUsize>, uri: &str) -> Result<Room, Error> {
-        let before = total.fetch_add(uri.len(), Ordering::AcqRel);
-        let room = Room { total: Arc::clone(total), bytes: uri.len() };
-        if before + room.bytes > limits::SUBSCRIBED_BYTES {
-            Err(Error::busy("too many resources are subscribed to; try again later"))
-        } else {
-            Ok(room)
+    fn take(call: &Call<'_>, uri: &str) -> Result<Room, Error> {
+        let (names, login, bytes) = (&call.server.subscriptions.names, call.exchange.principal.key(), uri.len());
+        let mut taken = names.lock().unwrap_or_else(PoisonError::into_inner);
+        let (all, own) = (taken.values().sum::<usize>(), taken.get(&login).copied().unwrap_or(0));
+        if all + bytes > limits::SUBSCRIBED_BYTES || own + bytes > limits::SUBSCRIBED_BYTES_PER_LOGIN {
+            return Err(Error::busy("too many resources are subscribed to; try again later"));
         }
+        taken.insert(login.clone(), own + bytes);
+        Ok(Room { names: Arc::clone(names), login, bytes })
     }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.total.fetch_sub(self.bytes, Ordering::AcqRel);
+        let mut taken = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = taken.get(&self.login).map_or(0, |own| own.saturating_sub(self.bytes));
+        if left == 0 {
+            taken.remove(&self.login);
+        } else {
+            taken.insert(self.login.clone(), left);
+        }
     }
 }
 
@@ -93,10 +103,10 @@ impl Subscription {
     ///
     /// # Errors
     /// -32602 or -32603 when there are too many.
-    fn add(&self, server: &Server, uri: &str) -> Result<(), Error> {
+    fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
-        let vault = &server.vault;
-        let room = Room::take(&server.subscriptions.names, uri)?;
+        let vault = &call.server.vault;
+        let room = Room::take(call, uri)?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
@@ -180,8 +190,7 @@ fn too_many() -> Error {
 #[derive(Default)]
 pub(super) struct Subscriptions {
     open: Mutex<Vec<Arc<Subscription>>>,
-    /// Bytes of the names of all subscribed resources.
-    names: Arc<AtomicUsize>,
+    names: Arc<Names>,
 }
 
 impl Subscriptions {
@@ -283,7 +292,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     for uri in uris {
         let uri = uri.as_str().ok_or_else(malformed)?;
         if let Some(path) = path_of(uri) {
-            resources.push((uri.to_owned(), path, Room::take(&call.server.subscriptions.names, uri)?));
+            resources.push((uri.to_owned(), path, Room::take(call, uri)?));
         }
     }
     Ok(Answer::Listen(Wanted { id: call.id.clone(), list_changes, resources }))
@@ -295,7 +304,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
 /// -32600 outside a session, -32602 without a URI or with too many.
 pub fn subscribe(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
-    session_of(call)?.add(call.server, uri)?;
+    session_of(call)?.add(call, uri)?;
     Ok(Answer::Result("{}".into()))
 }
 

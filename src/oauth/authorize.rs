@@ -3,7 +3,7 @@
 //! There is no browser session: every approval takes the password, so there is nothing for a forged request to ride on.
 
 use super::error::AuthorizeError;
-use super::redirect::Redirect;
+use super::redirect::{Place, Redirect};
 use super::store::{self, Client, Code, StoredAccess};
 use super::{Oauth, documents, resource};
 use crate::clock::Now;
@@ -56,6 +56,10 @@ impl Oauth {
             why: "The application names itself by a document on another web site, which this server does not fetch.",
             advice: "Let the application register itself here instead; with Claude, choose to register automatically.",
         };
+        const NOT_OFFERED: AuthorizeError = AuthorizeError::Show {
+            why: "The application asked for a login in a way that is not offered here.",
+            advice: "It has to use response_type=code and a code_challenge with S256. Otherwise close the page.",
+        };
         const NOT_ALLOWED: AuthorizeError = AuthorizeError::Show {
             why: "The application wants you to be sent back to a web site that this server does not know.",
             advice: "If you trust that site, the owner of the server can add its host to REDIRECT_HOSTS. Otherwise close the page.",
@@ -74,7 +78,12 @@ impl Oauth {
         if !redirect.place().is_some_and(|place| self.policy.allows(&place)) {
             return Err(NOT_ALLOWED);
         }
-        let back = |code, description| Err(AuthorizeError::SendBack(redirect.clone(), code, description));
+        // Anyone may register an application's address with anything in it, and no person has agreed to be sent there yet
+        // (RFC 9700 section 4.11.2).
+        let may_send_back = client.granted || !matches!(redirect.place(), Some(Place::Application(_)));
+        let back = |code, description| {
+            Err(if may_send_back { AuthorizeError::SendBack(redirect.clone(), code, description) } else { NOT_OFFERED })
+        };
         if query.get("state").is_some_and(|state| state.len() > limits::URI_CHARS) {
             return back("invalid_request", "state is too long");
         }

@@ -27,7 +27,7 @@
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
-//! | [`frontmatter`], [`media`] | functions over text; those that touch every byte are in the package [`vault_text`] |
+//! | [`frontmatter`], [`media`] | functions over text; those that touch every byte are in the room [`text`](crate::text) |
 //! | [`error`] | why the vault says no |
 
 pub mod complete;
