@@ -353,8 +353,10 @@ fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path
         // file away; a group one is a member of may always be kept.
         let _ = fchown(&file, None, Some(old.gid()));
         let _ = fchown(&file, Some(old.uid()), None);
-        file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
-        copy_attributes(target, &file, old)?;
+        // The list first: the group's bits of a file that has one are the widest right in it, and without it they would let the
+        // group do what it could not.
+        let bits = if copy_attributes(target, &file) { 0o7777 } else { 0o7707 };
+        file.set_permissions(Permissions::from_mode(old.mode() & bits))?;
     }
     if let Mode::Program(_, is_program) = mode {
         let bits = file.metadata()?.permissions().mode() & 0o7777;
@@ -368,22 +370,24 @@ fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path
     Ok(file)
 }
 
-/// Gives a file the extended attributes of another: tags, what a sync program has noted, an access control list. What cannot
-/// be read or set stays away, but for the list: the group's bits of a file that has one are the list's widest right, and
-/// without it they would let the group do what it could not.
-fn copy_attributes(from: &Path, to: &File, old: &Metadata) -> io::Result<()> {
+/// Gives a file the extended attributes of another that people and their programs set: tags, what a sync program has noted,
+/// the access control list. Whether the list, if there is one, is among them; of the others what cannot be set stays away.
+fn copy_attributes(from: &Path, to: &File) -> bool {
     const LIST: &[u8] = b"system.posix_acl_access";
     let mut names = vec![0; limits::ATTRIBUTE_BYTES];
-    let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return Ok(()) };
+    let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return true };
     let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
-    for name in names.get(..length).unwrap_or_default().split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-        let copied = rustix::fs::getxattr(from, name, &mut value)
-            .and_then(|length| rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty()));
-        if copied.is_err() && name == LIST {
-            to.set_permissions(Permissions::from_mode(old.mode() & 0o7707))?;
+    let mut list_is_there = true;
+    for name in names.get(..length).unwrap_or_default().split(|&byte| byte == 0) {
+        // What a program may do by an attribute (security.capability) is not for its next version.
+        if name != LIST && name != b"security.selinux" && !name.starts_with(b"user.") {
+            continue;
         }
+        let read = rustix::fs::getxattr(from, name, &mut value);
+        let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty()));
+        list_is_there &= name != LIST || put.is_ok();
     }
-    Ok(())
+    list_is_there
 }
 
 fn flush(folder: &File) -> io::Result<()> {

@@ -35,12 +35,19 @@ pub(super) fn to_start(config: &Config, purpose: For) -> Vec<Mistake> {
     if let Some(vault) = vault(config, &mut mistakes) {
         git(config, &vault, &mut mistakes);
     }
-    if let Some(folder) = config.state_dir.as_ref().filter(|_| purpose == For::Network)
-        && let Err(error) = disk::create_private_folder(folder)
-    {
-        mistakes.push(mistake("STATE_DIR", format!("cannot be made: {}", error.kind())));
+    if purpose == For::Network {
+        state(config, &mut mistakes);
     }
     mistakes
+}
+
+/// Whether logins can be kept; the folder itself is made when all else is right.
+fn state(config: &Config, mistakes: &mut Vec<Mistake>) {
+    if let Some(folder) = &config.state_dir
+        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
+    {
+        mistakes.push(mistake("STATE_DIR", format!("cannot be written: {}", error.kind())));
+    }
 }
 
 /// What would make calls fail later, or logins be lost.
@@ -63,10 +70,6 @@ pub(super) fn to_work(config: &Config, vault: Option<&Arc<Vault>>) -> Vec<Mistak
             mistakes.push(mistake("VAULT_PATH", what));
         }
     }
-    if let Some(folder) = &config.state_dir
-        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
-    {
-        mistakes.push(mistake("STATE_DIR", format!("cannot be written: {}", error.kind())));
-    }
+    state(config, &mut mistakes);
     mistakes
 }

@@ -336,7 +336,7 @@ impl Git {
     /// Forgets what was kept before a session, of which the session has touched nothing.
     ///
     /// # Errors
-    /// [`Failure`]
+    /// [`Failure`].
     pub fn forget(&self, before: &Before) -> Result<(), Failure> {
         forget(before, &self.runner(&|| false)?)
     }
