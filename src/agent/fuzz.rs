@@ -11,5 +11,5 @@ pub fn transcript(bytes: &[u8]) {
             Err(_) => return,
         }
     }
-    transcript.lost(str::to_owned);
+    transcript.lost(|path| Some(path.to_owned()));
 }
