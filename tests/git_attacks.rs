@@ -916,3 +916,16 @@ fn a_refusal_was_told_as_rolled_back() {
     }
     assert_eq!(whole.as_bytes(), repository.folder.read("quotes.md"));
 }
+
+/// Line ends of both kinds that nobody had committed were taken for git's, and gone for good.
+#[test]
+fn a_persons_mixed_line_ends_were_taken_for_committed() {
+    let repository = Repository::with(&[("a.md", &note("one\ntwo\nthree")), (".gitattributes", "* text=auto\n")]);
+    let mixed = note("one\ntwo\nthree").replacen("one\n", "one\r\n", 1);
+    repository.write("a.md", &mixed);
+    let server = repository.serve();
+    let refused = outcome(&server, "vault_delete_file", json!({ "path": "a.md" }));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("nobody has committed"), "{refused}");
+    assert_eq!(write(&server, "a.md", "new")["error"]["code"], "CONFLICT");
+    assert_eq!(repository.folder.read("a.md"), mixed.as_bytes());
+}

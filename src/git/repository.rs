@@ -208,7 +208,7 @@ impl Repository {
                 let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
                 // Line ends alone, where git does not mind them, are no change.
                 text == *bytes
-                    || same_but_for_line_ends(&text, bytes)
+                    || same_but_for_line_ends(bytes, &text)
                         && committed.as_ref().map(|entry| &entry.blob) == Some(&self.hash(runner, name, bytes)?)
             }
             _ => false,
@@ -366,11 +366,12 @@ pub(super) fn tidy_up(runner: &Runner<'_>) -> Result<(), Failure> {
     String::from_utf8_lossy(&refs.stdout).lines().try_for_each(|name| runner.must(&["update-ref", "-d", name]).map(drop))
 }
 
-/// Whether two texts are the same without their carriage returns: line ends are what git may change in one without anybody
-/// noticing.
-pub(super) fn same_but_for_line_ends(one: &[u8], other: &[u8]) -> bool {
+/// Whether a file on disk is a committed one with line ends of the other kind: that is what git may make of one without
+/// anybody noticing. One with both kinds is somebody's work, which the history could not give back.
+pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     let bare = |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
-    bare(one) == bare(other)
+    let (ends, with_return) = (memchr::memchr_iter(b'\n', here).count(), memchr::memmem::find_iter(here, b"\r\n").count());
+    (with_return == 0 || with_return == ends) && bare(here) == bare(committed)
 }
 
 /// The names of the filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
