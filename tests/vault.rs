@@ -471,42 +471,48 @@ fn an_edit_parted_a_program_from_the_file_it_was_writing() {
     let folder = Folder::with(&[("log.md", b"start\n"), ("new.md", b"start\n")]);
     let server = Server::on(&folder.vault());
     server.log_with("index complete");
+    // Writes lines with a pause until it is told to stop; the longest pause that the machine made of it.
+    let write_on = |file: &mut std::fs::File, go_on: &dyn Fn(usize) -> bool| {
+        let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+        for line in (0..).take_while(|line| go_on(*line)) {
+            writeln!(file, "start {line}").unwrap();
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            std::thread::sleep(Duration::from_millis(60));
+        }
+        longest
+    };
+    // On a busy machine a pause may be as long as a rest; then nothing is proven.
+    let is_rest = |longest: Duration| longest >= vault_sync_mcp::limits::AT_REST / 2;
     for (path, anew) in [("log.md", false), ("new.md", true)] {
         let place = folder.vault().join(path);
         if anew {
             std::fs::remove_file(&place).unwrap();
         }
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&place).unwrap();
-        let written = std::thread::scope(|scope| {
-            let writing = scope.spawn(move || {
-                (0..12).for_each(|line| {
-                    writeln!(file, "start {line}").unwrap();
-                    std::thread::sleep(Duration::from_millis(60));
-                });
-            });
+        let (longest, result) = std::thread::scope(|scope| {
+            let writing = scope.spawn(move || write_on(&mut file, &|line| line < 12));
             std::thread::sleep(Duration::from_millis(100));
             let result = server.result("vault_edit", json!({ "path": path, "old_text": "start 1\n", "new_text": "edited\n" }));
-            writing.join().unwrap();
-            result
+            (writing.join().unwrap(), result)
         });
         let text = std::fs::read_to_string(&place).unwrap();
-        assert!((0..12).all(|line| line == 1 || text.contains(&format!("start {line}\n"))), "{text}");
-        assert_eq!(written["isError"], !text.contains("edited"), "{written}");
+        let whole = (0..12).all(|line| line == 1 || text.contains(&format!("start {line}\n")));
+        assert!(is_rest(longest) || whole && (result["isError"] == true) != text.contains("edited"), "{result}: {text}");
     }
     // One that never rests is left alone.
     let place = folder.vault().join("log.md");
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let writing = scope.spawn(|| {
             let mut file = std::fs::OpenOptions::new().append(true).open(&place).unwrap();
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                writeln!(file, "more").unwrap();
-                std::thread::sleep(Duration::from_millis(40));
-            }
+            write_on(&mut file, &|_| !stop.load(std::sync::atomic::Ordering::Relaxed))
         });
-        let error = server.fail("vault_edit", json!({ "path": "log.md", "old_text": "start 2\n", "new_text": "edited\n" }));
+        std::thread::sleep(Duration::from_millis(100));
+        let result = server.result("vault_edit", json!({ "path": "log.md", "old_text": "start 2\n", "new_text": "edited\n" }));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(error["code"] == "CONFLICT" && error["message"].as_str().unwrap().contains("right now"), "{error}");
+        let refused = result["isError"] == true && result.to_string().contains("CONFLICT") && result.to_string().contains("right now");
+        assert!(is_rest(writing.join().unwrap()) || refused, "{result}");
     });
 }
 
