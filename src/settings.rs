@@ -129,7 +129,7 @@ pub static SETTINGS: [Setting; 35] = [
         variable: "SEARCH_MEMORY",
         value: "HOW",
         default: "full",
-        help: "full: all texts are kept in memory, and a search reads nothing. small: a fifth of that, and a search reads the files it may find.",
+        help: "full: all texts are kept in memory, and a search reads nothing. small: a quarter of that, and a search reads the files it may find.",
         example: "small",
     },
     Setting {

@@ -14,9 +14,10 @@
 //! | durable state | README, security model | `oauth_state.rs`: `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
 
 use crate::support::login::{
-    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, sent_back, tokens, works,
+    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, sent_back, stream_of_a_revoked_login,
+    tokens, works,
 };
-use crate::support::{Folder, ORIGIN, PASSWORD, Server, TOKEN, encode, eventually, stream_request};
+use crate::support::{Folder, ORIGIN, PASSWORD, Server, TOKEN, encode, eventually};
 use serde_json::{Value, json};
 
 #[test]
@@ -497,12 +498,7 @@ fn a_chosen_secret_with_a_plus_was_not_taken_by_header() {
 #[test]
 fn an_event_stream_outlived_its_token() {
     let (folder, server) = Server::sample();
-    let client = register(&server);
-    let (access, refresh_token) = tokens(&server, &client);
-    let mut stream = server.connect();
-    stream.send(stream_request(&access, &server.session(&access, "2025-11-25"), "text/event-stream"));
-    assert_eq!(stream.headless().status, 200);
-    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
+    let mut stream = stream_of_a_revoked_login(&server);
     std::fs::write(folder.vault().join("secret news.md"), "x").unwrap();
     assert!(stream.event().is_none(), "ended, and nothing told");
 }

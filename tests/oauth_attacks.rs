@@ -1,7 +1,7 @@
 //! What attacks on login and transport found, each test named after it.
 
-use crate::support::login::{REDIRECT, authorize_path, log_in, refresh, register, tokens, works};
-use crate::support::{Folder, PASSWORD, Server, TOKEN, stream_request};
+use crate::support::login::{REDIRECT, authorize_path, log_in, refresh, register, register_with, stream_of_a_revoked_login, tokens, works};
+use crate::support::{Folder, PASSWORD, Server, TOKEN};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -80,12 +80,7 @@ fn a_stolen_line_was_washed_by_many_rotations() {
 #[test]
 fn a_silent_stream_outlived_its_token() {
     let (_folder, server) = Server::sample();
-    let client = register(&server);
-    let (access, refresh_token) = tokens(&server, &client);
-    let mut stream = server.connect();
-    stream.send(stream_request(&access, &server.session(&access, "2025-11-25"), "text/event-stream"));
-    assert_eq!(stream.headless().status, 200);
-    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
+    let mut stream = stream_of_a_revoked_login(&server);
     let started = Instant::now();
     assert!(stream.event().is_none(), "ended");
     assert!(started.elapsed() < vault_sync_mcp::limits::HEARTBEAT * 2, "at the next heartbeat");
@@ -129,7 +124,7 @@ fn strangers_decided_what_an_application_was_opened_with() {
     let (_folder, server) = Server::sample();
     let evil = "vscode://vscode.git/clone?url=https://evil.example/x";
     let wish = json!({ "redirect_uris": [evil], "token_endpoint_auth_method": "none" });
-    let client = crate::support::login::register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned();
+    let client = register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned();
     let path = authorize_path(&client, &[("redirect_uri", Some(evil)), ("code_challenge", None)]);
     let answer = server.get(&path);
     assert_eq!((answer.status, answer.header("location")), (400, None), "{}", answer.text());
@@ -165,7 +160,7 @@ fn one_login_took_all_room_for_subscriptions() {
 fn refused_registrations_filled_the_log() {
     let (_folder, server) = Server::sample();
     let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
-    let statuses: Vec<u16> = (0..100).map(|_| crate::support::login::register_with(&server, &wish).status).collect();
+    let statuses: Vec<u16> = (0..100).map(|_| register_with(&server, &wish).status).collect();
     assert!(statuses.iter().filter(|status| **status == 429).count() > 20);
     assert_eq!(server.log_with("registration refused").matches("registration refused").count(), 1);
 }

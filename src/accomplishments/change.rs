@@ -1,6 +1,6 @@
 //! One change: the notes and canvases it opens, what they are to become, and the turn in which that happens.
 
-use super::canvas::Edited;
+use super::canvas::{Edited, form};
 use super::note::Note;
 use super::properties::New;
 use super::snapshot::{Accomplishment, Snapshot};
@@ -146,11 +146,17 @@ impl Change<'_> {
     /// the first that has it. People drag notes from one to another.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::InvalidArgument`], and those of [`Change::canvases_with`].
+    /// [`Error::CanvasNotFound`], [`Error::InvalidArgument`], [`Error::Parse`], or the vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let named = self.projects.canvas(accomplishment.canvas_source.as_deref())?;
-        let with = self.canvases_with(&accomplishment.path)?;
-        Ok(if with.contains(&named) { named } else { with.into_iter().next().unwrap_or(named) })
+        let is_there = match self.projects.shown_on(self.vault, &named) {
+            Err(Error::CanvasNotFound(_)) => false,
+            shown => shown?.contains(&form(accomplishment.path.as_str()).into_owned()),
+        };
+        if is_there {
+            return Ok(named);
+        }
+        Ok(self.canvases_with(&accomplishment.path)?.into_iter().next().unwrap_or(named))
     }
 
     /// A new note.

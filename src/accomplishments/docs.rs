@@ -162,11 +162,13 @@ impl Accomplishments {
         if !path.name().to_lowercase().ends_with(".md") {
             return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
         }
+        // Further documents need no canvas, and are what they are on one too; but none is taken from a canvas.
         let is_further = name.starts_with(PREFIX);
+        if is_further && !to_delete {
+            return Ok(path);
+        }
         let shown = match self.shown_on(vault, canvas) {
-            // Further documents need no canvas, and are what they are on one too; but none is taken from a canvas.
             Err(Error::CanvasNotFound(_)) if is_further => Vec::new(),
-            _ if is_further && !to_delete => Vec::new(),
             other => other?,
         };
         if shown.contains(&form(path.as_str()).into_owned()) {
@@ -197,7 +199,7 @@ impl Accomplishments {
         Ok(VaultPath::file(&format!("{}/{}", folder.as_str(), below.as_str()))?)
     }
 
-    fn shown_on(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<String>, Error> {
+    pub(super) fn shown_on(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<String>, Error> {
         let text = self.canvas_text(vault, canvas)?;
         let read = Canvas::parse(&text).map_err(|why| Error::Parse { path: canvas.as_str().into(), why })?;
         Ok(read.nodes.iter().filter_map(|node| node.file().map(str::to_owned)).collect())

@@ -6,7 +6,7 @@
 //! ([`secret::successor`]). So whoever presents an old token within the window of [`super::Policy`] is led to the newest of
 //! its line: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
-//! copied: its grant ends. Access tokens are not touched by a refresh; other processes are using them.
+//! copied: its grant ends. However many followed it, it is known by its mark ([`secret::in_line`]). Access tokens are not touched by a refresh; other processes are using them.
 
 use super::client_auth::{Authenticated, Credentials};
 use super::store::{AccessToken, Client, Grant, State, StoredAccess};
@@ -196,7 +196,7 @@ fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, window: Durati
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
         if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
-            // Forgetting one that may still come back would hide a theft: this one stays valid for the moment.
+            // Forgetting one that may still come back would make a thief of an honest client: this one stays valid for the moment.
             return Some(token.to_owned());
         }
         let next = successor(token);

@@ -1,6 +1,6 @@
 //! A login over HTTP, step by step, as a client and a browser make it.
 
-use super::{ORIGIN, PASSWORD, Response, Server, encode};
+use super::{Connection, ORIGIN, PASSWORD, Response, Server, encode, stream_request};
 use serde_json::{Value, json};
 
 pub const REDIRECT: &str = "https://claude.ai/api/mcp/auth_callback";
@@ -89,4 +89,15 @@ pub fn works(server: &Server, token: &str) -> bool {
         401 => false,
         other => panic!("{other}"),
     }
+}
+
+/// A session's event stream that was open when its login was revoked.
+pub fn stream_of_a_revoked_login(server: &Server) -> Connection {
+    let client = register(server);
+    let (access, refresh_token) = tokens(server, &client);
+    let mut stream = server.connect();
+    stream.send(stream_request(&access, &server.session(&access, "2025-11-25"), "text/event-stream"));
+    assert_eq!(stream.headless().status, 200);
+    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
+    stream
 }

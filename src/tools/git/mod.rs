@@ -128,25 +128,15 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         Failure::RolledBack(failure) => (*failure, true),
         other => (other, false),
     };
-    let (error, words) = match failure {
-        Failure::Conflict(words, Some(etag)) => (Error::new(Code::Conflict, words.clone()).with("etag", etag), words),
-        Failure::Conflict(words, None) => (Error::new(Code::Conflict, words.clone()), words),
-        Failure::Git(words) => {
-            let words = format!("Nothing was changed; git: {words}");
-            (Error::new(Code::WriteError, words.clone()), words)
-        }
-        Failure::Vault(error) => {
-            let error = Error::from(error);
-            let words = error.message.clone();
-            (error, words)
-        }
-        Failure::Cancelled => {
-            let words = "Cancelled before anything was pushed; nothing was changed".to_owned();
-            (Error::new(Code::Cancelled, words.clone()), words)
-        }
-        other => (Error::new(Code::WriteError, other.to_string()), other.to_string()),
+    let error = match failure {
+        Failure::Vault(error) => Error::from(error),
+        Failure::Conflict(words, Some(etag)) => Error::new(Code::Conflict, words).with("etag", etag),
+        Failure::Conflict(words, None) => Error::new(Code::Conflict, words),
+        Failure::Git(words) => Error::new(Code::WriteError, format!("Nothing was changed; git: {words}")),
+        Failure::Cancelled => Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed"),
+        other => Error::new(Code::WriteError, other.to_string()),
     };
-    let outcome = Outcome { rolled_back, git_error: Some(words), ..Outcome::default() };
+    let outcome = Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };
     let mut beside = Map::from_iter([("path".to_owned(), path.as_str().into()), (verb.to_owned(), false.into())]);
     if let Ok(Value::Object(members)) = serde_json::to_value(outcome) {
         beside.extend(members);
