@@ -17,13 +17,14 @@
 //! | `principal` | who is asking, and what they may do | |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, snippets, JSON strings | |
+//! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` `text` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` `text` `yaml` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` `yaml` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `vault` |
 //! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `process` `secret` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `cursor` `git` `limits` `principal` `text` `uri` `vault` |
@@ -33,7 +34,7 @@
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
-//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` |
+//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
 //! What is nowhere: no room but `clock` says what time it is, no room but `disk` changes a file, no room but `process` starts
@@ -97,3 +98,4 @@ pub mod uri;
 pub mod vault;
 pub mod web;
 pub mod wiki;
+pub mod yaml;

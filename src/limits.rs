@@ -333,6 +333,14 @@ pub const PATH_BYTES: usize = 1024;
 pub const NAME_BYTES: usize = 255;
 /// Bytes of frontmatter that are parsed: YAML beyond that is not metadata.
 pub const FRONTMATTER_BYTES: usize = 64 * 1024;
+/// Values made of one YAML document, aliases counted each time they are used. The longest frontmatter without aliases has half
+/// as many.
+pub const YAML_NODES: usize = 64 * 1024;
+/// Bytes of text in the values of one YAML document, aliases counted each time: four times [`FRONTMATTER_BYTES`].
+pub const YAML_BYTES: usize = 256 * 1024;
+/// Brackets open at the same time in a YAML document: `serde_yaml` accepts 128 levels, and its scanner takes time that grows
+/// with the square of the open ones.
+pub const YAML_BRACKETS: usize = 256;
 /// Tags of one note.
 pub const TAGS: usize = 256;
 /// Walking time that may be spent ahead of the tenth that walks may take, so that after a pause every call sees the disk.

@@ -19,6 +19,7 @@
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
 //! | `agent` | toolset `agent`, with programs that do what Claude Code never should; `init-wiki` and `lint` |
 //! | `faults` | full and broken disks, vaults that go, logs that nobody reads, programs that write at the same time |
+//! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
 //! | `commands` | the command line and the configuration |
 //! | `tidy` | the house rules |
 
@@ -40,6 +41,7 @@ mod context;
 mod faults;
 mod git;
 mod git_attacks;
+mod hostile;
 mod http;
 mod load;
 mod mcp;

@@ -5,18 +5,12 @@ use crate::support::{Folder, PASSWORD, Server, TOKEN};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn peak_kb(server: &Server) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
 /// A tree of small values takes forty times the room of its text, and anyone may register.
 #[test]
 fn registrations_of_strangers_filled_the_memory() {
     let (_folder, server) = Server::sample();
     let body = format!("{{\"redirect_uris\":[\"{REDIRECT}\"],\"x\":[{}0]}}", "{\"a\":0},".repeat(7_000));
-    let before = peak_kb(&server);
+    let before = server.peak_kb();
     let head = format!(
         "POST /oauth/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
@@ -30,7 +24,7 @@ fn registrations_of_strangers_filled_the_memory() {
         ends.into_iter().map(|end| end.join().unwrap()).filter(|status| *status == 201).count()
     });
     assert!(taken > 0, "unknown members are ignored");
-    let grown = peak_kb(&server) - before;
+    let grown = server.peak_kb() - before;
     assert!(grown < 40_000, "{grown} kB for 100 bodies of {} bytes", body.len());
 }
 

@@ -3,6 +3,7 @@
 
 use super::markdown::line_end;
 use crate::vault::frontmatter;
+use crate::yaml;
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;
 
@@ -198,7 +199,7 @@ fn block_list(text: &str, place: &Place, items: &[String], eol: &str) -> Option<
     let old: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let item_of = |line: &str| {
         let (value, _) = without_comment(line.trim().strip_prefix('-')?);
-        serde_yaml::from_str::<Value>(value.trim()).ok().and_then(|value| value.as_str().map(str::to_owned))
+        yaml::parse(value.trim()).ok().and_then(|value| value.as_str().map(str::to_owned))
     };
     let mut kept: Vec<(String, &str)> = Vec::new();
     let mut lines: Vec<(Option<String>, String)> = Vec::new();
@@ -243,7 +244,7 @@ fn inline_list(old: &str, items: &[String]) -> String {
     let known: Vec<&str> = inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
     let shown = |item: &String| {
-        let same = known.iter().find(|part| serde_yaml::from_str::<Value>(part).is_ok_and(|value| value.as_str() == Some(item)));
+        let same = known.iter().find(|part| yaml::parse(part).is_ok_and(|value| value.as_str() == Some(item)));
         same.map_or_else(|| scalar(item, quote), |part| (*part).to_owned())
     };
     format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
@@ -254,7 +255,7 @@ pub(super) fn scalar(text: &str, quote: Option<char>) -> String {
     let single = format!("'{}'", text.replace('\'', "''"));
     let plain = !text.contains([',', '[', ']', '{', '}', '\n', '\r', '\t'])
         && text.trim() == text
-        && serde_yaml::from_str::<Value>(text).is_ok_and(|value| value.as_str() == Some(text))
+        && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
         && !text.contains(" #");
     match quote {
         None if plain => text.to_owned(),

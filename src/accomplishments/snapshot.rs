@@ -142,32 +142,27 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
     let path = VaultPath::file(&entry.path).map_err(|_| problem(None, "its name is not served".into()))?;
     let text = vault.text(entry).map_err(|error| problem(None, error.to_string()))?;
     let is_one = |properties: &Mapping| text_of(properties, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
-    let parsed;
-    let properties = match entry.properties() {
-        Some(properties) => properties,
-        None => match properties::parse(&text) {
-            Ok(properties) => {
-                parsed = properties;
-                &parsed
-            }
-            Err(why) => {
-                // What cannot be parsed may still say what it was meant to be.
-                let bare = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
-                let line = |key: &str| {
-                    text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
-                        let (name, value) = line.split_once(':')?;
-                        (bare(name) == key).then(|| bare(value.split(" #").next().unwrap_or_default()))
-                    })
-                };
-                let is_one = line("type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
-                return if is_one { Err(problem(line("id"), why)) } else { Ok(None) };
-            }
-        },
+    let properties = match properties::parse(&text) {
+        Ok(properties) => properties,
+        Err(why) => {
+            // What cannot be parsed may still say what it was meant to be.
+            let bare = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+            let line = |key: &str| {
+                text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
+                    let (name, value) = line.split_once(':')?;
+                    (bare(name) == key).then(|| bare(value.split(" #").next().unwrap_or_default()))
+                })
+            };
+            let is_one = line("type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
+            return if is_one { Err(problem(line("id"), why)) } else { Ok(None) };
+        }
     };
-    if !is_one(properties) {
+    if !is_one(&properties) {
         return Ok(None);
     }
-    Accomplishment::read(&path, &text, properties).map(|found| Some(Arc::new(found))).map_err(|why| problem(text_of(properties, "id"), why))
+    Accomplishment::read(&path, &text, &properties)
+        .map(|found| Some(Arc::new(found)))
+        .map_err(|why| problem(text_of(&properties, "id"), why))
 }
 
 impl Snapshot {

@@ -26,7 +26,8 @@ struct DefaultContext {
 
 impl ContextFile {
     fn parse(text: &str) -> Result<ContextFile, String> {
-        serde_yaml::from_str(text).map_err(|error| error.to_string())
+        let value = crate::yaml::parse(text).map_err(|error| format!("it is {error}"))?;
+        serde_yaml::from_value(value).map_err(|error| error.to_string())
     }
 }
 

@@ -72,8 +72,8 @@ pub struct Entry {
     /// The tags folded, where that changes one.
     pub(super) folded_tags: Option<Box<[Box<str>]>>,
     pub(super) text: Text,
-    /// The frontmatter as values, once somebody has asked for it.
-    pub(super) properties: OnceLock<Option<Box<serde_yaml::Mapping>>>,
+    /// The frontmatter as JSON, once it was asked for; as values it would take thirty times its text.
+    pub(super) properties: OnceLock<Option<Box<str>>>,
     /// Its place in the filter.
     pub(super) slot: usize,
     /// The stamp does not prove that the file is unchanged; look again.

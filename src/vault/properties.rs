@@ -6,8 +6,8 @@ use super::error::Error;
 use super::frontmatter;
 use crate::limits;
 use crate::text::fold::fold;
-use serde_json::Value as Wanted;
-use serde_yaml::{Mapping, Value};
+use serde_json::{Map, Value};
+use serde_yaml::Value as Yaml;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Criteria {
     /// Frontmatter keys and their values; all have to match. Names and values in their case.
-    pub properties: Vec<(String, Wanted)>,
+    pub properties: Vec<(String, Value)>,
     /// Tags, with or without `#`; as everywhere, one nested below a tag counts as the tag.
     pub tags: Vec<String>,
     /// Whether all tags are asked for, or any.
@@ -24,12 +24,13 @@ pub struct Criteria {
 }
 
 impl Entry {
-    /// The frontmatter of a note; `None` when there is none, or it is malformed. Read when it is asked for first, and kept.
-    pub fn properties(&self) -> Option<&Mapping> {
-        self.properties.get_or_init(|| self.parse_properties().map(Box::new)).as_deref()
+    /// The frontmatter of a note; `None` when there is none, or it is malformed. YAML is parsed when it is asked for first.
+    pub fn properties(&self) -> Option<Map<String, Value>> {
+        let json = self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str()));
+        serde_json::from_str(json.as_deref()?).ok()
     }
 
-    fn parse_properties(&self) -> Option<Mapping> {
+    fn parse_properties(&self) -> Option<Value> {
         let kept;
         let text: &str = match &self.text {
             Text::Kept(text) => {
@@ -41,7 +42,7 @@ impl Entry {
         };
         let yaml = frontmatter::block(text).filter(|_| self.is_note())?;
         match frontmatter::values(yaml) {
-            Ok(Value::Mapping(properties)) => Some(properties),
+            Ok(properties @ Yaml::Mapping(_)) => Some(json(properties)),
             Ok(_) => None,
             // The index has complained already where it looked for tags.
             Err(_) if frontmatter::may_have_tags(yaml) => None,
@@ -59,7 +60,7 @@ impl Entry {
 
     /// The title of a note: its property `title`, else its name.
     pub fn title(&self) -> Cow<'_, str> {
-        match self.properties().and_then(|properties| properties.get("title")).and_then(Value::as_str) {
+        match self.properties().and_then(|properties| properties.get("title")?.as_str().map(str::to_owned)) {
             Some(title) if !title.trim().is_empty() => Cow::Owned(title.trim().to_owned()),
             _ => Cow::Borrowed(self.name().get(..self.name().len().saturating_sub(3)).filter(|_| self.is_note()).unwrap_or(self.name())),
         }
@@ -67,17 +68,17 @@ impl Entry {
 
     /// A property as people would write it in a line; a list separated by commas, empty if there is none.
     pub fn property_text(&self, name: &str) -> String {
-        self.properties().and_then(|properties| properties.get(name)).map(shown).unwrap_or_default()
+        self.properties().and_then(|properties| properties.get(name).map(shown)).unwrap_or_default()
     }
 
     fn satisfies(&self, criteria: &Criteria, folded_tags: &[String]) -> bool {
         let has = |tag: &String| self.has_tag(tag);
         let tagged = folded_tags.is_empty() || if criteria.all_tags { folded_tags.iter().all(has) } else { folded_tags.iter().any(has) };
-        tagged
-            && criteria.properties.iter().all(|(name, wanted)| {
-                let value = self.properties().and_then(|properties| properties.get(name.as_str()));
-                value.is_some_and(|value| matches(value, wanted))
-            })
+        if !tagged || criteria.properties.is_empty() {
+            return tagged;
+        }
+        let has = |(name, wanted): &(String, Value), own: &Map<String, Value>| own.get(name).is_some_and(|value| matches(value, wanted));
+        self.properties().is_some_and(|own| criteria.properties.iter().all(|wanted| has(wanted, &own)))
     }
 }
 
@@ -126,8 +127,8 @@ impl Vault {
     pub fn values_of(&self, property: &str) -> Result<Vec<(String, usize)>, Error> {
         let notes = self.notes(&Criteria::default(), &|_, _| true)?;
         let mut counts = BTreeMap::<String, usize>::new();
-        for value in notes.iter().filter_map(|entry| entry.properties()?.get(property)) {
-            let values = value.as_sequence().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for value in notes.iter().filter_map(|entry| entry.properties()?.remove(property)) {
+            let values = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
             for text in values.iter().map(shown).filter(|text| !text.is_empty()) {
                 *counts.entry(text).or_default() += 1;
             }
@@ -138,28 +139,42 @@ impl Vault {
     }
 }
 
+/// A YAML value as JSON: names that are no texts become texts, tags (`!x`) are dropped.
+fn json(value: Yaml) -> Value {
+    match value {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(truth) => truth.into(),
+        Yaml::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => number.into(),
+            (None, Some(number)) => number.into(),
+            // JSON has no infinity.
+            (None, None) => number.as_f64().filter(|number| number.is_finite()).map_or_else(|| number.to_string().into(), Value::from),
+        },
+        Yaml::String(text) => text.into(),
+        Yaml::Sequence(items) => items.into_iter().map(json).collect(),
+        Yaml::Mapping(members) => members.into_iter().map(|(name, value)| (shown(&json(name)), json(value))).collect(),
+        Yaml::Tagged(tagged) => json(tagged.value),
+    }
+}
+
 /// Whether a value of the frontmatter is the one wanted. A list has every value that is in it. Dates are texts, as
 /// written; null is a key without a value.
-fn matches(value: &Value, wanted: &Wanted) -> bool {
+fn matches(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
-        (Value::Sequence(items), Wanted::Array(all)) => {
+        (Value::Array(items), Value::Array(all)) => {
             items.len() == all.len() && items.iter().zip(all).all(|(item, wanted)| matches(item, wanted))
         }
-        (Value::Sequence(items), _) => items.iter().any(|item| matches(item, wanted)),
-        (Value::Null, Wanted::Null) => true,
-        (Value::String(text), Wanted::Null) => text.is_empty(),
-        (Value::Bool(truth), Wanted::Bool(wanted)) => truth == wanted,
-        (Value::Number(number), Wanted::Number(wanted)) => match (number.as_i64(), wanted.as_i64()) {
+        (Value::Array(items), _) => items.iter().any(|item| matches(item, wanted)),
+        (Value::String(text), Value::Null) => text.is_empty(),
+        (Value::Number(number), Value::Number(wanted)) => match (number.as_i64(), wanted.as_i64()) {
             (Some(number), Some(wanted)) => number == wanted,
             _ => number.as_f64() == wanted.as_f64(),
         },
-        (Value::String(text), Wanted::String(wanted)) => text == wanted,
-        (Value::Mapping(members), Wanted::Object(wanted)) => {
+        (Value::Object(members), Value::Object(wanted)) => {
             members.len() == wanted.len()
-                && wanted.iter().all(|(name, wanted)| members.get(name.as_str()).is_some_and(|value| matches(value, wanted)))
+                && wanted.iter().all(|(name, wanted)| members.get(name).is_some_and(|value| matches(value, wanted)))
         }
-        (Value::Tagged(tagged), _) => matches(&tagged.value, wanted),
-        _ => false,
+        (value, wanted) => value == wanted,
     }
 }
 
@@ -169,12 +184,11 @@ fn shown(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
-        Value::Sequence(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Mapping(members) => {
-            let pairs = members.iter().map(|(name, value)| format!("{}: {}", shown(name), shown(value)));
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(members) => {
+            let pairs = members.iter().map(|(name, value)| format!("{name}: {}", shown(value)));
             pairs.collect::<Vec<_>>().join(", ")
         }
-        Value::Tagged(tagged) => shown(&tagged.value),
     }
 }
 
@@ -208,7 +222,7 @@ mod tests {
             ("{a: 1, b: 2}", json!({ "a": 1 }), false),
             ("!custom x", json!("x"), true),
         ] {
-            let value: Value = serde_yaml::from_str(yaml).unwrap();
+            let value = json(crate::yaml::parse(yaml).unwrap());
             assert_eq!(matches(&value, &wanted), expected, "{yaml} {wanted}");
         }
     }

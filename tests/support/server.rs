@@ -186,6 +186,22 @@ impl Server {
         response.json()["result"].clone()
     }
 
+    /// The most memory that it has used, kB.
+    pub fn peak_kb(&self) -> usize {
+        self.status_kb("VmHWM:")
+    }
+
+    /// The memory that it uses, kB.
+    pub fn memory_kb(&self) -> usize {
+        self.status_kb("VmRSS:")
+    }
+
+    fn status_kb(&self, field: &str) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// kill -9.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

@@ -1,0 +1,212 @@
+//! YAML with a budget. The loader of `serde_yaml` is bounded in depth only: nested aliases (`&a [*b, *b, …]`) expand to
+//! gigabytes while values are made of them, and its scanner takes time that grows with the square of the open brackets. So
+//! brackets are counted before the parser runs, and nodes and bytes while values are made; an alias counts each time.
+
+use crate::limits;
+use serde::de::{self, DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde_yaml::value::{Tag, TaggedValue};
+use serde_yaml::{Mapping, Value};
+use std::cell::Cell;
+use std::fmt;
+
+/// Why a text has no value. `Display` completes "it is …", in one line and without the text itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Error {
+    /// A syntax error, with line and column from 1 where they are known.
+    Syntax(Option<(usize, usize)>),
+    /// More nodes, bytes or open brackets than [`limits::YAML_NODES`], [`limits::YAML_BYTES`] and
+    /// [`limits::YAML_BRACKETS`] allow.
+    TooLarge,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Syntax(Some((line, column))) => write!(f, "not valid YAML at line {line} column {column}"),
+            Error::Syntax(None) => f.write_str("not valid YAML"),
+            Error::TooLarge => f.write_str("YAML that expands to too many values"),
+        }
+    }
+}
+
+/// The value of a YAML document. An integer that does not fit 64 bits is its digits as text.
+///
+/// # Errors
+/// [`Error`].
+pub fn parse(text: &str) -> Result<Value, Error> {
+    if brackets(text) > limits::YAML_BRACKETS {
+        return Err(Error::TooLarge);
+    }
+    let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
+    budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| match error.location() {
+        _ if budget.is_spent() => Error::TooLarge,
+        found => Error::Syntax(found.map(|place| (place.line(), place.column()))),
+    })
+}
+
+/// The most brackets that are open at the same time; those in quotes and comments count too.
+fn brackets(text: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => continue,
+        }
+        most = most.max(open);
+    }
+    most
+}
+
+/// What is left to be made.
+struct Budget {
+    nodes: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl Budget {
+    fn is_spent(&self) -> bool {
+        self.nodes.get() == 0 || self.bytes.get() == 0
+    }
+
+    /// Takes one node with so many bytes of text.
+    fn take<E: de::Error>(&self, bytes: usize) -> Result<(), E> {
+        self.nodes.set(self.nodes.get().saturating_sub(1));
+        self.bytes.set(self.bytes.get().saturating_sub(bytes));
+        if self.is_spent() { Err(E::custom("too large")) } else { Ok(()) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &Budget {
+    type Value = Value;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Budget {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any YAML value")
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+        self.take(0).map(|()| Value::Bool(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+        self.take(0).map(|()| Value::Number(value.into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        self.take(0).map(|()| Value::Number(value.into()))
+    }
+
+    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Value, E> {
+        self.visit_string(value.to_string())
+    }
+
+    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Value, E> {
+        self.visit_string(value.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        self.take(0).map(|()| Value::Number(value.into()))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
+        self.take(value.len()).map(|()| Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E: de::Error>(self, value: String) -> Result<Value, E> {
+        self.take(value.len()).map(|()| Value::String(value))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        self.take(0).map(|()| Value::Null)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
+        self.visit_unit()
+    }
+
+    fn visit_some<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.take(0)?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(Value::Sequence(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        self.take(0)?;
+        let mut mapping = Mapping::new();
+        while let Some(name) = members.next_key_seed(self)? {
+            let value = members.next_value_seed(self)?;
+            if mapping.insert(name, value).is_some() {
+                return Err(de::Error::custom("a name stands twice"));
+            }
+        }
+        Ok(Value::Mapping(mapping))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
+        let (tag, content) = tagged.variant::<String>()?;
+        self.take(tag.len())?;
+        let value = content.newtype_variant_seed(self)?;
+        Ok(Value::Tagged(Box::new(TaggedValue { tag: Tag::new(tag), value })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_value_is_what_serde_yaml_makes_of_it() {
+        for text in [
+            "a: 1\nb: [x, 2.5, true, ~, yes, 2026-11-22]\nc: {d: -3}\n",
+            "",
+            "x",
+            "!t {a: 1}",
+            "a: &a [1]\nb: *a\n",
+            "a: |\n  x\n  y\n",
+            "5: x",
+        ] {
+            assert_eq!(parse(text).unwrap(), serde_yaml::from_str::<Value>(text).unwrap(), "{text:?}");
+        }
+        assert_eq!(parse("a: 12345678901234567890123").unwrap()["a"], Value::String("12345678901234567890123".into()));
+        assert_eq!(parse("a: -12345678901234567890").unwrap()["a"], Value::String("-12345678901234567890".into()));
+        for text in ["a: [", "a: 1\na: 2\n", "\ta: b", "a: *b", "a: b: c"] {
+            assert!(matches!(parse(text), Err(Error::Syntax(_))), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn expansion_nesting_and_repetition_end_in_milliseconds() {
+        let mut nested = String::from("a0: &a0 [x,x,x,x,x,x,x,x]\n");
+        (1..30).for_each(|n| nested.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 8].join(","))));
+        let wide = format!("a: &a {}\nb: [{}]\n", "x".repeat(30_000), vec!["*a"; 10_000].join(","));
+        for text in [
+            nested,
+            wide,
+            "[".repeat(64 << 10),
+            "{a: ".repeat(16 << 10),
+            "- ".repeat(32 << 10),
+            "? ".repeat(32 << 10),
+            "[{".repeat(32 << 10),
+        ] {
+            let started = Instant::now();
+            assert!(parse(&text).is_err(), "{}", &text[..20]);
+            assert!(started.elapsed() < Duration::from_secs(1), "{:?} for {:?}", started.elapsed(), &text[..20]);
+        }
+    }
+}
