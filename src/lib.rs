@@ -14,14 +14,15 @@
 //! | `form` | form and query decoding | `limits` `percent` |
 //! | `uri` | `vault:` URIs | `percent` |
 //! | `cursor` | cursors of paged lists | |
+//! | `quota` | a shared number of permits | |
 //! | `principal` | who is asking, and what they may do | |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
-//! | `text` | the loops of index and search over text: folding, filter, matching, snippets, JSON strings | |
+//! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
-//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` |
+//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `quota` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `secret` `text` `yaml` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `quota` `secret` `text` `yaml` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` `yaml` |
@@ -29,9 +30,9 @@
 //! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `process` `secret` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `cursor` `git` `limits` `principal` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `rpc` `secret` `text` `tools` `uri` `vault` |
-//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` |
-//! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `rpc` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` |
+//! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
@@ -88,6 +89,7 @@ pub mod percent;
 pub mod principal;
 pub mod process;
 pub mod prompts;
+pub mod quota;
 pub mod rpc;
 pub mod secret;
 pub mod settings;

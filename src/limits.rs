@@ -211,10 +211,19 @@ pub const INFO_NAMES: usize = 100;
 pub const GREP_CONTEXT: usize = 1_000;
 /// Places shown of one note.
 pub const GREP_PLACES: usize = 3;
-/// Notes searched before the caller is asked whether it still wants the rest; a regular expression takes longer than a word.
+/// Notes passed over before the caller is asked whether it still wants the rest.
 pub const GREP_BLOCK: usize = 128;
-/// A compiled regular expression, bytes; also its cache. What `regex` takes by default is ten times as much.
-pub const REGEX_BYTES: usize = 1024 * 1024;
+/// A compiled regular expression, bytes; also its cache. What `regex` takes by default is five times as much.
+pub const REGEX_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of a text that are searched for a regular expression between two looks at the clock: at most 50 ms.
+pub const REGEX_WINDOW_BYTES: usize = 64 * 1024;
+/// Bytes of the longest match of a regular expression that is surely found whole; a quarter of a window.
+pub const REGEX_MATCH_BYTES: usize = REGEX_WINDOW_BYTES / 4;
+/// How long a search takes at most; an answer then says how many files were not searched.
+pub const SEARCH_TIME: Duration = Duration::from_secs(3);
+/// Searches for regular expressions that wait, for each core, while one for each core runs; further ones are refused, so that
+/// most workers are left for others.
+pub const EXPRESSIONS_WAITING_PER_CORE: usize = 2;
 
 /// The oldest git that is used: `safe.bareRepository` came with it.
 pub const GIT_VERSION: (u32, u32) = (2, 38);

@@ -5,10 +5,10 @@
 
 use crate::clock::Now;
 use crate::limits;
-use crate::mcp::places::{StreamPlace, TOO_MANY_STREAMS};
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, modern};
 use crate::principal::Principal;
+use crate::quota::Permit;
 use crate::rpc::{self, Error, Id, Incoming, Message};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -92,7 +92,7 @@ struct Client {
     session: OnceLock<Arc<Session>>,
     requests: Requests,
     /// Requests that are answered for as long as both sides want.
-    subscriptions: Mutex<HashMap<Id, (Arc<Subscription>, StreamPlace)>>,
+    subscriptions: Mutex<HashMap<Id, (Arc<Subscription>, Permit)>>,
 }
 
 impl Client {
@@ -230,11 +230,12 @@ impl Client {
 
     fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Option<String> {
         let id = wanted.id.clone();
-        let Some(place) = self.server.places.take(&self.principal, false) else {
-            return Some(Error::busy(TOO_MANY_STREAMS).answering(Some(id)).to_json());
+        let permit = match self.server.stream_permit(&self.principal, false) {
+            Ok(permit) => permit,
+            Err(busy) => return Some(busy.answering(Some(id)).to_json()),
         };
         let subscription = self.server.subscribe(wanted, Stream::plain(self.listener()));
-        let before = self.subscriptions().insert(id.clone(), (subscription, place));
+        let before = self.subscriptions().insert(id.clone(), (subscription, permit));
         if let Some((before, _)) = before {
             self.server.unsubscribe(&before);
         }
@@ -249,7 +250,7 @@ impl Client {
         Arc::clone(&self.pipe) as Arc<dyn Listener>
     }
 
-    fn subscriptions(&self) -> MutexGuard<'_, HashMap<Id, (Arc<Subscription>, StreamPlace)>> {
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<Id, (Arc<Subscription>, Permit)>> {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

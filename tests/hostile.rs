@@ -1,6 +1,6 @@
 //! Notes, names, expressions and floods that are made to use up memory, time or connections.
 
-use crate::support::{Folder, Server};
+use crate::support::{Folder, Server, eventually, post, slow_call};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -51,4 +51,38 @@ fn properties_take_no_more_memory_than_a_few_times_their_text() {
     let found = server.result("fetch_matching_files", json!({ "properties": { "list": "nothing" } }));
     assert_eq!(found["isError"], false, "{found}");
     assert!(server.memory_kb() < 90_000, "{} kB for 12 MB of lists", server.memory_kb());
+}
+
+/// Sixteen at once, hung up immediately, kept every worker busy for minutes.
+#[test]
+fn expressions_that_take_long_leave_workers_for_others_and_end_with_their_client() {
+    let folder = Folder::slow();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
+    server.call("vault_list_all", json!({ "limit": 1 }));
+    let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": slow_call() }).to_string();
+    let started = Instant::now();
+    let mut attackers: Vec<_> = (0..16).map(|_| server.connect()).collect();
+    for attacker in &mut attackers {
+        attacker.send(post(&search));
+    }
+    for _ in 0..20 {
+        let asked = Instant::now();
+        server.call("vault_read", json!({ "path": "000.md", "limit": 1 }));
+        assert!(asked.elapsed() < Duration::from_millis(1_500), "{:?}", asked.elapsed());
+    }
+    drop(attackers);
+    eventually("all of them have ended", || server.log().matches("tool=search_vault_content").count() == 16);
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(server.log().contains("outcome=CANCELLED"), "a call that only reads ends with its client in the legacy era, too");
+}
+
+#[test]
+fn a_search_for_an_expression_answers_in_seconds_and_says_what_it_has_not_searched() {
+    let folder = Folder::slow();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
+    let started = Instant::now();
+    let answer = server.result_of("tools/call", slow_call());
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+    let missing = answer["structuredContent"]["not_searched"].as_u64().unwrap();
+    assert!(answer["content"][0]["text"].as_str().unwrap().contains(&format!("{missing} notes were not searched")), "{answer}");
 }

@@ -126,7 +126,7 @@ fn what_was_asked_before_the_end_is_answered() {
     let folder = Folder::sample();
     let mut client = Client::on(&folder);
     client.shake_hands();
-    let lines: String = (0..100).map(|id| search(id, "e", None).to_string() + "\n").collect();
+    let lines: String = (0..100).map(|id| search(id).to_string() + "\n").collect();
     client.send(lines.trim_end());
     drop(client.input.take());
     let mut ids = Vec::new();
@@ -137,8 +137,13 @@ fn what_was_asked_before_the_end_is_answered() {
     assert_eq!(client.child.wait().unwrap().code(), Some(0));
 }
 
-fn search(id: i64, query: &str, token: Option<&str>) -> Value {
-    let mut params = json!({ "name": "vault_search", "arguments": { "query": query, "max_results": 1 } });
+fn search(id: i64) -> Value {
+    let params = json!({ "name": "vault_search", "arguments": { "query": "e", "max_results": 1 } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+fn slow_call(id: i64, token: Option<&str>) -> Value {
+    let mut params = crate::support::slow_call();
     if let Some(token) = token {
         params["_meta"]["progressToken"] = token.into();
     }
@@ -150,13 +155,13 @@ fn a_call_under_way_and_a_call_that_waits_are_cancelled() {
     let folder = Folder::slow();
     let cancel = |id: i64| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string();
     for shake in [true, false] {
-        let mut client = Client::on(&folder);
+        let mut client = Client::with(&folder, &[("TOOLSETS", "vault,context")]);
         if shake {
             client.shake_hands();
         }
-        client.send(&search(1, "e", Some("p")).to_string());
-        client.send(&search(2, "e", None).to_string());
-        client.send(&search(3, "nothing has this", None).to_string());
+        client.send(&slow_call(1, Some("p")).to_string());
+        client.send(&slow_call(2, None).to_string());
+        client.send(&search(3).to_string());
         let progress = client.line().unwrap();
         assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!("p")));
         client.send(&cancel(2));

@@ -89,7 +89,7 @@ impl<S: Service> Connection<'_, S> {
             return Next::Close;
         }
         let permit = if admission.takes_worker {
-            match self.server.workers.enter(limits::WORKER_WAIT) {
+            match self.server.workers.take("", limits::WORKER_WAIT) {
                 Some(permit) => Some(permit),
                 None => return self.refuse(Refusal::Busy, head.method()),
             }
@@ -274,10 +274,9 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Sends the head of an event stream, hands its writing half over, and stays until it ends; `events` with its place
-    /// among the streams is held until then.
+    /// Sends the head of an event stream, hands its writing half over, and stays until it ends; its permit is held until then.
     fn stream(&mut self, request: &Head, answer: &Response, events: Events) -> Next {
-        let _place = events.place;
+        let _permit = events.permit;
         let Some(stream) = self.open_stream(request, answer, events.farewell) else { return Next::Close };
         self.peer.set(Activity::Streaming);
         self.server.remember(&stream);

@@ -82,8 +82,8 @@ pub type Work = Box<dyn FnOnce(Arc<EventStream>, &HangUp) + Send>;
 pub struct Events {
     /// Gets the stream once its head has been sent.
     pub attach: Box<dyn FnOnce(Arc<EventStream>) + Send>,
-    /// Dropped when the stream has ended: its place in some bounded number.
-    pub place: Box<dyn Send>,
+    /// Dropped when the stream has ended.
+    pub permit: Box<dyn Send>,
     /// Asked at each heartbeat: whether the stream may go on.
     pub may_go_on: Box<dyn Fn() -> bool + Send>,
     /// The last event, for a stream that this side ends.

@@ -5,12 +5,13 @@ use super::response::{self, BodyFraming, Response};
 use super::{EventStream, Service, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
+use crate::quota::{Bounds, Quota};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// What a connection is doing; decides who makes room when the table is full.
@@ -76,48 +77,11 @@ impl Peer {
     }
 }
 
-/// Lets a bounded number of requests into handlers at once; the others wait in line.
-pub(super) struct Workers {
-    places: Mutex<Places>,
-    freed: Condvar,
-}
-
-struct Places {
-    free: usize,
-    /// Who waits for one; waking nobody would cost each request a call of the system.
-    waiting: usize,
-}
-
-impl Workers {
-    /// Waits for a place; `None` after `patience`.
-    pub(super) fn enter(&self, patience: Duration) -> Option<Permit<'_>> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.waiting += 1;
-        let (mut places, _) =
-            self.freed.wait_timeout_while(places, patience, |places| places.free == 0).unwrap_or_else(PoisonError::into_inner);
-        places.waiting -= 1;
-        places.free = places.free.checked_sub(1)?;
-        Some(Permit(self))
-    }
-}
-
-/// A place among the workers, given back when dropped.
-pub(super) struct Permit<'a>(&'a Workers);
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        let mut places = self.0.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.free += 1;
-        if places.waiting > 0 {
-            self.0.freed.notify_one();
-        }
-    }
-}
-
 /// What all connections of a server share.
 pub(super) struct Shared<S> {
     pub(super) service: S,
-    pub(super) workers: Workers,
+    /// Requests in handlers.
+    pub(super) workers: Arc<Quota>,
     pub(super) body_bytes: AtomicUsize,
     pub(super) answer_bytes: AtomicUsize,
     connections_max: usize,
@@ -178,7 +142,7 @@ impl Server {
     pub fn start<S: Service>(self, service: S) -> io::Result<Running<S>> {
         let shared = Arc::new(Shared {
             service,
-            workers: Workers { places: Mutex::new(Places { free: self.workers, waiting: 0 }), freed: Condvar::new() },
+            workers: Quota::new(Bounds { all: self.workers, per_owner: usize::MAX, waiting: usize::MAX }),
             body_bytes: AtomicUsize::new(0),
             answer_bytes: AtomicUsize::new(0),
             connections_max: self.connections_max,

@@ -11,7 +11,6 @@
 //! | [`stream`] | where messages to a client go, with event ids and redelivery |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
 //! | [`running`], [`progress`] | requests under way: cancelling them, and how far they are |
-//! | [`places`] | the bounded places of event streams |
 
 pub mod completion;
 pub mod era;
@@ -19,7 +18,6 @@ pub mod lifecycle;
 pub mod logging;
 pub mod methods;
 pub mod modern;
-pub mod places;
 pub mod progress;
 pub mod prompts;
 pub mod resources;
@@ -41,11 +39,13 @@ use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
+use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Options, Resource, Tool, Toolset};
 use crate::vault::Vault;
 use methods::{Answer, Call, Eras, Row};
 use std::sync::{Arc, Condvar};
+use std::time::Duration;
 
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
@@ -59,8 +59,7 @@ pub struct Server {
     options: Options,
     /// The legacy sessions.
     pub sessions: Sessions,
-    /// The places of event streams.
-    pub places: places::StreamPlaces,
+    streams: Arc<Quota>,
     subscriptions: subscription::Subscriptions,
     somebody_listens: Condvar,
 }
@@ -132,18 +131,34 @@ impl Server {
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
             options,
             sessions: Sessions::default(),
-            places: places::StreamPlaces::default(),
+            streams: Quota::new(Bounds { all: limits::STREAMS, per_owner: limits::STREAMS_PER_PRINCIPAL, waiting: 0 }),
             subscriptions: subscription::Subscriptions::default(),
             somebody_listens: Condvar::new(),
         }
     }
 
+    /// A permit for one more event stream; each costs a connection and its thread. One that takes over from another of the
+    /// same caller, which is about to end, is never refused.
+    ///
+    /// # Errors
+    /// [`rpc::Error::busy`] when all are in use, or all that this caller may have.
+    pub fn stream_permit(&self, principal: &Principal, takes_over: bool) -> Result<Permit, rpc::Error> {
+        let owner = principal.key();
+        let permit = if takes_over { Some(self.streams.take_beyond(&owner)) } else { self.streams.take(&owner, Duration::ZERO) };
+        permit.ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
+    }
+
     /// Whether a message asks for something that takes minutes: a transport that answers one after the other answers it
     /// beside the others.
     pub fn takes_long(&self, message: Option<&Message>) -> bool {
-        let Some(Message::Request { method, params, .. }) = message else { return false };
-        let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-        self.agent.is_some() && method == "tools/call" && Toolset::Agent.tools().iter().any(|known| known.name == tool)
+        message.and_then(called).is_some_and(|name| Toolset::Agent.tools().iter().any(|known| known.name == name)) && self.agent.is_some()
+    }
+
+    /// Whether a message can be given up when its client has hung up: a call that only reads. One that writes is finished,
+    /// and so is a session, for a client that comes back.
+    pub fn may_be_given_up(&self, message: &Message) -> bool {
+        let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
+        called(message).is_some_and(reads) && !self.takes_long(Some(message))
     }
 
     /// Ends what would go on for long; for the end of the server.
@@ -236,6 +251,12 @@ impl Server {
             Err(error) => failed(error),
         }
     }
+}
+
+/// The name of the tool that a message calls.
+fn called(message: &Message) -> Option<&str> {
+    let Message::Request { method, params, .. } = message else { return None };
+    params.get("name").and_then(serde_json::Value::as_str).filter(|_| method == "tools/call")
 }
 
 fn encoded(revision: Revision, row: &Row, id: &Id, result: &str) -> String {

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 impl Server {
-    fn tool(&self, name: &str) -> Option<&'static Tool> {
+    pub(super) fn tool(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().find(|tool| tool.name == name).copied()
     }
 

@@ -7,6 +7,7 @@
 //! | [`kept`] | a text that is searched without case and takes little room |
 //! | [`filter`] | which files can have a word at all |
 //! | [`matching`] | whether a query is in a path, in tags or in a text, and how well |
+//! | [`pattern`] | regular expressions |
 //! | [`mod@snippet`] | the text around a match |
 //! | [`json`] | text as a JSON string |
 
@@ -15,6 +16,7 @@ pub mod fold;
 pub mod json;
 pub mod kept;
 pub mod matching;
+pub mod pattern;
 #[cfg(test)]
 mod random;
 pub mod snippet;

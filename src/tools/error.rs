@@ -153,7 +153,7 @@ impl From<vault::Error> for Error {
             Refused::NotText { .. } => Code::NotText,
             Refused::ReadOnly(_) => Code::ReadOnly,
             Refused::Cancelled => Code::Cancelled,
-            Refused::Unavailable => Code::ReadError,
+            Refused::Unavailable | Refused::Overloaded => Code::ReadError,
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
             Refused::Disk { .. } => Code::WriteError,
         };

@@ -53,6 +53,8 @@ pub enum Error {
     ReadOnly(String),
     /// The vault folder itself is not there: unmounted, renamed, or its disk is gone.
     Unavailable,
+    /// Too much of the same kind is under way.
+    Overloaded,
     /// The caller cancelled.
     Cancelled,
     /// Something the operating system refused; `doing` completes "could not …".
@@ -125,6 +127,7 @@ impl fmt::Display for Error {
             }
             Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
+            Error::Overloaded => f.write_str("Too many searches by regular expression are under way. Try again in a few seconds."),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
                 // "permission denied", "no storage space": it helps, and carries no path.

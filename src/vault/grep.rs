@@ -3,12 +3,14 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
+use super::path::VaultPath;
 use super::properties::Criteria;
+use crate::clock::Deadline;
 use crate::limits;
 use crate::text::fold::{Folded, fold};
+use crate::text::pattern::Expression;
 use crate::text::snippet::{around, line_of};
 use memchr::memmem::Finder;
-use regex::{Regex, RegexBuilder};
 use std::sync::Arc;
 
 /// What to look for.
@@ -16,43 +18,23 @@ use std::sync::Arc;
 pub enum Pattern {
     /// A text, in any case; folded.
     Folded(Finder<'static>),
-    /// A text as it is.
-    Exact(Finder<'static>),
-    /// A regular expression; it runs in linear time.
-    Regex(Regex),
+    /// A text as it is, and its folded form.
+    Exact(Finder<'static>, String),
+    /// A regular expression.
+    Regex(Expression),
 }
 
 impl Pattern {
     /// Prepares a pattern.
     ///
     /// # Errors
-    /// What is wrong with a regular expression and where, or that it is too large, in one line.
+    /// What is wrong with a regular expression, see [`Expression::new`].
     pub fn new(text: &str, regex: bool, case_sensitive: bool) -> Result<Pattern, String> {
-        if !regex {
-            return Ok(match case_sensitive {
-                true => Pattern::Exact(Finder::new(text).into_owned()),
-                false => Pattern::Folded(Finder::new(&fold(text)).into_owned()),
-            });
-        }
-        let mut builder = RegexBuilder::new(text);
-        builder.case_insensitive(!case_sensitive).size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES);
-        builder.build().map(Pattern::Regex).map_err(|error| match error {
-            regex::Error::CompiledTooBig(limit) => format!("it is too large (more than {limit} bytes when compiled)"),
-            other => told(&other.to_string()),
+        Ok(match (regex, case_sensitive) {
+            (true, _) => Pattern::Regex(Expression::new(text, case_sensitive)?),
+            (false, true) => Pattern::Exact(Finder::new(text).into_owned(), fold(text)),
+            (false, false) => Pattern::Folded(Finder::new(&fold(text)).into_owned()),
         })
-    }
-}
-
-/// A parser's words in one line. They come as the pattern with a line of carets below it, and then what is wrong; what the
-/// carets say is said as a number.
-fn told(words: &str) -> String {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut lines = words.lines();
-    let carets = lines.find(|line| !line.trim().is_empty() && line.trim().chars().all(|c| c == '^' || c == ' '));
-    match (carets.and_then(|carets| carets.find('^')), one_line(&lines.collect::<Vec<_>>().join(" "))) {
-        // The pattern is set in by four.
-        (Some(at), what) if !what.is_empty() => format!("{} at character {}", what.trim_start_matches("error: "), at.saturating_sub(3)),
-        _ => one_line(words),
     }
 }
 
@@ -67,74 +49,101 @@ pub struct Occurrences {
     pub places: Vec<(usize, String)>,
 }
 
+/// The outcome of [`Vault::grep`].
+#[derive(Debug, Default)]
+pub struct Grep {
+    /// The notes, those with the most matches first.
+    pub notes: Vec<Occurrences>,
+    /// Notes that could not be read, or that were not searched whole when the time was over.
+    pub not_searched: usize,
+}
+
 impl Vault {
-    /// Looks for a pattern in the text of all notes; those with the most matches first. `context` is the number of
-    /// characters shown on either side of a match.
+    /// Looks for a pattern in the text of all notes, for at most [`limits::SEARCH_TIME`]. `context` is the number of characters
+    /// shown on either side of a match.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn grep(&self, pattern: &Pattern, context: usize, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Occurrences>, Error> {
+    /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many expressions are searched for.
+    pub fn grep(&self, pattern: &Pattern, context: usize, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
+        let _permit = match pattern {
+            Pattern::Regex(_) => Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
+            Pattern::Folded(_) | Pattern::Exact(..) => None,
+        };
         let notes = self.notes(&Criteria::default(), &|_, _| true)?;
         let total = notes.len();
-        let mut found = Vec::new();
+        let deadline = Deadline::after(limits::SEARCH_TIME);
+        let (mut found, mut cancelled) = (Grep::default(), false);
         for (number, entry) in notes.into_iter().enumerate() {
-            if number % limits::GREP_BLOCK == 0 && !go_on(number, total) {
+            if number % limits::GREP_BLOCK == 0 {
+                cancelled = !go_on(number, total);
+            }
+            if cancelled {
                 return Err(Error::Cancelled);
             }
-            let (mut count, mut places) = (0, Vec::new());
-            // Most notes do not have it, and need not be put together for that.
-            if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text)
-                && finder.find(kept.folded().as_bytes()).is_none()
-            {
+            if !may_have(pattern, &entry) {
                 continue;
             }
-            let original = self.text(&entry).unwrap_or_default();
-            each_match(pattern, &original, |from, to| {
-                count += 1;
-                if places.len() < limits::GREP_PLACES {
-                    places.push((line_of(&original, from), around(&original, from..to, context)));
-                }
-            });
-            drop(original);
+            let (mut count, mut places) = (0, Vec::new());
+            let mut in_time = || {
+                cancelled = !go_on(number, total);
+                !cancelled && deadline.left().is_some()
+            };
+            let searched = in_time()
+                && self.original(&entry).is_some_and(|original| {
+                    each_match(pattern, &original, &mut in_time, |from, to| {
+                        count += 1;
+                        if places.len() < limits::GREP_PLACES {
+                            places.push((line_of(&original, from), around(&original, from..to, context)));
+                        }
+                    })
+                });
+            found.not_searched += usize::from(!searched);
             if count > 0 {
-                found.push(Occurrences { entry, count, places });
+                found.notes.push(Occurrences { entry, count, places });
             }
         }
-        found.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
+        if cancelled {
+            return Err(Error::Cancelled);
+        }
+        found.notes.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
         Ok(found)
+    }
+
+    /// The whole text of a note; `None` when it cannot be read.
+    fn original(&self, entry: &Entry) -> Option<String> {
+        match &entry.text {
+            Text::Kept(text) => Some(text.original()),
+            _ => self.bytes(&VaultPath::known(&entry.path)).ok().map(super::read::text_of),
+        }
     }
 }
 
-/// Every match, as a range of the original text. Empty matches are none.
-fn each_match(pattern: &Pattern, original: &str, mut found: impl FnMut(usize, usize)) {
+/// Whether a note that is kept can have it. Most do not, and their original text need not be made for that.
+fn may_have(pattern: &Pattern, entry: &Entry) -> bool {
+    let Text::Kept(kept) = &entry.text else { return true };
+    let kept = kept.folded().as_bytes();
     match pattern {
-        Pattern::Exact(finder) => {
+        Pattern::Folded(finder) => finder.find(kept).is_some(),
+        Pattern::Exact(_, folded) => memchr::memmem::find(kept, folded.as_bytes()).is_some(),
+        Pattern::Regex(expression) => expression.required().is_none_or(|text| memchr::memmem::find(kept, text.as_bytes()).is_some()),
+    }
+}
+
+/// Gives every match, as a range of the original text, empty ones left out; whether all of the text was searched.
+fn each_match(pattern: &Pattern, original: &str, go_on: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
+    match pattern {
+        Pattern::Exact(finder, _) => {
             finder.find_iter(original.as_bytes()).for_each(|at| found(at, at + finder.needle().len()));
+            true
         }
-        Pattern::Regex(regex) => {
-            regex.find_iter(original).filter(|found| !found.is_empty()).for_each(|matched| found(matched.start(), matched.end()));
-        }
+        Pattern::Regex(expression) => expression.each(original, go_on, found),
         Pattern::Folded(finder) => {
             let folded = Folded::of(original);
             for at in finder.find_iter(folded.text(original).as_bytes()) {
                 let (from, to) = folded.original_range(original, at, at + finder.needle().len());
                 found(from, to);
             }
+            true
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_say_what_is_wrong_with_them() {
-        for (text, word) in [("a(b", "unclosed"), ("(?=a)", "look-around"), (r"(a)\1", "backreferences"), ("(a{1000}){1000}", "too large")]
-        {
-            let why = Pattern::new(text, true, false).unwrap_err();
-            assert!(why.contains(word) && !why.contains('\n'), "{why}");
-        }
-        assert!(Pattern::new("a(b", false, false).is_ok(), "a plain text is no expression");
     }
 }

@@ -60,6 +60,7 @@ pub use path::VaultPath;
 pub use read::fitting;
 
 use crate::limits;
+use crate::quota::{Bounds, Quota};
 use index::Index;
 use jail::Jail;
 use sha2::{Digest, Sha256};
@@ -78,6 +79,8 @@ pub struct Vault {
     write_locks: Vec<Mutex<()>>,
     /// Who changes several files as one.
     together: Mutex<()>,
+    /// Searches for regular expressions.
+    expressions: Arc<Quota>,
 }
 
 impl Vault {
@@ -97,7 +100,9 @@ impl Vault {
         let jail = Jail::new(root)?;
         let index = Arc::new(Index::new(Jail::new(root)?, memory));
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
-        Ok(Vault { jail, index, write_locks, together: Mutex::new(()) })
+        let expressions =
+            Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
+        Ok(Vault { jail, index, write_locks, together: Mutex::new(()), expressions })
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.

@@ -5,14 +5,14 @@ use crate::clock::Now;
 use crate::http::{EventStream, Events, HangUp, Head, HeaderValue, Method, Reply, Response};
 use crate::limits;
 use crate::mcp::modern::{self, Headers};
-use crate::mcp::places::{StreamPlace, TOO_MANY_STREAMS};
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::stream::parse_event_id;
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
-use crate::rpc::{Error, Id, Incoming, Message};
+use crate::quota::Permit;
+use crate::rpc::{Error, Incoming, Message};
 use crate::secret::SecretHash;
 use std::sync::{Arc, OnceLock};
 
@@ -96,11 +96,11 @@ impl Caller<'_> {
         };
         match incoming {
             Incoming::One(message) if revision.is_modern() => self.modern(message, accepted, peer),
-            Incoming::One(message) if is_initialize(&message) => self.legacy(None, revision, message, accepted),
-            Incoming::One(message) => self.legacy(session.ok().flatten(), revision, message, accepted),
+            Incoming::One(message) if is_initialize(&message) => self.legacy(None, revision, message, accepted, peer),
+            Incoming::One(message) => self.legacy(session.ok().flatten(), revision, message, accepted, peer),
             Incoming::Batch(messages) => {
                 let session = session.ok().flatten();
-                let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message));
+                let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message, peer));
                 Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| answered(answers, accepted)))
             }
         }
@@ -131,16 +131,17 @@ impl Caller<'_> {
         }
     }
 
-    fn legacy(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted) -> Reply {
+    fn legacy(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
         if accepted.events && self.wants_events(&message) {
             return self.stream(session, revision, message);
         }
-        Reply::Whole(self.response(self.answer(session.as_ref(), revision, &message), accepted))
+        Reply::Whole(self.response(self.answer(session.as_ref(), revision, &message, peer), accepted))
     }
 
-    fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message) -> Outcome {
+    fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message, peer: &HangUp) -> Outcome {
         let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        let channel = OneAnswer { running: running.as_ref(), peer: None };
+        let peer = Some(peer).filter(|_| self.app.mcp.may_be_given_up(message));
+        let channel = OneAnswer { running: running.as_ref(), peer };
         self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
     }
 
@@ -194,11 +195,12 @@ impl Caller<'_> {
 
     /// The stream of a `subscriptions/listen`.
     fn listen(&self, wanted: Wanted) -> Reply {
-        let Some(place) = self.app.mcp.places.take(&self.principal, false) else {
-            return no_place(Some(wanted.id));
+        let permit = match self.app.mcp.stream_permit(&self.principal, false) {
+            Ok(permit) => permit,
+            Err(busy) => return no_stream(busy.answering(Some(wanted.id))),
         };
         let farewell = Some(wanted.farewell());
-        let listening = Listening { _place: place, engine: Arc::clone(&self.app.mcp), subscription: Arc::default() };
+        let listening = Listening { _permit: permit, engine: Arc::clone(&self.app.mcp), subscription: Arc::default() };
         let subscription = Arc::clone(&listening.subscription);
         self.events(listening, farewell, move |engine, connection| {
             let _ = subscription.set(engine.subscribe(wanted, Stream::plain(connection)));
@@ -232,8 +234,9 @@ impl Caller<'_> {
         let Some(stream) = session.stream(number).filter(whole) else {
             return wrong(400, "what followed on the stream of this Last-Event-ID is not kept any more; ask again");
         };
-        let Some(place) = self.app.mcp.places.take(&self.principal, stream.is_open()) else {
-            return no_place(None);
+        let permit = match self.app.mcp.stream_permit(&self.principal, stream.is_open()) {
+            Ok(permit) => permit,
+            Err(busy) => return no_stream(busy),
         };
         if number == 0 {
             if after.is_some_and(|event| !stream.remembers_since(event)) {
@@ -242,7 +245,7 @@ impl Caller<'_> {
             // What changes from this moment on is news, also while the head is still on its way.
             self.app.mcp.listening(&session.subscription);
         }
-        self.events(place, None, move |engine, connection| {
+        self.events(permit, None, move |engine, connection| {
             stream.attach(connection, after);
             if number == 0 {
                 engine.listening(&session.subscription);
@@ -253,7 +256,7 @@ impl Caller<'_> {
     /// An event stream that others write to, for as long as the token that opened it is valid.
     fn events(
         &self,
-        place: impl Send + 'static,
+        permit: impl Send + 'static,
         farewell: Option<String>,
         attach: impl FnOnce(&Server, Arc<dyn Listener>) + Send + 'static,
     ) -> Reply {
@@ -265,7 +268,7 @@ impl Caller<'_> {
             events.beat();
             attach(&engine, Arc::new(Granted { connection: Connection(events), oauth, token }));
         });
-        Reply::Events(event_stream(), Events { attach, place: Box::new(place), may_go_on, farewell })
+        Reply::Events(event_stream(), Events { attach, permit: Box::new(permit), may_go_on, farewell })
     }
 
     /// DELETE: the client is done with its session.
@@ -318,8 +321,7 @@ fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
 
-fn no_place(id: Option<Id>) -> Reply {
-    let error = Error::busy(TOO_MANY_STREAMS).answering(id);
+fn no_stream(error: Error) -> Reply {
     Reply::Whole(Response::json(503, error.to_json()).header("Retry-After", HeaderValue::fixed("30")))
 }
 
@@ -336,7 +338,7 @@ fn event_stream() -> Response {
 
 /// An open `subscriptions/listen`; its subscription ends with its stream.
 struct Listening {
-    _place: StreamPlace,
+    _permit: Permit,
     engine: Arc<Server>,
     subscription: Arc<OnceLock<Arc<Subscription>>>,
 }

@@ -12,6 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+/// What takes until the time of a search is over in [`Folder::slow`]; it needs toolset `context`.
+pub fn slow_call() -> serde_json::Value {
+    serde_json::json!({ "name": "search_vault_content", "arguments": { "search_pattern": "(?:.{0,30}){0,30}q9q9", "regex": true } })
+}
+
 /// A temporary folder that goes away with the test.
 pub struct Folder(PathBuf);
 
@@ -52,12 +57,11 @@ impl Folder {
         folder
     }
 
-    /// A vault in which one search for `e` takes a second or two (in a debug build): the same text under thousands of
-    /// names, and every letter of it is a match.
+    /// A vault in which the call [`slow_call`] takes seconds: the same text under many names.
     pub fn slow() -> Folder {
-        let folder = Folder::with(&[("0000.md", "e".repeat(6_000).as_bytes())]);
-        let first = folder.vault().join("0000.md");
-        (1..4096).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap());
+        let folder = Folder::with(&[("000.md", "ab q9q ".repeat(9_000).as_bytes())]);
+        let first = folder.vault().join("000.md");
+        (1..300).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:03}.md"))).unwrap());
         folder
     }
 

@@ -29,6 +29,8 @@ pub struct About {
     total_chars: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_chunk_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_searched: Option<usize>,
 }
 
 /// A chunk.
@@ -41,6 +43,12 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// Says how many notes were not searched.
+    pub(super) fn not_searched(mut self, count: usize) -> Chunk {
+        self.about.not_searched = Some(count).filter(|&count| count > 0);
+        self
+    }
+
     /// The chunk as a tool's answer.
     pub(super) fn reply(self) -> Result<Reply, Error> {
         Reply::document(self.text, &self.about)
@@ -70,7 +78,7 @@ impl Document<'_> {
             Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
         };
         let text = if files == 0 { nothing } else { format!("{way_on}{}{text}", self.head) };
-        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
+        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index, not_searched: None } })
     }
 
     fn part(&self, wanted: usize, max_chars: usize) -> Result<Part, Error> {

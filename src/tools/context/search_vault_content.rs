@@ -22,7 +22,7 @@ pub(super) static TOOL: Tool = Tool {
             "regex",
             Shape::Flag,
             Default::Flag(false),
-            "Take search_pattern as a regular expression in the syntax of Rust's regex: like Python's, without look-around and backreferences",
+            "Take search_pattern as a regular expression in the syntax of Rust's regex: like Python's, without look-around and backreferences; ^ and $ match at line ends",
         ),
         defaulted(
             "context_chars",
@@ -45,14 +45,25 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let wrong = |why: String| Error::new(Code::InvalidArgument, format!("Argument search_pattern is not a regular expression: {why}"));
     let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive")).map_err(wrong)?;
     let found = context.vault.grep(&pattern, arguments.number("context_chars"), &go_on(context, "notes searched"))?;
-    let matches: usize = found.iter().map(|found| found.count).sum();
-    let title = format!("{matches} matches in {} notes for {text:?}\n\n", found.len());
+    let matches: usize = found.notes.iter().map(|found| found.count).sum();
+    let mut title = format!("{matches} matches in {} notes for {text:?}\n", found.notes.len());
+    if found.not_searched > 0 {
+        title.push_str(&format!(
+            "{} notes were not searched to their end: they cannot be read, or the time was over.\n",
+            found.not_searched
+        ));
+    }
+    title.push('\n');
     let mut sections: Vec<Section<'_>> = vec![Box::new(|| Cow::Borrowed(title.as_str()))];
-    sections
-        .extend((1..).zip(&found).map(|(number, found)| -> Section<'_> { Box::new(move || Cow::Owned(section(context, number, found))) }));
-    let nothing = "No note has it. Try fewer words, another form of the word, or regex.";
+    sections.extend(
+        (1..).zip(&found.notes).map(|(number, found)| -> Section<'_> { Box::new(move || Cow::Owned(section(context, number, found))) }),
+    );
+    let nothing = match found.not_searched {
+        0 => "No note has it. Try fewer words, another form of the word, or regex.".to_owned(),
+        count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or the time was over."),
+    };
     let (chunk_index, max_chars) = wanted_chunk(arguments);
-    Document { head: "", sections }.chunk(found.len(), nothing.into(), chunk_index, max_chars)?.reply()
+    Document { head: "", sections }.chunk(found.notes.len(), nothing, chunk_index, max_chars)?.not_searched(found.not_searched).reply()
 }
 
 fn section(context: &Context<'_>, number: usize, found: &Occurrences) -> String {

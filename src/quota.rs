@@ -1,0 +1,132 @@
+//! A number of permits that is shared: workers, event streams, searches by regular expression.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many permits there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// At the same time, in all.
+    pub all: usize,
+    /// At the same time, of one owner.
+    pub per_owner: usize,
+    /// Callers that wait for one at the same time; further ones are refused at once.
+    pub waiting: usize,
+}
+
+/// Permits in use.
+#[derive(Debug)]
+pub struct Quota {
+    bounds: Bounds,
+    state: Mutex<State>,
+    released: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    taken: usize,
+    by_owner: HashMap<String, usize>,
+    waiting: usize,
+}
+
+impl Quota {
+    /// Permits within these bounds.
+    pub fn new(bounds: Bounds) -> Arc<Quota> {
+        Arc::new(Quota { bounds, state: Mutex::default(), released: Condvar::new() })
+    }
+
+    /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait;
+    /// the empty owner is bounded by the total only.
+    pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
+        let mut state = self.state();
+        if state.taken >= self.bounds.all {
+            if state.waiting >= self.bounds.waiting || patience.is_zero() {
+                return None;
+            }
+            state.waiting += 1;
+            let waited = self.released.wait_timeout_while(state, patience, |state| state.taken >= self.bounds.all);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+        }
+        let owned = if owner.is_empty() { 0 } else { state.by_owner.get(owner).copied().unwrap_or_default() };
+        if state.taken >= self.bounds.all || owned >= self.bounds.per_owner {
+            // The notification that ended the wait may be another's.
+            self.released.notify_one();
+            return None;
+        }
+        Some(self.note(state, owner))
+    }
+
+    /// Takes a permit beyond the bounds: for something that replaces what holds another and is about to release it.
+    pub fn take_beyond(self: &Arc<Self>, owner: &str) -> Permit {
+        self.note(self.state(), owner)
+    }
+
+    fn note(self: &Arc<Self>, mut state: MutexGuard<'_, State>, owner: &str) -> Permit {
+        state.taken += 1;
+        if !owner.is_empty() {
+            *state.by_owner.entry(owner.to_owned()).or_default() += 1;
+        }
+        Permit { quota: Arc::clone(self), owner: owner.to_owned() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A permit, released when dropped.
+#[derive(Debug)]
+pub struct Permit {
+    quota: Arc<Quota>,
+    owner: String,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = self.quota.state();
+        state.taken -= 1;
+        if !self.owner.is_empty()
+            && let Some(count) = state.by_owner.get_mut(&self.owner)
+        {
+            *count -= 1;
+            if *count == 0 {
+                state.by_owner.remove(&self.owner);
+            }
+        }
+        // Without a waiter the notification would cost each request a system call.
+        if state.waiting > 0 {
+            self.quota.released.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permits_are_bounded_in_all_by_owner_and_in_waiting() {
+        let quota = Quota::new(Bounds { all: 3, per_owner: 2, waiting: 1 });
+        let now = Duration::ZERO;
+        let held = [quota.take("a", now), quota.take("a", now)];
+        assert!(held.iter().all(Option::is_some) && quota.take("a", now).is_none(), "two of one owner");
+        let other = quota.take("b", now);
+        assert!(other.is_some() && quota.take("c", now).is_none(), "three in all");
+        let beyond = quota.take_beyond("c");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| quota.take("c", Duration::from_secs(10)).is_some());
+            while quota.state().waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert!(quota.take("c", Duration::from_secs(10)).is_none(), "one waits already");
+            assert_eq!(quota.state().taken, 4);
+            drop(beyond);
+            drop(held);
+            assert!(waiting.join().unwrap());
+        });
+        drop(other);
+        assert!(quota.state().by_owner.is_empty());
+    }
+}

@@ -1,0 +1,190 @@
+//! Regular expressions over notes: bounded when they are compiled, and searched a window at a time, so that a search can be
+//! ended inside a large file.
+
+use super::fold::fold;
+use crate::limits;
+use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind};
+
+/// A regular expression. `^` and `$` match at line ends, and CR LF is one.
+#[derive(Debug)]
+pub struct Expression {
+    regex: Regex,
+    /// A text that every match has in it, folded.
+    required: Option<String>,
+}
+
+impl Expression {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// What is wrong with it and where, or that it is too large, in one line.
+    pub fn new(pattern: &str, case_sensitive: bool) -> Result<Expression, String> {
+        let mut builder = RegexBuilder::new(pattern);
+        builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
+        let built = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
+        let regex = built.map_err(|error| match error {
+            regex::Error::CompiledTooBig(limit) => format!("it is too large (more than {limit} bytes when compiled)"),
+            other => in_one_line(&other.to_string()),
+        })?;
+        // Without the flag for case, so that letters are literals.
+        let parsed = regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
+        let required = parsed.ok().and_then(|hir| literal(&hir)).and_then(|found| {
+            // A mark that follows the last letter changes it in the folded text.
+            let mut text = String::from_utf8(found).ok()?;
+            text.pop();
+            // The expression also takes U+017F for an s; the folded text has it as it is.
+            let part = text.split(['s', 'S']).max_by_key(|part| part.len())?;
+            Some(fold(part)).filter(|part| part.chars().count() > 1)
+        });
+        Ok(Expression { regex, required })
+    }
+
+    /// A text, folded, that is in the folded form of every text that has a match.
+    pub fn required(&self) -> Option<&str> {
+        self.required.as_deref()
+    }
+
+    /// Gives every match that is not empty, as a range of the text. `go_on` is asked for each window; whether all of the text was
+    /// searched. A match of more than [`limits::REGEX_MATCH_BYTES`] may be cut.
+    pub fn each(&self, text: &str, go_on: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
+        let mut at = 0;
+        while at < text.len() {
+            if !go_on() {
+                return false;
+            }
+            let end = window_end(text, at);
+            let is_last = end == text.len();
+            // A match that begins behind this may go on behind the window.
+            let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
+            let mut next = sure;
+            while let Some(matched) = text.get(..end).and_then(|window| self.regex.find_at(window, at)) {
+                let (start, stop) = (matched.start(), matched.end());
+                if start > sure && start > at {
+                    break;
+                }
+                if start < stop {
+                    found(start, stop);
+                }
+                // An empty match would be found again.
+                at = if start < stop { stop } else { ceil(text, stop + 1) };
+                next = next.max(at);
+                if at >= end {
+                    break;
+                }
+            }
+            at = ceil(text, next);
+            if is_last && at >= sure {
+                break;
+            }
+        }
+        true
+    }
+}
+
+/// The end of the window that begins at `at`: behind a line where one ends in it.
+fn window_end(text: &str, at: usize) -> usize {
+    let most = ceil(text, at + limits::REGEX_WINDOW_BYTES);
+    if most == text.len() {
+        return most;
+    }
+    let least = at + limits::REGEX_WINDOW_BYTES / 2;
+    let line_end = text.get(ceil(text, least)..most).and_then(|part| part.rfind('\n'));
+    line_end.map_or(most, |found| ceil(text, least) + found + 1)
+}
+
+/// The next place, from `at` on, where a character begins; the end of the text behind it.
+fn ceil(text: &str, mut at: usize) -> usize {
+    while at < text.len() && !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at.min(text.len())
+}
+
+/// The longest literal that every match has.
+fn literal(hir: &Hir) -> Option<Vec<u8>> {
+    match hir.kind() {
+        HirKind::Literal(found) => Some(found.0.to_vec()),
+        HirKind::Capture(inner) => literal(&inner.sub),
+        HirKind::Repetition(inner) if inner.min > 0 => literal(&inner.sub),
+        HirKind::Concat(parts) => parts.iter().filter_map(literal).max_by_key(Vec::len),
+        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) | HirKind::Repetition(_) | HirKind::Alternation(_) => None,
+    }
+}
+
+/// A parser's words in one line. They come as the pattern with a line of carets below it, and then what is wrong; where the
+/// carets are becomes a number.
+fn in_one_line(words: &str) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = words.lines();
+    let carets = lines.find(|line| !line.trim().is_empty() && line.trim().chars().all(|c| c == '^' || c == ' '));
+    match (carets.and_then(|carets| carets.find('^')), one_line(&lines.collect::<Vec<_>>().join(" "))) {
+        // The pattern is set in by four.
+        (Some(at), what) if !what.is_empty() => format!("{} at character {}", what.trim_start_matches("error: "), at.saturating_sub(3)),
+        _ => one_line(words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::random::Random;
+
+    fn all(pattern: &str, text: &str) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        assert!(Expression::new(pattern, false).unwrap().each(text, &mut || true, |from, to| found.push((from, to))));
+        found
+    }
+
+    #[test]
+    fn expressions_say_what_is_wrong_with_them() {
+        for (text, word) in [("a(b", "unclosed"), ("(?=a)", "look-around"), (r"(a)\1", "backreferences"), ("(a{1000}){1000}", "too large")]
+        {
+            let why = Expression::new(text, false).unwrap_err();
+            assert!(why.contains(word) && !why.contains('\n'), "{why}");
+        }
+    }
+
+    #[test]
+    fn windows_find_what_a_search_of_the_whole_finds() {
+        let mut random = Random::new();
+        let words = ["status: active", "ü", "\n", "\r\n", "a", "plugin", " ", "🎻", "b\nb"];
+        for _ in 0..20 {
+            let text: String = (0..80_000).map(|_| words[random.below(words.len())]).collect();
+            for pattern in [r"^status: active$", r"plugin\s+a", "(?s)plugin.{1,40}b", "[^a]+", "zz", "", "🎻$", "x*"] {
+                let regex = RegexBuilder::new(pattern).case_insensitive(true).multi_line(true).crlf(true).build().unwrap();
+                let expected: Vec<_> =
+                    regex.find_iter(&text).filter(|found| !found.is_empty()).map(|found| (found.start(), found.end())).collect();
+                assert_eq!(all(pattern, &text), expected, "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_can_be_ended_inside_a_text() {
+        let text = "a ".repeat(limits::REGEX_WINDOW_BYTES * 4);
+        let (mut asked, mut found) = (0, 0);
+        let mut twice = || {
+            asked += 1;
+            asked < 3
+        };
+        assert!(!Expression::new("a", true).unwrap().each(&text, &mut twice, |_, _| found += 1));
+        assert!((1..text.len() / 2).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn what_every_match_has_is_known() {
+        for (pattern, required) in [
+            (".{0,200}Plugin.{0,200}", Some("plugi")),
+            ("a|plugin", None),
+            ("(plugin)+x", Some("plugi")),
+            ("(plugin)*", None),
+            (r"^date: \d+$", Some("date:")),
+            ("classic", Some("cla")),
+            ("abc", Some("ab")),
+            ("a", None),
+        ] {
+            assert_eq!(Expression::new(pattern, false).unwrap().required(), required, "{pattern}");
+        }
+    }
+}
