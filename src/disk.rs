@@ -10,9 +10,57 @@ use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::SystemTime;
+
+/// A folder that is held open. A path below [`Folder::path`] leads into this folder, whatever becomes of the names above it.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    handle: Option<OwnedFd>,
+}
+
+impl Folder {
+    /// Opens the folder `below` of `root`. No part of `below` may be a symbolic link or lead out of `root`: `openat2` refuses
+    /// that (Linux 5.6). Where there is no `openat2`, or no `/proc` to name an open folder by, it is the plain path.
+    ///
+    /// # Errors
+    /// What the disk says; `ELOOP` for a link.
+    pub fn open(root: &Path, below: &Path) -> io::Result<Folder> {
+        use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let plain = || Ok(Folder { path: root.join(below), handle: None });
+        if !has_open_folders() {
+            return plain();
+        }
+        let top = openat(CWD, root, flags, Mode::empty())?;
+        let handle = match openat2(&top, if below.as_os_str().is_empty() { Path::new(".") } else { below }, flags, Mode::empty(), resolve) {
+            Err(Errno::NOSYS | Errno::PERM) => return plain(),
+            other => other?,
+        };
+        Ok(Folder { path: PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd())), handle: Some(handle) })
+    }
+
+    /// Whether it is held open, and not just a path that was not looked at.
+    pub fn is_held(&self) -> bool {
+        self.handle.is_some()
+    }
+
+    /// A path to it, for as long as this value lives.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether open folders have names, as on Linux with `/proc`.
+fn has_open_folders() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| Path::new("/proc/self/fd").is_dir())
+}
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 const TEMPORARY_SUFFIX: &str = ".tmp";

@@ -1,7 +1,10 @@
 //! Notes, names, expressions and floods that are made to use up memory, time or connections.
 
-use crate::support::{Folder, Server, eventually, post, slow_call};
+use crate::support::short_names::ShortNames;
+use crate::support::{Folder, Server, eventually, post, skipped, slow_call, thorough};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Aliases of aliases: less than 2 KB of YAML that mean some 8^30 values.
@@ -85,4 +88,69 @@ fn a_search_for_an_expression_answers_in_seconds_and_says_what_it_has_not_search
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     let missing = answer["structuredContent"]["not_searched"].as_u64().unwrap();
     assert!(answer["content"][0]["text"].as_str().unwrap().contains(&format!("{missing} notes were not searched")), "{answer}");
+}
+
+#[test]
+fn hidden_files_are_not_served_by_their_short_names() {
+    let folder = Folder::new();
+    let Some(_mount) = ShortNames::mounted_at(&folder.vault()) else { return skipped("FUSE file systems cannot be mounted") };
+    assert!(std::fs::read_to_string(folder.vault().join("OBSIDI~1/app.json")).unwrap().contains("secret"), "the file system has them");
+    let server = Server::with(&folder.vault(), &[("READ_ONLY", "true")]);
+    let listed = server.call("vault_list_all", json!({}));
+    assert_eq!(listed["total_files"], 2, "{listed}");
+    for (path, code) in [
+        ("OBSIDI~1/app.json", "PATH_NOT_ALLOWED"),
+        ("OBSIDI~1/APP~1.JSO", "PATH_NOT_ALLOWED"),
+        ("ALONGN~1.MD", "PATH_NOT_ALLOWED"),
+        ("DRAFT~1.MD", "PATH_NOT_ALLOWED"),
+        ("OTHER~1.MD", "FILE_NOT_FOUND"),
+        (".obsidian/app.json", "PATH_NOT_ALLOWED"),
+    ] {
+        assert_eq!(server.fail("vault_read", json!({ "path": path }))["code"], code, "{path}");
+    }
+    assert_eq!(server.fail("vault_list", json!({ "path": "OBSIDI~1" }))["code"], "PATH_NOT_ALLOWED");
+    assert_eq!(server.call("vault_read", json!({ "path": "draft~1.md" }))["content"], "a draft\n", "a name that is listed");
+    assert_eq!(server.call("vault_read", json!({ "path": "A long name.md" }))["content"], "a note\n");
+}
+
+/// Another program exchanges a folder for a link to outside, over and over, while notes below it are read and written.
+#[test]
+fn a_folder_that_is_exchanged_for_a_link_is_not_followed() {
+    let folder = Folder::with(&[("real/note.md", b"inside\n"), ("other.md", b"")]);
+    let outside = folder.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("note.md"), "SECRET\n").unwrap();
+    std::fs::write(outside.join("seen.md"), "SECRET\n").unwrap();
+    let server = Server::on(&folder.vault());
+    let (real, link) = (folder.vault().join("real"), folder.path().join("link"));
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                renameat_with(CWD, &real, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let began = Instant::now();
+        let (mut read, mut written) = (0, 0);
+        for number in 0.. {
+            let answer = server.result("vault_read", json!({ "path": "real/seen.md" })).to_string();
+            assert!(!answer.contains("SECRET"), "{answer}");
+            let answer = server.result("vault_read", json!({ "path": "real/note.md" }));
+            assert!(!answer.to_string().contains("SECRET"), "{answer}");
+            read += usize::from(answer["isError"] == false);
+            let content = format!("round {number}\n");
+            written += usize::from(server.result("vault_write", json!({ "path": "real/note.md", "content": content }))["isError"] == false);
+            let path = format!("real/new {number}.md");
+            server.result("vault_write", json!({ "path": path, "content": "new\n" }));
+            if began.elapsed() > Duration::from_secs(if thorough() { 30 } else { 4 }) {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(read > 20 && written > 20, "{read} read, {written} written");
+    });
+    let found: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(std::fs::read(outside.join("note.md")).unwrap(), b"SECRET\n");
 }

@@ -7,7 +7,7 @@
 use super::Failure;
 use super::process::{Output, Runner};
 use super::repository::{Repository, Scratch, near_filters, same_but_for_line_ends};
-use crate::disk::{self, Mode};
+use crate::disk::{self, Folder, Mode};
 use crate::limits;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -412,6 +412,9 @@ impl Move {
                 return Err(io::ErrorKind::ResourceBusy.into());
             }
         }
+        // From here on through the folder itself: its name may be given to a link meanwhile.
+        let folder = Folder::open(&self.top, file.name.parent().unwrap_or(Path::new("")))?;
+        let place = folder.path().join(file.name.file_name().ok_or(io::ErrorKind::InvalidInput)?);
         if mode == GITLINK {
             return disk::create_folder(&place);
         }

@@ -462,7 +462,7 @@ impl Index {
             (entry, signature)
         };
         if kind.0 != Kind::Text {
-            return Some(entry(Stamp::of(&std::fs::metadata(&place).ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
+            return Some(entry(Stamp::of(&place.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
@@ -473,7 +473,7 @@ impl Index {
                 }
                 // Tried again each time: when the right to read is given, no stamp changes.
                 return Some(entry(
-                    Stamp::of(&std::fs::metadata(&place).ok()?),
+                    Stamp::of(&place.metadata().ok()?),
                     Vec::new(),
                     Text::TooMuch { frontmatter: Box::default() },
                     Signature::new(Rows::Names),

@@ -2,12 +2,13 @@
 //! whether a place is.
 
 use super::error::Error;
-use super::path::VaultPath;
-use crate::disk;
+use super::path::{VaultPath, is_hidden};
+use crate::disk::{self, Folder};
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
@@ -39,22 +40,76 @@ impl Jail {
     }
 
     /// The place of something that exists. Links are resolved and must end inside (rule 3 of the vault).
-    pub(super) fn existing(&self, path: &VaultPath) -> Result<PathBuf, Error> {
+    pub(super) fn existing(&self, path: &VaultPath) -> Result<Place, Error> {
+        self.refuse_alias(path)?;
+        // Without links on the way, as nearly always, the path is the place.
+        if let Ok(place) = self.place(path.as_str().into())
+            && place.folder.is_held()
+            && place.symlink_metadata().is_ok_and(|found| !found.is_symlink())
+        {
+            return Ok(place);
+        }
+        let outside = || Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
         let wanted = self.root.join(path.as_str());
         match fs::canonicalize(&wanted) {
-            Ok(place) => self.inside(place, path),
+            Ok(real) if self.serves(&real) => {
+                let below = real.strip_prefix(&self.root).map_err(|_| outside())?;
+                // A name that has become a link since is refused.
+                self.place(below.to_path_buf()).map_err(|_| outside())
+            }
+            Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
                 if fs::symlink_metadata(&wanted).is_ok() {
-                    return Err(Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE });
+                    return Err(outside());
                 }
                 Err(self.absent(path))
             }
             // A link that cannot be resolved, for example one of a circle, here or further up.
-            Err(_) if wanted.ancestors().take_while(|above| *above != self.root).any(Path::is_symlink) => {
-                Err(Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE })
-            }
+            Err(_) if wanted.ancestors().take_while(|above| *above != self.root).any(Path::is_symlink) => Err(outside()),
             Err(error) => Err(Error::disk("open the file", path.as_str())(error)),
         }
+    }
+
+    /// The place of a name in a folder that is held open. `below` is a path from the root without links.
+    fn place(&self, below: PathBuf) -> io::Result<Place> {
+        let folder = Folder::open(&self.root, below.parent().unwrap_or(Path::new("")))?;
+        let path = below.file_name().map_or_else(|| folder.path().to_path_buf(), |name| folder.path().join(name));
+        Ok(Place { path, below, folder: folder })
+    }
+
+    /// A folder that exists, held open itself.
+    pub(super) fn folder(&self, path: &VaultPath) -> Result<Place, Error> {
+        let place = self.existing(path)?;
+        if !place.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a file, not a folder" });
+        }
+        let folder = Folder::open(&self.root, &place.below).map_err(|error| match Errno::from_io_error(&error) {
+            // It has become a link, or was moved, since.
+            Some(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE },
+            _ => Error::disk("read the folder", path.as_str())(error),
+        })?;
+        Ok(Place { path: folder.path().to_path_buf(), below: place.below, folder: folder })
+    }
+
+    /// The place of one of our own hidden names in the root.
+    pub(super) fn hidden(&self, name: &str) -> io::Result<Place> {
+        self.place(name.into())
+    }
+
+    /// Refuses a name that leads to something of another name. FAT, NTFS and SMB have such names for hidden files, too:
+    /// `OBSIDI~1` is `.obsidian`.
+    fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
+        let mut above = self.root.clone();
+        for name in path.segments() {
+            if is_short_name(name) && above.join(name).symlink_metadata().is_ok() {
+                let mut names = fs::read_dir(&above).map_err(Error::disk("read the folder", path.as_str()))?.flatten();
+                if !names.any(|entry| entry.file_name() == name) {
+                    return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a short form of another name" });
+                }
+            }
+            above.push(name);
+        }
+        Ok(())
     }
 
     /// The path as its names are on disk: a name that is not there, but is in another Unicode form, is that name. Models
@@ -79,25 +134,28 @@ impl Jail {
 
     /// The place where a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
     /// made, otherwise they are [`Error::NotFound`].
-    pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<PathBuf, Error> {
-        let folder = match self.existing(&path.parent()) {
-            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent())?,
+    pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<Place, Error> {
+        let infolder = |error| match error {
+            Error::NotAllowed { why: "it is a file, not a folder", .. } => {
+                Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" }
+            }
+            other => other,
+        };
+        let folder = match self.folder(&path.parent()) {
+            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent()).map_err(infolder)?,
             Err(Error::NotFound { .. }) => {
                 let hint = "Its folder does not exist; set create_dirs to true to create it.".to_owned();
                 return Err(Error::NotFound { path: path.as_str().into(), hint });
             }
-            other => other?,
+            other => other.map_err(infolder)?,
         };
-        if !fs::metadata(&folder).map_err(Error::disk("write the file", path.as_str()))?.is_dir() {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" });
-        }
-        let wanted = folder.join(path.name());
-        match fs::symlink_metadata(&wanted) {
+        let wanted = folder.child(path.name());
+        match wanted.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(wanted),
             Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
             Ok(_) => {
                 let place = self.existing(path)?;
-                let found = fs::metadata(&place).map_err(Error::disk("write the file", path.as_str()))?;
+                let found = place.metadata().map_err(Error::disk("write the file", path.as_str()))?;
                 if found.is_dir() {
                     return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder, not a file" });
                 }
@@ -118,24 +176,19 @@ impl Jail {
         self.root.join(folder.as_str())
     }
 
-    fn create_folders(&self, path: &VaultPath) -> Result<PathBuf, Error> {
-        let mut folder = self.root.clone();
+    fn create_folders(&self, path: &VaultPath) -> Result<Place, Error> {
+        let mut folder = self.folder(&VaultPath::known(""))?;
         let mut known = String::new();
         for segment in path.segments() {
             known = if known.is_empty() { segment.to_owned() } else { format!("{known}/{segment}") };
-            match self.existing(&VaultPath::known(&known)) {
-                Ok(place) => folder = place,
+            let below = VaultPath::known(&known);
+            folder = match self.folder(&below) {
                 Err(Error::NotFound { .. }) => {
-                    folder = folder.join(segment);
-                    disk::create_folder(&folder).map_err(|error| match error.kind() {
-                        io::ErrorKind::NotADirectory => {
-                            Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" }
-                        }
-                        _ => Error::disk("create the folder", path.as_str())(error),
-                    })?;
+                    disk::create_folder(&folder.join(segment)).map_err(Error::disk("create the folder", path.as_str()))?;
+                    self.folder(&below)?
                 }
-                Err(error) => return Err(error),
-            }
+                other => other?,
+            };
         }
         Ok(folder)
     }
@@ -145,19 +198,49 @@ impl Jail {
         fs::canonicalize(link).ok().filter(|place| self.serves(place))
     }
 
-    fn inside(&self, place: PathBuf, path: &VaultPath) -> Result<PathBuf, Error> {
-        if self.serves(&place) { Ok(place) } else { Err(Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE }) }
-    }
-
     /// Inside the root, and not hidden there either: a link must not be a way into `.obsidian`.
     fn serves(&self, place: &Path) -> bool {
-        let hidden = |name: &OsStr| name.as_bytes().first() == Some(&b'.');
+        let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
         place.strip_prefix(&self.root).is_ok_and(|below| !below.iter().any(hidden))
     }
 
     fn absent(&self, path: &VaultPath) -> Error {
         if self.root.is_dir() { Error::NotFound { path: path.as_str().into(), hint: String::new() } } else { Error::Unavailable }
     }
+}
+
+/// Where something is, in a folder that is held open; used as a path.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    /// Its path from the root, with all links resolved.
+    below: PathBuf,
+    folder: Folder,
+}
+
+impl Place {
+    /// The path from the root, with all links resolved.
+    pub(super) fn below(&self) -> &Path {
+        &self.below
+    }
+
+    /// A name in this folder; to be used while this value lives.
+    fn child(self, name: &str) -> Place {
+        Place { path: self.path.join(name), below: self.below.join(name), folder: self.folder }
+    }
+}
+
+impl Deref for Place {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether a name may be the short form of another: a tilde and a digit.
+fn is_short_name(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|pair| matches!(pair, [b'~', b'0'..=b'9']))
 }
 
 /// A name in this folder that is the same as `wanted` in composed form.

@@ -3,6 +3,7 @@
 use super::Vault;
 use super::entry::{Entry, Stamp};
 use super::error::{Error, words};
+use super::jail::Place;
 use super::path::VaultPath;
 use super::walk::{self, Found};
 use crate::text::fold::fold;
@@ -135,17 +136,15 @@ impl Vault {
         Ok(Some(folder))
     }
 
-    fn folder_place(&self, folder: &VaultPath) -> Result<std::path::PathBuf, Error> {
+    fn folder_place(&self, folder: &VaultPath) -> Result<Place, Error> {
         self.index.refuse_if_away()?;
-        let place = match self.jail.existing(folder) {
+        match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
                 let hint = "Use vault_list without a path to see the folders that exist.".to_owned();
-                return Err(Error::NotFound { path, hint });
+                Err(Error::NotFound { path, hint })
             }
-            other => other?,
-        };
-        let found = fs::metadata(&place).map_err(Error::disk("read the folder", folder.as_str()))?;
-        if found.is_dir() { Ok(place) } else { Err(Error::NotAllowed { path: folder.as_str().into(), why: "it is a file, not a folder" }) }
+            other => other,
+        }
     }
 
     /// What is served of a folder.

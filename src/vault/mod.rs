@@ -62,11 +62,11 @@ pub use read::fitting;
 use crate::limits;
 use crate::quota::{Bounds, Quota};
 use index::Index;
-use jail::Jail;
+use jail::{Jail, Place};
 use sha2::{Digest, Sha256};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use unicode_normalization::UnicodeNormalization;
 
@@ -163,7 +163,7 @@ impl Vault {
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a folder), or the disk's.
     pub fn entry(&self, path: &VaultPath) -> Result<Arc<Entry>, Error> {
         let (path, place) = self.locate(path)?;
-        let metadata = std::fs::metadata(&place).map_err(Error::disk("read the file", path.as_str()))?;
+        let metadata = place.metadata().map_err(Error::disk("read the file", path.as_str()))?;
         if !metadata.is_file() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
         }
@@ -192,7 +192,7 @@ impl Vault {
     }
 
     /// The place of an existing file, and its path as it is on disk.
-    fn locate(&self, path: &VaultPath) -> Result<(VaultPath, PathBuf), Error> {
+    fn locate(&self, path: &VaultPath) -> Result<(VaultPath, Place), Error> {
         let path = self.jail.as_on_disk(path.clone());
         match self.jail.existing(&path) {
             Ok(place) => Ok((path, place)),
@@ -222,9 +222,9 @@ impl Vault {
     }
 
     /// Waits for the turn to write at a place. A place and not a path: one file may have two names.
-    fn write_turn(&self, place: &Path) -> Option<MutexGuard<'_, ()>> {
+    fn write_turn(&self, place: &Place) -> Option<MutexGuard<'_, ()>> {
         let mut hasher = DefaultHasher::new();
-        place.hash(&mut hasher);
+        place.below().hash(&mut hasher);
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
         self.write_locks.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
     }

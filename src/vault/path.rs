@@ -41,7 +41,7 @@ impl VaultPath {
             if segment == ".." {
                 return Err(refused(text, ".. is not followed; paths start at the vault's root"));
             }
-            if segment.starts_with('.') {
+            if is_hidden(segment) {
                 return Err(refused(text, "hidden files and folders are not served"));
             }
             if segment.len() > limits::NAME_BYTES {
@@ -90,6 +90,12 @@ impl VaultPath {
     pub(super) fn known(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
     }
+}
+
+/// Whether a name begins with a dot. HFS+ takes a name with an ignorable character before the dot for the name without it.
+pub(super) fn is_hidden(name: &str) -> bool {
+    let ignorable = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    name.trim_start_matches(ignorable).starts_with('.')
 }
 
 /// The path is repeated only as far as it is harmless in an answer and a log line.
@@ -142,6 +148,7 @@ mod tests {
             ".hidden.md",
             "a/.x/b.md",
             "a/..b/c.md",
+            "\u{200c}.git/config",
         ] {
             assert!(matches!(VaultPath::file(text), Err(Error::NotAllowed { .. })), "{text:?}");
         }

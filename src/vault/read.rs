@@ -6,7 +6,6 @@ use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::{Vault, count_lines, etag, walk};
 use crate::limits;
-use std::fs;
 
 /// Which part of a text is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +135,7 @@ impl Vault {
             return Ok((path.clone(), bytes, stamp));
         }
         let (path, place) = self.locate(path)?;
-        let metadata = fs::metadata(&place).map_err(Error::disk("read the file", path.as_str()))?;
+        let metadata = place.metadata().map_err(Error::disk("read the file", path.as_str()))?;
         if metadata.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
         }

@@ -6,11 +6,12 @@
 //! along when a file gets its name back.
 
 use super::error::Error;
+use super::jail::Place;
 use super::path::VaultPath;
 use super::write::{existing, naming};
 use super::{Vault, etag};
 use crate::clock::Deadline;
-use crate::disk::{self, Mode};
+use crate::disk::{self, Folder, Mode};
 use crate::limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
 
 /// The names, in the vault's root, of the file with what is being changed and of the one that says whose turn it is. No
@@ -175,9 +176,9 @@ impl Vault {
     }
 
     /// A file of our own in the vault's root. A link there was put by somebody else and leads who knows where.
-    fn own_file(&self, number: usize) -> Result<PathBuf, Error> {
+    fn own_file(&self, number: usize) -> Result<Place, Error> {
         let name = OWN_FILES.get(number).copied().unwrap_or_default();
-        let place = self.jail.root().join(name);
+        let place = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
         // Opening a named pipe would wait for whoever writes to it.
         if place.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             return Err(Error::NotAllowed { path: name.into(), why: "it is no plain file; remove it" });
@@ -192,12 +193,14 @@ impl Vault {
         etag(&[machine, inode.to_le_bytes().to_vec()].concat())
     }
 
-    fn trash(&self) -> Result<PathBuf, Error> {
-        let folder = self.jail.root().join(TRASH);
-        if folder.is_symlink() {
+    /// The folder for what was deleted; made where it is missing.
+    fn trash(&self) -> Result<Folder, Error> {
+        let place = self.jail.hidden(TRASH).map_err(Error::disk("create the folder", TRASH))?;
+        if place.is_symlink() {
             return Err(Error::NotAllowed { path: TRASH.into(), why: "it is a link; nothing is moved there" });
         }
-        Ok(folder)
+        disk::create_folder(&place).map_err(Error::disk("create the folder", TRASH))?;
+        Folder::open(self.jail.root(), Path::new(TRASH)).map_err(Error::disk("create the folder", TRASH))
     }
 
     /// A name in the trash that nothing has yet.
@@ -207,7 +210,7 @@ impl Vault {
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));
         let names =
             std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{ending}")));
-        let is_taken = |name: &str| folder.join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.place == name);
+        let is_taken = |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.place == name);
         names
             .into_iter()
             .find(|name| !is_taken(name))
@@ -270,7 +273,7 @@ impl Turn<'_> {
                 self.vault.to_trash(path, &place, bytes)?;
                 if !keep {
                     // It has the bytes that were just checked.
-                    disk::discard(&self.vault.trash()?.join(place));
+                    disk::discard(&self.vault.trash()?.path().join(place));
                 }
                 Ok(())
             }
@@ -312,7 +315,7 @@ impl Turn<'_> {
     /// Takes back what a crash left half done; or finishes it, where somebody has gone on from what was done already.
     fn recover(&self) -> Result<(), Error> {
         let place = self.vault.own_file(0)?;
-        let bytes = match std::fs::read(&place) {
+        let bytes = match std::fs::read(&*place) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
@@ -414,12 +417,10 @@ impl Step {
 impl Vault {
     fn rename(&self, from: &VaultPath, to: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let old = &self.movable(from)?;
-        let new = self.jail.root().join(to.as_str());
-        let stamp = |place: &std::path::Path| std::fs::metadata(place).ok().map(|found| super::entry::Stamp::of(&found));
+        let new = self.jail.for_writing(to, true)?;
+        let stamp = |place: &Path| place.metadata().ok().map(|found| super::entry::Stamp::of(&found));
         // A name that differs only by case is the same file where the file system does not tell them apart.
-        let same = stamp(&new).is_some() && stamp(&new) == stamp(old);
-        let new = if same { new } else { self.jail.for_writing(to, true)? };
-        if !same && new.symlink_metadata().is_ok() {
+        if new.symlink_metadata().is_ok() && stamp(&new) != stamp(old) {
             return Err(Error::Busy);
         }
         let _turn = self.write_turn(old);
@@ -432,15 +433,15 @@ impl Vault {
     fn to_trash(&self, path: &VaultPath, place: &str, known: &[u8]) -> Result<(), Error> {
         let old = &self.movable(path)?;
         let trash = self.trash()?;
-        disk::create_folder(&trash).map_err(Error::disk("create the folder", TRASH))?;
         let _turn = self.write_turn(old);
-        disk::rename(old, &trash.join(place), || self.is_still(old, path, Some(known))).map_err(|error| naming(error, path))?;
+        disk::rename(old, &trash.path().join(place), || self.is_still(old, path, Some(known))).map_err(|error| naming(error, path))?;
         self.index.removed(path);
         Ok(())
     }
 
     fn bring_back(&self, place: &str, path: &VaultPath) -> Result<(), Error> {
-        let old = self.trash()?.join(place);
+        let trash = self.trash()?;
+        let old = trash.path().join(place);
         if !old.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
         }
@@ -451,9 +452,9 @@ impl Vault {
     }
 
     /// The place of a file that may be moved: its own name, and not a link to another.
-    fn movable(&self, path: &VaultPath) -> Result<PathBuf, Error> {
+    fn movable(&self, path: &VaultPath) -> Result<Place, Error> {
         let (path, place) = self.locate(path)?;
-        if place != self.jail.root().join(path.as_str()) {
+        if place.below() != Path::new(path.as_str()) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
         existing(&place, &path)?;
@@ -464,7 +465,7 @@ impl Vault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use std::path::PathBuf;
 
     fn path(text: &str) -> VaultPath {
         VaultPath::file(text).unwrap()

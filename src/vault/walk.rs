@@ -3,6 +3,7 @@
 use super::entry::Stamp;
 use super::error::words;
 use super::jail::Jail;
+use super::path::is_hidden;
 use crate::disk;
 use crate::limits;
 use rustix::fs::{Mode, OFlags};
@@ -233,7 +234,7 @@ impl Walker<'_, '_> {
         }
         let kind = classify(self.tour.jail, entry, name);
         if matches!(kind, Ok(None)) {
-            if is_odd(name) && !name.starts_with('.') {
+            if is_odd(name) && !is_hidden(name) {
                 self.leave(below, "a name with a control character or a backslash");
             }
             return;
@@ -293,7 +294,7 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
     };
-    if name.starts_with('.') || is_odd(name) {
+    if is_hidden(name) || is_odd(name) {
         return Ok(None);
     }
     let kind = match entry.file_type() {
@@ -317,23 +318,22 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<
     Ok(Some(found))
 }
 
-/// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read.
+/// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read. A link is not followed.
 pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
-    let (mut file, stamp) = open_stamped(place, OFlags::empty())?;
+    let (mut file, stamp) = open_stamped(place)?;
     read_open(&mut file, stamp, max)
 }
 
 /// As [`read_stamped`], of a file that has this stamp and stays like that; `None` if not.
 pub(super) fn read_known(place: &Path, known: Stamp) -> Option<Vec<u8>> {
-    // A link has a stamp of its own.
-    let (mut file, stamp) = open_stamped(place, OFlags::NOFOLLOW).ok().filter(|(_, stamp)| *stamp == known)?;
+    let (mut file, stamp) = open_stamped(place).ok().filter(|(_, stamp)| *stamp == known)?;
     let (bytes, _, stable) = read_open(&mut file, stamp, known.size.saturating_add(1)).ok()?;
     stable.then_some(bytes)
 }
 
-fn open_stamped(place: &Path, flags: OFlags) -> io::Result<(fs::File, Stamp)> {
+fn open_stamped(place: &Path) -> io::Result<(fs::File, Stamp)> {
     // Opening a named pipe would wait for its writer.
-    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let flags = OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = fs::File::from(rustix::fs::open(place, flags, Mode::empty())?);
     let metadata = file.metadata()?;
     if !metadata.is_file() {

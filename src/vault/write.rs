@@ -146,7 +146,7 @@ impl Vault {
         if !disk::may_write_in(&place) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
-        existing(&self.jail.root().join(path.as_str()), path).map(drop)
+        existing(&place.join(path.name()), path).map(drop)
     }
 
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.

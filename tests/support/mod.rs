@@ -4,6 +4,7 @@ mod client;
 pub mod login;
 pub mod repository;
 mod server;
+pub mod short_names;
 
 pub use client::{Connection, Response};
 pub use server::{HEALTH, ORIGIN, PASSWORD, PING, READ_TOKEN, Server, TOKEN, encode, initialize, mcp_head, post, stream_request};
@@ -98,6 +99,16 @@ pub fn readme(name: &str) -> String {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let block = readme.split(&format!("<!-- {name} -->\n```")).nth(1).unwrap_or_else(|| panic!("no block {name}"));
     block.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned()
+}
+
+/// Says that a test was not tried, and why. CI counts these lines and fails; see `tests/README.md`.
+pub fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
+/// Whether races, floods and walks through every failure take the time they need: `THOROUGH=1`, as in CI.
+pub fn thorough() -> bool {
+    std::env::var_os("THOROUGH").is_some()
 }
 
 /// Waits until something is true; fails the test after a while.
