@@ -12,6 +12,9 @@ use std::time::Duration;
 pub const CONNECTIONS_DEFAULT: usize = 512;
 /// Connections above the cap that may exist for a moment while evicted ones end. Beyond it: 503.
 pub const CONNECTIONS_OVERSHOOT: usize = 32;
+/// Connections of one address that may be open without having sent a whole request head; clients and proxies send it at
+/// once. The oldest makes room, so that at 600 new ones a second each has a tenth of a second.
+pub const HEADLESS_PER_ADDRESS: usize = 64;
 /// Requests in a handler at once, per processor core, unless `--workers` says otherwise: handlers wait for disks.
 pub const WORKERS_PER_CORE: usize = 8;
 /// How long a request that was read waits for a free worker before it is answered 503.

@@ -1,20 +1,25 @@
 //! Notes, names, expressions and floods that are made to use up memory, time or connections.
 
 use crate::support::short_names::ShortNames;
-use crate::support::{Folder, Server, eventually, post, skipped, slow_call, thorough};
+use crate::support::{Connection, Folder, Server, eventually, post, skipped, slow_call, thorough};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Aliases of aliases: less than 2 KB of YAML that mean some 8^30 values.
-fn alias_bomb() -> String {
-    let mut yaml = String::from("a0: &a0 [x,x,x,x,x,x,x,x]\n");
-    for level in 1..30 {
-        let alias = format!("*a{}", level - 1);
-        yaml.push_str(&format!("a{level}: &a{level} [{}]\n", [alias.as_str(); 8].join(",")));
+/// Ends the threads of a test also when the test fails.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
-    yaml
+}
+
+/// Aliases of aliases: less than 2 KB of YAML that mean 7.5 million values.
+fn alias_bomb() -> String {
+    let list = |item: &str, count: usize| vec![item; count].join(",");
+    format!("a: &a [{}]\nb: &b [{}]\nc: &c [{}]\n", list("x", 250), list("*a", 100), list("*b", 300))
 }
 
 #[test]
@@ -22,9 +27,9 @@ fn yaml_that_expands_without_bound_is_a_note_without_properties_also_after_a_res
     let bomb = alias_bomb();
     let brackets = "[".repeat(60_000);
     let folder = Folder::with(&[
-        ("bomb.md", format!("---\n{bomb}tags: [*a29]\n---\nfind me\n").as_bytes()),
+        ("bomb.md", format!("---\n{bomb}tags: [*c]\n---\nfind me\n").as_bytes()),
         ("brackets.md", format!("---\ntags: {brackets}\n---\nfind me\n").as_bytes()),
-        ("Projects/project.md", format!("---\ntype: accomplishment\nid: ACC-001\n{bomb}tags: [*a29]\n---\nfind me\n").as_bytes()),
+        ("Projects/project.md", format!("---\ntype: accomplishment\nid: ACC-001\n{bomb}tags: [*c]\n---\nfind me\n").as_bytes()),
         ("plain.md", b"---\ntags: [plain]\nstatus: ok\n---\nfind me\n"),
     ]);
     let settings =
@@ -126,6 +131,7 @@ fn a_folder_that_is_exchanged_for_a_link_is_not_followed() {
     std::os::unix::fs::symlink(&outside, &link).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 renameat_with(CWD, &real, CWD, &link, RenameFlags::EXCHANGE).unwrap();
@@ -147,10 +153,49 @@ fn a_folder_that_is_exchanged_for_a_link_is_not_followed() {
                 break;
             }
         }
-        stop.store(true, Ordering::Relaxed);
         assert!(read > 20 && written > 20, "{read} read, {written} written");
     });
     let found: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(std::fs::read(outside.join("note.md")).unwrap(), b"SECRET\n");
+}
+
+#[test]
+fn a_flood_of_connections_with_one_byte_does_not_lock_out_a_login() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "256")]);
+    let read = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": "Welcome.md" } } });
+    let mut kept = server.connect();
+    assert_eq!(kept.send(post(&read.to_string())).response().status, 200);
+    let stop = AtomicBool::new(false);
+    let seconds = if thorough() { 30 } else { 4 };
+    std::thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut open = std::collections::VecDeque::new();
+                while !stop.load(Ordering::Relaxed) {
+                    if let Ok(mut connection) = Connection::try_open(server.address) {
+                        connection.try_send("G");
+                        open.push_back(connection);
+                    }
+                    if open.len() > 600 {
+                        open.pop_front();
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let (began, mut times) = (Instant::now(), Vec::new());
+        while began.elapsed() < Duration::from_secs(seconds) {
+            let asked = Instant::now();
+            assert_eq!(kept.send(post(&read.to_string())).response().status, 200, "on the connection that it has");
+            assert_eq!(server.post(&read).status, 200, "on a new one");
+            times.push(asked.elapsed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        times.sort();
+        assert!(times[times.len() * 95 / 100] < Duration::from_millis(200), "p95 {:?}", times[times.len() * 95 / 100]);
+    });
 }

@@ -256,7 +256,7 @@ impl Service for Shaky {
 
     fn admit(&self, head: &Head, _: IpAddr) -> Result<Admission<()>, Box<HttpResponse>> {
         assert!(head.path() != "/admit", "a panic on purpose");
-        Ok(Admission { body_max: 100, takes_worker: true, ticket: () })
+        Ok(Admission { body_max: 100, is_authenticated: true, ticket: () })
     }
 
     fn serve(&self, head: &Head, _: Vec<u8>, (): (), _: &HangUp) -> Reply {

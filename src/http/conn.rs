@@ -71,9 +71,13 @@ impl<S: Service> Connection<'_, S> {
         let admitted = catch_unwind(AssertUnwindSafe(|| service.admit(&head, self.peer.address)));
         let admission = match admitted {
             Ok(Ok(admission)) => admission,
-            Ok(Err(answer)) => return self.answer_unread(&head, *answer),
+            Ok(Err(answer)) => {
+                self.peer.note_head(false);
+                return self.answer_unread(&head, *answer);
+            }
             Err(_) => return self.answer_unread(&head, service.broken()),
         };
+        self.peer.note_head(admission.is_authenticated);
         if let Framing::Length(length) = head.framing()
             && length > admission.body_max
         {
@@ -88,7 +92,7 @@ impl<S: Service> Connection<'_, S> {
         if !self.peer.set(Activity::Serving) {
             return Next::Close;
         }
-        let permit = if admission.takes_worker {
+        let permit = if admission.is_authenticated {
             match self.server.workers.take("", limits::WORKER_WAIT) {
                 Some(permit) => Some(permit),
                 None => return self.refuse(Refusal::Busy, head.method()),

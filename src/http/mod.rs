@@ -56,9 +56,9 @@ pub trait Service: Send + Sync + 'static {
 pub struct Admission<T> {
     /// Bytes of body that this route takes.
     pub body_max: usize,
-    /// Whether handling it takes one of the worker places. Requests that mostly wait, and are bounded elsewhere
-    /// (logins), do not.
-    pub takes_worker: bool,
+    /// Whether it belongs to a login: then it waits for a worker, and its connection is the last to be closed for another.
+    /// Other requests are bounded elsewhere.
+    pub is_authenticated: bool,
     /// Passed on to [`Service::serve`].
     pub ticket: T,
 }

@@ -8,6 +8,7 @@ use crate::limits;
 use crate::quota::{Bounds, Quota};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -36,12 +37,16 @@ pub(super) enum Activity {
 pub(super) struct Peer {
     pub(super) socket: Arc<TcpStream>,
     pub(super) address: IpAddr,
+    /// It has sent a whole request head.
+    has_head: AtomicBool,
+    /// It has sent a request that belongs to a login.
+    is_authenticated: AtomicBool,
     activity: AtomicU8,
     since_us: AtomicU64,
     started: Instant,
 }
 
-/// What may be closed when room is needed, that first which costs its peer least.
+/// What may be closed for another connection, that first which costs its peer least.
 const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
 
 impl Peer {
@@ -51,6 +56,12 @@ impl Peer {
         self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);
         self.activity.fetch_update(Ordering::AcqRel, Ordering::Acquire, unless_closed).is_ok()
+    }
+
+    /// Notes that a whole head has come, and whether its request belongs to a login.
+    pub(super) fn note_head(&self, is_authenticated: bool) {
+        self.has_head.store(true, Ordering::Relaxed);
+        self.is_authenticated.fetch_or(is_authenticated, Ordering::Relaxed);
     }
 
     /// Closes the connection if it is still at this; whether it was.
@@ -66,8 +77,7 @@ impl Peer {
         self.activity.load(Ordering::Acquire) == activity as u8
     }
 
-    /// Is between requests; or sends its request in drips, or does not take its answer, for so long that it is not worth a
-    /// place or a wait.
+    /// Whether it is at this, and is between requests, or has been slow with its request or its answer for long enough.
     fn is_closable(&self, at: Activity) -> bool {
         self.is(at) && (at == Activity::Idle || self.for_how_long() >= limits::EVICT_READING_AFTER)
     }
@@ -220,7 +230,7 @@ fn accept<S: Service>(listener: &TcpListener, shared: &Arc<Shared<S>>) {
             Err(error) => {
                 log::warn!("accept failed: {error}; going on");
                 // Out of descriptors: the one thing that helps is to give some back.
-                make_room(shared);
+                close_one(shared);
                 std::thread::sleep(limits::ACCEPT_PAUSE);
             }
         }
@@ -234,17 +244,15 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     let peer = Arc::new(Peer {
         socket: Arc::new(socket),
         address: address.ip(),
+        has_head: AtomicBool::new(false),
+        is_authenticated: AtomicBool::new(false),
         activity: AtomicU8::new(Activity::Idle as u8),
         since_us: AtomicU64::new(0),
         started: clock::instant(),
     });
-    let count = shared.peers().len();
-    if count >= shared.connections_max {
-        let room = make_room(shared);
-        if !room || count >= shared.connections_max + limits::CONNECTIONS_OVERSHOOT {
-            turn_away(&peer);
-            return;
-        }
+    if !has_free(shared, peer.address) {
+        turn_away(&peer);
+        return;
     }
     shared.peers().push(Arc::clone(&peer));
     let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
@@ -284,16 +292,48 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes the connection that will miss it least: the one idle for longest, else the one that has been slow with its
-/// request for longest, else with its answer. Whether one was found.
-fn make_room<S>(shared: &Shared<S>) -> bool {
+/// Whether one more connection can be taken in, after closing another where that is needed. Of one address only some may be
+/// without a whole request head.
+fn has_free<S>(shared: &Shared<S>, address: IpAddr) -> bool {
+    let (all, headless) = {
+        let peers = shared.peers();
+        (peers.len(), peers.iter().filter(|peer| !peer.has_head.load(Ordering::Relaxed) && peer.address == address).count())
+    };
+    if headless >= limits::HEADLESS_PER_ADDRESS {
+        close_headless(shared, address);
+    }
+    all < shared.connections_max || close_one(shared) && all < shared.connections_max + limits::CONNECTIONS_OVERSHOOT
+}
+
+/// Closes the oldest connection of an address that has not sent a whole request head.
+fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let peers = shared.peers();
-    CLOSABLE.into_iter().any(|at| {
-        let mut candidates: Vec<_> = peers.iter().filter(|peer| peer.is_closable(at)).map(|peer| (peer.for_how_long(), peer)).collect();
-        candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
-        // One may have gone on to something else since it was looked at.
-        candidates.iter().any(|(_, peer)| peer.close(at))
-    })
+    // The table is in the order in which they came.
+    let mut headless = peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed));
+    let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
+}
+
+/// Closes a connection, whether one was found: of those that belong to no login the one idle for longest, or slow for longest
+/// with its request or its answer; else the oldest of the address that has most of them; a connection of a login last.
+fn close_one<S>(shared: &Shared<S>) -> bool {
+    let peers = shared.peers();
+    let of = |authenticated: bool| peers.iter().filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated);
+    let close_slow = |authenticated: bool| {
+        CLOSABLE.into_iter().any(|at| {
+            let mut candidates: Vec<_> = of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.for_how_long(), peer)).collect();
+            candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
+            // One may have gone on to something else since it was looked at.
+            candidates.iter().any(|(_, peer)| peer.close(at))
+        })
+    };
+    let close_of_most = || {
+        let reading = || of(false).filter(|peer| peer.is(Activity::Reading));
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        reading().for_each(|peer| *counts.entry(peer.address).or_default() += 1);
+        let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);
+        reading().filter(|peer| Some(peer.address) == most).any(|peer| peer.close(Activity::Reading))
+    };
+    close_slow(false) || close_of_most() || close_slow(true)
 }
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.

@@ -87,9 +87,7 @@ impl Service for App {
             return refuse(Response::json(413, why));
         }
         let from = client_address(peer, head, &self.trusted_proxies);
-        // What strangers may ask for must not take the places of those who are logged in.
-        let takes_worker = matches!(row.route, Route::Mcp);
-        Ok(Admission { body_max, takes_worker, ticket: Ticket { route: row.route, caller, from } })
+        Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { route: row.route, caller, from } })
     }
 
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &HangUp) -> Reply {
