@@ -9,7 +9,7 @@ use crate::secret;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
@@ -202,6 +202,30 @@ pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
         _ => false,
     };
     (seen, stayed)
+}
+
+/// Adds bytes to the end of a file of secrets, durably; made where it is missing.
+///
+/// # Errors
+/// What the disk says; some of the bytes may be written.
+pub fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut open = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+    open.write_all(bytes)?;
+    open.sync_data()
+}
+
+/// Reads a file of so many bytes at most; whatever its size says, no more memory is taken.
+///
+/// # Errors
+/// What the disk says; `FileTooLarge` for a longer one.
+pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(file)?;
+    if file.metadata()?.len() > max {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Removes a file of our own that is not needed any more, if it is there.

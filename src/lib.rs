@@ -21,7 +21,7 @@
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `quota` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
-//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `secret` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `quota` `secret` `text` `yaml` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |

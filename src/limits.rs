@@ -13,7 +13,7 @@ pub const CONNECTIONS_DEFAULT: usize = 512;
 /// Connections above the cap that may exist for a moment while evicted ones end. Beyond it: 503.
 pub const CONNECTIONS_OVERSHOOT: usize = 32;
 /// Connections of one address that may be open without having sent a whole request head; clients and proxies send it at
-/// once. The oldest makes room, so that at 600 new ones a second each has a tenth of a second.
+/// once. The oldest makes room.
 pub const HEADLESS_PER_ADDRESS: usize = 64;
 /// Requests in a handler at once, per processor core, unless `--workers` says otherwise: handlers wait for disks.
 pub const WORKERS_PER_CORE: usize = 8;
@@ -51,6 +51,8 @@ pub const LINGER_BYTES: usize = MCP_BYTES + HEAD_BYTES;
 /// A connection that has been reading its request, or has taken nothing of its answer, for longer than this may be
 /// closed for a newcomer.
 pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
+/// A connection younger than this is not closed for another: its request may have come, and its thread not yet looked.
+pub const EVICT_NEVER_BEFORE: Duration = Duration::from_millis(100);
 /// How long running requests may take to end at shutdown.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 /// Comment line on a silent event stream, shorter than every proxy's idle limit that was met (60 s and up).
@@ -420,7 +422,7 @@ pub const RETIRED_TOKENS: usize = 64;
 pub const ACCESS_TOKENS_PER_GRANT: usize = 50;
 /// Access tokens of one machine client (`client_credentials`).
 pub const ACCESS_TOKENS_PER_MACHINE: usize = 50;
-/// Registered clients; the oldest without a grant makes room.
+/// Registered clients that have logged in, and as many that have not.
 pub const CLIENTS: usize = 1_000;
 /// A registration that never led to a grant is forgotten after this.
 pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -428,10 +430,16 @@ pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 pub const GRANTS: usize = 1_000;
 /// Authorization codes outstanding.
 pub const CODES: usize = 1_000;
-/// Redirect URIs of one client.
-pub const REDIRECT_URIS: usize = 16;
-/// Bytes of all redirect URIs of one client; a thousand strangers may register, and all of it is kept.
-pub const REDIRECT_URIS_BYTES: usize = 4 * 1024;
+/// Redirect URIs of one client; Cursor registers three.
+pub const REDIRECT_URIS: usize = 8;
+/// Bytes of one redirect URI; the longest of a known client has 70.
+pub const REDIRECT_URI_BYTES: usize = 512;
+/// Bytes of the file with registrations that have not led to a login: twice [`CLIENTS`] of the longest ones.
+pub const REGISTRATIONS_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of the state file: a thousand clients, grants and codes, each with all it may hold, take half of it.
+pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of the file with a change of several files: the largest notes and canvases in base64, before and after.
+pub const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// The time over which registrations of one address are counted.
 pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
 /// How often it is said in the log that registrations are refused.
@@ -439,7 +447,7 @@ pub const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
 /// row is somebody who wants to push the others out.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
-/// Bytes of one redirect URI or `state`.
+/// Bytes of a redirect URI that is asked for, or of `state`.
 pub const URI_CHARS: usize = 2_000;
 /// Characters of a client's name that are kept and shown.
 pub const CLIENT_NAME_CHARS: usize = 80;
@@ -447,15 +455,17 @@ pub const CLIENT_NAME_CHARS: usize = 80;
 pub const PASSWORD_CHECKS: usize = 2;
 /// Logins waiting for a password check; further ones are told to try again.
 pub const PASSWORD_QUEUE: usize = 64;
-/// Logins of one address that wait, so that nobody alone can fill the queue.
+/// Logins of one source that wait, so that nobody alone can fill the queue.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
+/// Logins that wait at one address which several sources share: a proxy that is not trusted to name its clients.
+pub const PASSWORD_QUEUE_PER_PROXY: usize = 32;
 /// How often a login that waits looks whether its address has rested.
 pub const PASSWORD_LOOK: Duration = Duration::from_millis(100);
 /// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
 pub const PASSWORD_BYTES: usize = 72;
 /// Addresses whose failed logins are remembered.
 pub const THROTTLED_SOURCES: usize = 10_000;
-/// Addresses that are remembered because somebody has logged in from there.
+/// Sources that are remembered because a login came from there.
 pub const KNOWN_SOURCES: usize = 256;
 /// Failed logins whose answers are held back at one time, each with its connection; further ones are told to try again.
 pub const THROTTLE_HELD: usize = 64;

@@ -1,9 +1,11 @@
 //! Notes, names, expressions and floods that are made to use up memory, time or connections.
 
+use crate::support::login::{REDIRECT, VERIFIER, authorize_path, log_in, refresh, register, register_with, tokens, works};
 use crate::support::short_names::ShortNames;
-use crate::support::{Connection, Folder, Server, eventually, post, skipped, slow_call, thorough};
+use crate::support::{Connection, Folder, PASSWORD, Server, encode, eventually, post, skipped, slow_call, thorough};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -198,4 +200,126 @@ fn a_flood_of_connections_with_one_byte_does_not_lock_out_a_login() {
         times.sort();
         assert!(times[times.len() * 95 / 100] < Duration::from_millis(200), "p95 {:?}", times[times.len() * 95 / 100]);
     });
+}
+
+/// Each wrote the whole state, and all that a stranger registered stayed in memory and was copied with each change.
+#[test]
+fn a_registration_writes_only_itself_and_is_durable() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
+    let settings = [("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)];
+    let server = Server::with(&folder.vault(), &settings);
+    let long = |n: usize| format!("{REDIRECT}?x={}", "y".repeat(400 + n));
+    let wish = json!({ "client_name": "n".repeat(500), "redirect_uris": (0..8).map(long).collect::<Vec<_>>(), "token_endpoint_auth_method": "none" });
+    let before = (server.memory_kb(), std::fs::read(state.join("state.json")).unwrap());
+    let ids: Vec<String> = (0..58).map(|_| register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned()).collect();
+    assert!(server.memory_kb() < before.0 + 4_000, "{} kB, then {}", before.0, server.memory_kb());
+    assert_eq!(std::fs::read(state.join("state.json")).unwrap(), before.1, "the state is not written");
+    let file = std::fs::metadata(state.join("registrations.jsonl")).unwrap();
+    assert!(file.len() < 58 * 5_000 && file.permissions().mode() & 0o777 == 0o600, "{} bytes", file.len());
+    let mine = register(&server);
+    server.kill();
+    let server = Server::with(&folder.vault(), &settings);
+    assert_eq!(server.get(&authorize_path(&ids[0], &[("redirect_uri", Some(&long(0)))])).status, 200);
+    let (access, _) = tokens(&server, &mine);
+    assert!(works(&server, &access), "a registration of an earlier run leads to a login");
+    server.kill();
+    let server = Server::with(&folder.vault(), &settings);
+    assert!(works(&server, &access), "and the client is part of the state");
+    let too_long = json!({ "redirect_uris": [format!("{REDIRECT}?x={}", "y".repeat(600))] });
+    assert_eq!(register_with(&server, &too_long).json()["error"], "invalid_redirect_uri");
+}
+
+/// A sync program's peer, or whoever can write into the state folder, can make files of any size.
+#[test]
+fn sparse_files_are_not_read_whole() {
+    let folder = Folder::sample();
+    let state = folder.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    let size = 3 << 30;
+    let sparse = [folder.vault().join(".vault-sync-mcp-journal.json"), state.join("state.json"), state.join("registrations.jsonl")];
+    sparse.iter().for_each(|place| std::fs::File::create(place).unwrap().set_len(size).unwrap());
+    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
+    server.call("vault_read", json!({ "path": "Welcome.md" }));
+    assert!(server.peak_kb() < 60_000, "{} kB", server.peak_kb());
+    let (access, _) = tokens(&server, &register(&server));
+    assert!(works(&server, &access));
+}
+
+/// Wrong passwords from many addresses; and, behind a proxy that is not trusted, from one address that all have.
+#[test]
+fn an_owner_who_has_logged_in_before_gets_in_during_a_flood_also_after_a_restart() {
+    for trusted in ["127.0.0.1", ""] {
+        let folder = Folder::sample();
+        let state = folder.path().join("state");
+        let users = format!("alex:{}", bcrypt::hash(PASSWORD, 8).unwrap());
+        let settings = [("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users), ("TRUSTED_PROXIES", trusted)];
+        let server = Server::with(&folder.vault(), &settings);
+        let path = authorize_path(&register(&server), &[]);
+        let log_in = |server: &Server, from: &str, user: &str, password: &str| {
+            let form = encode(&[("username", user), ("password", password), ("access", "write"), ("decision", "allow")]);
+            let head = format!("POST {path} HTTP/1.1\r\nX-Forwarded-For: {from}\r\nContent-Type: application/x-www-form-urlencoded");
+            server.request(&head, &form).status
+        };
+        assert_eq!(log_in(&server, "198.51.100.7", "alex", PASSWORD), 303);
+        server.kill();
+        let server = Server::with(&folder.vault(), &settings);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let _stop = StopAtEnd(&stop);
+            for n in 0..80 {
+                let (server, stop, log_in) = (&server, &stop, &log_in);
+                scope.spawn(move || {
+                    for round in 0.. {
+                        if stop.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        log_in(server, &format!("203.0.{round}.{n}"), &format!("user{round}-{n}"), "wrong");
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            let answers: Vec<u16> = (0..8).map(|_| log_in(&server, "198.51.100.7", "alex", PASSWORD)).collect();
+            assert_eq!(answers, [303; 8], "with TRUSTED_PROXIES={trusted:?}");
+        });
+    }
+}
+
+#[test]
+fn the_access_token_that_is_in_use_is_not_the_one_that_is_dropped() {
+    let (_folder, server) = Server::sample();
+    let client = register(&server);
+    let (first, mut refresh_token) = tokens(&server, &client);
+    // All of them end in the same second.
+    for _ in 0..60 {
+        let answer = refresh(&server, &client, &refresh_token).json();
+        refresh_token = answer["refresh_token"].as_str().unwrap().to_owned();
+        assert!(works(&server, &first));
+    }
+}
+
+#[test]
+fn the_address_that_a_login_was_sent_to_is_logged_and_listed() {
+    let (_folder, state, server) = Server::sample_with_state();
+    let loopback = "http://127.0.0.1:4711/callback";
+    let wish =
+        json!({ "client_name": "Two", "redirect_uris": [REDIRECT, "http://127.0.0.1/callback"], "token_endpoint_auth_method": "none" });
+    let client = register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned();
+    let answer = log_in(&server, &authorize_path(&client, &[("redirect_uri", Some(loopback))]), PASSWORD, "write");
+    let location = answer.header("location").unwrap().to_owned();
+    let query = vault_sync_mcp::form::Form::parse(location.split_once('?').unwrap().1).unwrap();
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("client_id", client.as_str()),
+        ("code", query.get("code").unwrap()),
+        ("code_verifier", VERIFIER),
+        ("redirect_uri", loopback),
+    ];
+    assert_eq!(server.form("/oauth/token", &fields).status, 200);
+    let line = server.log_with("login ok");
+    assert!(line.lines().any(|line| line.contains("login ok") && line.contains(loopback)), "{line}");
+    let grants = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("grants").env("STATE_DIR", &state).output().unwrap();
+    let table = String::from_utf8(grants.stdout).unwrap();
+    assert!(table.contains("this computer") && !table.contains("claude.ai"), "{table}");
 }

@@ -4,7 +4,7 @@ use super::{FAILED, WRONG, columns, control, say, tell};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::oauth::redirect::Place;
-use crate::oauth::store::{Client, State, Store};
+use crate::oauth::store::{Client, Grant, State, Store};
 use crate::oauth::{Logins, Oauth, Policy, documents};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -78,12 +78,12 @@ fn table(state: &State) -> String {
     let mut grants: Vec<_> = state.grants.values().collect();
     grants.sort_unstable_by_key(|grant| (std::cmp::Reverse(grant.used), &grant.id));
     for grant in grants {
-        let client = state.clients.get(&grant.client).or_else(|| documents::find(&grant.client));
+        let client = state.clients.get(&grant.client).cloned().or_else(|| documents::find(&grant.client));
         rows.push([
             grant.id.chars().take(12).collect(),
             grant.user.clone(),
-            client.map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
-            client.map(place).unwrap_or_default(),
+            client.as_ref().map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
+            place(grant, client.as_deref()),
             grant.access.0.scope().replace("vault:", "").replace(' ', "+"),
             Now(grant.created).rfc3339(),
             Now(grant.used).rfc3339(),
@@ -95,9 +95,11 @@ fn table(state: &State) -> String {
     columns(&rows)
 }
 
-fn place(client: &Client) -> String {
-    let uri = client.redirect_uris.iter().find_map(|uri| Place::of(uri));
-    match uri {
+/// Where the browser was sent with the code. A login of an earlier version has not kept that; then it is one of the client's
+/// addresses.
+fn place(grant: &Grant, client: Option<&Client>) -> String {
+    let first = || client?.redirect_uris.iter().find_map(|uri| Place::of(uri));
+    match Place::of(&grant.redirect_uri).or_else(first) {
         Some(Place::Web(host)) => host,
         Some(Place::Loopback(_)) => "this computer".into(),
         Some(Place::Application(scheme)) => format!("{scheme}:"),

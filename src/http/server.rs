@@ -82,6 +82,11 @@ impl Peer {
         self.is(at) && (at == Activity::Idle || self.for_how_long() >= limits::EVICT_READING_AFTER)
     }
 
+    /// Whether its thread had time to read what came with the connection.
+    fn had_time(&self) -> bool {
+        self.started.elapsed() >= limits::EVICT_NEVER_BEFORE
+    }
+
     fn for_how_long(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
     }
@@ -309,7 +314,7 @@ fn has_free<S>(shared: &Shared<S>, address: IpAddr) -> bool {
 fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let peers = shared.peers();
     // The table is in the order in which they came.
-    let mut headless = peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed));
+    let mut headless = peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.had_time());
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
 }
 
@@ -320,14 +325,15 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
     let of = |authenticated: bool| peers.iter().filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated);
     let close_slow = |authenticated: bool| {
         CLOSABLE.into_iter().any(|at| {
-            let mut candidates: Vec<_> = of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.for_how_long(), peer)).collect();
+            let mut candidates: Vec<_> =
+                of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.for_how_long(), peer)).collect();
             candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
             // One may have gone on to something else since it was looked at.
             candidates.iter().any(|(_, peer)| peer.close(at))
         })
     };
     let close_of_most = || {
-        let reading = || of(false).filter(|peer| peer.is(Activity::Reading));
+        let reading = || of(false).filter(|peer| peer.is(Activity::Reading) && peer.had_time());
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         reading().for_each(|peer| *counts.entry(peer.address).or_default() += 1);
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);

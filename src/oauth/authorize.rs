@@ -5,6 +5,7 @@
 use super::error::AuthorizeError;
 use super::redirect::{Place, Redirect};
 use super::store::{self, Client, Code, StoredAccess};
+use super::throttle::Source;
 use super::{Oauth, documents, resource};
 use crate::clock::Now;
 use crate::form::Form;
@@ -12,18 +13,28 @@ use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A request that may be shown to a person.
 #[derive(Debug)]
 pub struct AuthorizeRequest {
     /// The client.
-    pub client: Client,
+    pub client: Arc<Client>,
     /// The proven way back.
     pub redirect: Redirect,
     /// What the client asks for; everything if it asks for nothing we know.
     pub access: Access,
     challenge: String,
+}
+
+/// The address at the other end of a login.
+#[derive(Debug, Clone, Copy)]
+pub struct PeerAddress {
+    /// The peer's, or the one that a trusted proxy names.
+    pub address: IpAddr,
+    /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then its clients cannot be told apart by it.
+    pub is_shared: bool,
 }
 
 /// What became of a login.
@@ -103,7 +114,7 @@ impl Oauth {
             return back("invalid_target", "the resource is not this server");
         }
         let access = query.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
-        Ok(AuthorizeRequest { client: client.clone(), challenge: challenge.into(), access, redirect })
+        Ok(AuthorizeRequest { client, challenge: challenge.into(), access, redirect })
     }
 
     /// The person pressed Deny.
@@ -130,30 +141,32 @@ impl Oauth {
         user: &str,
         password: &str,
         access: Access,
-        from: IpAddr,
+        from: PeerAddress,
         now: Now,
     ) -> Result<Approval, AuthorizeError> {
-        let standing = self.throttle.standing(from, now);
+        let source = &Source::new(from.address, from.is_shared, user);
+        let state = self.store.look();
+        let standing = self.throttle.standing(&state, source, now);
         let mut wait = Duration::ZERO;
         let failed = || {
-            wait = self.throttle.failed(from, now);
-            // Somebody who has logged in from there may be behind the same proxy.
-            if self.throttle.is_known(from) { Duration::ZERO } else { wait }
+            wait = self.throttle.failed(source, now);
+            // The user of an earlier login from there may be behind the same proxy.
+            if state.knows(source) { Duration::ZERO } else { wait }
         };
-        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, from, failed) {
+        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, source, failed) {
             None => return Ok(Approval::Busy),
             Some(right) => right,
         };
         let client = &request.client;
         if !right {
             // The name is not logged: people type passwords into the wrong field.
-            log::warn!("login failed from={from} client={:?}", client.id);
+            log::warn!("login failed from={} client={:?}", from.address, client.id);
             // Each answer that is held back holds a connection.
             let Some(_held) = self.throttle.hold() else { return Ok(Approval::Busy) };
             std::thread::sleep(wait);
             return Ok(Approval::Refused);
         }
-        self.throttle.succeeded(from);
+        self.throttle.succeeded(source);
         let access = access.min(request.access);
         let code = secret::new_token().map_err(|_| AuthorizeError::Unavailable)?;
         let record = Code {
@@ -172,11 +185,19 @@ impl Oauth {
                 let oldest = state.codes.values().min_by_key(|code| code.expires).map(|code| code.hash);
                 oldest.and_then(|oldest| state.codes.remove(&oldest));
             }
+            state.note_source(source);
             state.codes.insert(record.hash, record);
             Ok::<(), store::Failed>(())
         });
         stored.map_err(|_| AuthorizeError::Unavailable)?;
-        log::info!("login ok user={user:?} client={:?} name={:?} scope={:?} from={from}", client.id, client.name, access.scope());
+        log::info!(
+            "login ok user={user:?} client={:?} name={:?} scope={:?} redirect={:?} from={}",
+            client.id,
+            client.name,
+            access.scope(),
+            request.redirect.uri(),
+            from.address
+        );
         Ok(Approval::Granted(request.redirect.location(&[("code", &code)], &self.origin)))
     }
 }

@@ -48,6 +48,7 @@ impl Oauth {
             return Some((Principal { subject: format!("token:{name}"), client: String::new(), access: *access }, None));
         }
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
+        known.note_use();
         let grant = known.grant.as_ref().and_then(|grant| state.grants.get(grant));
         let subject = match &known.grant {
             None => {

@@ -8,6 +8,7 @@ use crate::principal::Access;
 use crate::secret::SecretHash;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::sync::Arc;
 
 /// What a client said of itself: `client_id`, and a secret if it has one, by header or in the body.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct Credentials {
 #[derive(Debug)]
 pub enum Authenticated<'a> {
     /// One that registered.
-    Registered(&'a Client),
+    Registered(Arc<Client>),
     /// One of `CLIENT_CREDENTIALS`, and what it may do.
     Machine(&'a str, Access),
 }
@@ -64,7 +65,7 @@ impl Credentials {
     ///
     /// # Errors
     /// `invalid_client`.
-    pub(super) fn authenticate<'a>(&self, state: &'a State, oauth: &'a Oauth) -> Result<Authenticated<'a>, Error> {
+    pub(super) fn authenticate<'a>(&self, state: &State, oauth: &'a Oauth) -> Result<Authenticated<'a>, Error> {
         let refused = Error::InvalidClient { basic: self.basic };
         if let Some((id, (hash, access))) = oauth.logins.machines.get_key_value(&self.id) {
             return if self.fits(hash) { Ok(Authenticated::Machine(id, *access)) } else { Err(refused) };

@@ -2,10 +2,10 @@
 //! others are not fetched, because this program never talks to the network by itself. Facts only, as published.
 
 use super::store::Client;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The clients, in the form of one that registered.
-static DOCUMENTS: LazyLock<[Client; 2]> = LazyLock::new(|| {
+static DOCUMENTS: LazyLock<[Arc<Client>; 2]> = LazyLock::new(|| {
     [
         client("https://claude.ai/oauth/mcp-oauth-client-metadata", "Claude", &["https://claude.ai/api/mcp/auth_callback"]),
         client(
@@ -16,8 +16,8 @@ static DOCUMENTS: LazyLock<[Client; 2]> = LazyLock::new(|| {
     ]
 });
 
-fn client(id: &str, name: &str, redirect_uris: &[&str]) -> Client {
-    Client {
+fn client(id: &str, name: &str, redirect_uris: &[&str]) -> Arc<Client> {
+    Arc::new(Client {
         id: id.into(),
         name: name.into(),
         redirect_uris: redirect_uris.iter().map(|&uri| uri.into()).collect(),
@@ -25,12 +25,12 @@ fn client(id: &str, name: &str, redirect_uris: &[&str]) -> Client {
         secret: None,
         created: 0,
         granted: true,
-    }
+    })
 }
 
 /// The client whose document this is.
-pub fn find(url: &str) -> Option<&'static Client> {
-    DOCUMENTS.iter().find(|client| client.id == url)
+pub fn find(url: &str) -> Option<Arc<Client>> {
+    DOCUMENTS.iter().find(|client| client.id == url).cloned()
 }
 
 /// Whether an id is one of a document at all.

@@ -39,6 +39,7 @@ pub mod page;
 pub mod password;
 pub mod redirect;
 pub mod register;
+mod registrations;
 pub mod resource;
 pub mod revoke;
 pub mod store;
@@ -53,8 +54,9 @@ use crate::principal::Access;
 use crate::secret::SecretHash;
 use password::Passwords;
 use redirect::Place;
+use registrations::Registrations;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::{Client, State, Store};
 use throttle::Throttle;
@@ -126,22 +128,24 @@ pub struct Oauth {
     noted: Mutex<HashMap<String, Now>>,
     passwords: Passwords,
     throttle: Throttle,
-    registrations: throttle::Registrations,
+    registrations: Registrations,
 }
 
 impl Oauth {
     /// An authorization server for a public origin.
     pub fn new(origin: String, logins: Logins, policy: Policy, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
-        let (throttle, registrations) = (Throttle::default(), throttle::Registrations::default());
+        let registrations = Registrations::open(store.folder(), Now::read());
+        let throttle = Throttle::default();
         Oauth { origin, logins, policy, store, noted: Mutex::default(), passwords, throttle, registrations }
     }
 }
 
 impl Oauth {
     /// A client by its id: one that registered, or one whose document is built in.
-    fn client<'a>(&self, state: &'a State, id: &str) -> Option<&'a Client> {
-        state.clients.get(id).or_else(|| documents::find(id).filter(|_| self.policy.client_documents))
+    fn client(&self, state: &State, id: &str) -> Option<Arc<Client>> {
+        let registered = state.clients.get(id).cloned().or_else(|| self.registrations.get(id));
+        registered.or_else(|| documents::find(id).filter(|_| self.policy.client_documents))
     }
 
     /// Notes that a grant is used, to the hour: a list of grants should say which ones nobody uses any more.

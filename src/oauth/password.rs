@@ -3,11 +3,10 @@
 //! goes last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
 //! passwords makes nobody wait but itself, and is no faster for coming at once.
 
-use super::throttle::{Standing, source};
+use super::throttle::{Source, Standing};
 use crate::clock;
 use crate::limits;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,19 +21,18 @@ pub(super) struct Passwords {
 
 #[derive(Default)]
 struct Queue {
-    /// The addresses whose passwords are being checked.
-    checking: Vec<IpAddr>,
-    /// The addresses that have failed, and until when they are not checked again.
-    resting: Vec<(IpAddr, Instant)>,
+    /// The sources whose passwords are being checked.
+    checking: Vec<Source>,
+    /// The sources that have failed, and until when they are not checked again.
+    resting: Vec<(Source, Instant)>,
     waiting: Vec<Waiting>,
     next: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 struct Waiting {
     standing: Standing,
     number: u64,
-    from: IpAddr,
+    from: Source,
 }
 
 impl Queue {
@@ -44,26 +42,26 @@ impl Queue {
             return None;
         }
         let now = clock::instant();
-        let rests = |from: IpAddr| self.resting.iter().any(|(resting, until)| *resting == from && *until > now);
-        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !rests(waiting.from));
+        let rests = |from: &Source| self.resting.iter().any(|(resting, until)| resting == from && *until > now);
+        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !rests(&waiting.from));
         ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
     }
 
-    /// A place for one more; the last of a worse standing makes room if there is none.
-    fn join(&mut self, standing: Standing, from: IpAddr) -> Option<u64> {
-        let mine = self.waiting.iter().filter(|waiting| waiting.from == from).count();
-        if mine >= limits::PASSWORD_QUEUE_PER_SOURCE {
+    /// Adds one more, `None` when too many wait. The last of a worse standing makes room if all is full; a source from which
+    /// a login came before is not bounded by what others at its address do.
+    fn join(&mut self, standing: Standing, from: &Source) -> Option<u64> {
+        let mine = self.waiting.iter().filter(|waiting| waiting.from == *from).count();
+        let neighbours = self.waiting.iter().filter(|waiting| waiting.from.network == from.network).count();
+        if mine >= limits::PASSWORD_QUEUE_PER_SOURCE || standing > Standing::Known && neighbours >= limits::PASSWORD_QUEUE_PER_PROXY {
             return None;
         }
         if self.waiting.len() >= limits::PASSWORD_QUEUE {
-            let worst = self.waiting.iter().copied().max_by_key(|waiting| (waiting.standing, waiting.number))?;
-            if worst.standing <= standing {
-                return None;
-            }
-            self.waiting.retain(|waiting| *waiting != worst);
+            let worst = self.waiting.iter().max_by_key(|waiting| (waiting.standing, waiting.number));
+            let number = worst.filter(|worst| worst.standing > standing)?.number;
+            self.waiting.retain(|waiting| waiting.number != number);
         }
         self.next += 1;
-        self.waiting.push(Waiting { standing, number: self.next, from });
+        self.waiting.push(Waiting { standing, number: self.next, from: from.clone() });
         Some(self.next)
     }
 }
@@ -83,16 +81,15 @@ impl Passwords {
     }
 
     /// Whether the password fits the hash; `false` without one, after the same work. `None` when too many are waiting,
-    /// in all or from this address. `failed` says how long the address is not checked again if it does not.
+    /// in all or from this source. `failed` says how long the source is not checked again if it does not.
     pub(super) fn check(
         &self,
         hash: Option<&str>,
         password: &str,
         standing: Standing,
-        from: IpAddr,
+        from: &Source,
         failed: impl FnOnce() -> Duration,
     ) -> Option<bool> {
-        let from = source(from);
         let mut queue = self.queue();
         let number = queue.join(standing, from)?;
         loop {
@@ -106,7 +103,7 @@ impl Passwords {
             queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
         queue.waiting.retain(|waiting| waiting.number != number);
-        queue.checking.push(from);
+        queue.checking.push(from.clone());
         drop(queue);
         // The place left may be somebody else's turn.
         self.changed.notify_all();
@@ -119,10 +116,10 @@ impl Passwords {
         let fits = fits && hash.is_some();
         {
             let (mut queue, now) = (self.queue(), clock::instant());
-            queue.checking.retain(|checking| *checking != from);
-            queue.resting.retain(|(resting, until)| *resting != from && *until > now);
+            queue.checking.retain(|checking| checking != from);
+            queue.resting.retain(|(resting, until)| resting != from && *until > now);
             if !fits {
-                queue.resting.push((from, now + failed()));
+                queue.resting.push((from.clone(), now + failed()));
             }
         }
         self.changed.notify_all();
@@ -145,7 +142,7 @@ mod tests {
 
     #[test]
     fn whoever_has_logged_in_before_goes_first_and_a_crowd_of_failures_makes_room() {
-        let address = |last: u16| IpAddr::from([203, 0, (last >> 8) as u8, last as u8]);
+        let address = |last: u16| &*Box::leak(Box::new(Source::new([203, 0, (last >> 8) as u8, last as u8].into(), false, "")));
         let mut queue = Queue::default();
         let numbers: Vec<u64> = (0..limits::PASSWORD_QUEUE as u16).map(|n| queue.join(Standing::Failed, address(n)).unwrap()).collect();
         assert_eq!(queue.turn(), Some(numbers[0]));
@@ -155,12 +152,17 @@ mod tests {
         assert_eq!(queue.turn(), Some(new));
         let known = queue.join(Standing::Known, address(1002)).unwrap();
         assert_eq!(queue.turn(), Some(known));
-        queue.checking.push(address(1002));
+        queue.checking.push(address(1002).clone());
         assert_eq!(queue.turn(), Some(new), "one check at a time for each address");
-        queue.checking.push(address(1003));
+        queue.checking.push(address(1003).clone());
         assert_eq!(queue.turn(), None);
         let mut queue = Queue::default();
         let many: Vec<Option<u64>> = (0..6).map(|_| queue.join(Standing::New, address(1))).collect();
         assert_eq!(many.iter().flatten().count(), limits::PASSWORD_QUEUE_PER_SOURCE);
+        let through_proxy = |user: &str| Source::new([127, 0, 0, 1].into(), true, user);
+        let guesses: Vec<Option<u64>> = (0..100).map(|n| queue.join(Standing::New, &through_proxy(&format!("user {n}")))).collect();
+        assert_eq!(guesses.iter().flatten().count(), limits::PASSWORD_QUEUE_PER_PROXY);
+        let owner = queue.join(Standing::Known, &through_proxy("alex")).unwrap();
+        assert_eq!(queue.turn(), Some(owner), "whoever has logged in through the same proxy before");
     }
 }

@@ -6,12 +6,12 @@ use super::{Error, Oauth, Policy};
 use crate::clock::Now;
 use crate::limits;
 use crate::secret::{self, SecretHash};
+use regex::Regex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 impl Oauth {
     /// Registers a client: body in, answer out (201). Unknown members are ignored, the method asked for is honoured and
@@ -52,27 +52,7 @@ impl Oauth {
             created: now.0,
             granted: false,
         };
-        self.store.change(now, |state| {
-            if state.clients.len() >= limits::CLIENTS {
-                // One that nobody uses: first of those that nobody ever did, and of these one of the address that has most of
-                // them; so whoever fills the table pushes out nobody but themselves.
-                let in_use: BTreeSet<&str> = state.grants.values().map(|grant| grant.client.as_str()).collect();
-                let unused = state.clients.values().filter(|client| !in_use.contains(client.id.as_str()));
-                let crowd = self.registrations.crowds();
-                // Of one from before the last start, or older than a thousand others, nobody knows whose it is; its login is long over.
-                let of = |client: &&Client| Reverse(crowd.get(&client.id).copied().unwrap_or(usize::MAX));
-                let worth = |client: &&Client| (client.granted, of(client), client.created);
-                let Some(oldest) = unused.min_by_key(worth).map(|client| client.id.clone()) else {
-                    log::warn!("registration refused: all {} clients are in use", limits::CLIENTS);
-                    return Err(Error::Unavailable);
-                };
-                self.registrations.forgotten(&oldest);
-                state.clients.remove(&oldest);
-            }
-            state.clients.insert(client.id.clone(), client);
-            Ok(())
-        })?;
-        self.registrations.registered(&id, from);
+        self.registrations.add(client, from, now)?;
         log::info!("registered client={id:?} name={name:?} redirect={:?}", redirect_uris.first().map_or("", String::as_str));
         let mut answer = json!({
             "client_id": id,
@@ -123,9 +103,8 @@ fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
 fn redirect_uris(wish: &Wish<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &str| Error::InvalidRedirectUri(why.into());
     let uris = texts(wish.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
-    let bytes: usize = uris.iter().map(String::len).sum();
-    if uris.len() > limits::REDIRECT_URIS || bytes > limits::REDIRECT_URIS_BYTES {
-        let most = format!("at most {} redirect_uris of {} bytes together", limits::REDIRECT_URIS, limits::REDIRECT_URIS_BYTES);
+    if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::REDIRECT_URI_BYTES) {
+        let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
         return Err(wrong(&most));
     }
     let places: Vec<Place> = uris.iter().filter_map(|uri| Place::of(uri)).collect();
@@ -145,11 +124,35 @@ fn grant_types(wish: &Wish<'_>) -> Vec<&'static str> {
     if wanted.is_empty() { offered.into() } else { wanted }
 }
 
-/// A name as it is shown on the login page and in the log: no control or invisible formatting characters, not too long.
+/// A name as it is shown on the login page and in the log: no control, format or filler characters (those that are not seen, or
+/// change how others are), not too long.
 fn clean_name(name: &str) -> String {
-    let shown = |c: &char| {
-        !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
-    let name: String = name.chars().filter(shown).take(limits::CLIENT_NAME_CHARS).collect();
-    if name.trim().is_empty() { "An application without a name".into() } else { name.trim().into() }
+    static UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let fillers =
+            r"\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}\u{e0100}-\u{e01ef}";
+        Regex::new(&format!(r"[\p{{C}}\p{{Zl}}\p{{Zp}}{fillers}]")).ok()
+    });
+    let cut: String = name.chars().take(limits::CLIENT_NAME_CHARS).collect();
+    // Without the expression nothing is known to be harmless.
+    let seen = UNSEEN.as_ref().map(|unseen| unseen.replace_all(&cut, "").trim().to_owned()).unwrap_or_default();
+    if seen.is_empty() { "An application without a name".into() } else { seen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_no_characters_that_are_not_seen() {
+        for (name, shown) in [
+            ("Claude", "Claude"),
+            ("Café 日本 🎻", "Café 日本 🎻"),
+            ("Cl\u{200b}au\u{202e}de\u{2066}", "Claude"),
+            ("\u{3164}\u{115f}\u{ffa0}\u{2800}", "An application without a name"),
+            ("a\u{ad}b\u{e0041}c\u{fe0f}d\u{180e}", "abcd"),
+            (" \n\t ", "An application without a name"),
+        ] {
+            assert_eq!(clean_name(name), shown, "{name:?}");
+        }
+    }
 }

@@ -18,8 +18,8 @@ impl Oauth {
         let credentials = Credentials::of(authorization, form)?;
         let state = self.store.look();
         let client = match credentials.authenticate(&state, self)? {
-            Authenticated::Registered(client) => client.id.as_str(),
-            Authenticated::Machine(id, _) => id,
+            Authenticated::Registered(client) => client.id.clone(),
+            Authenticated::Machine(id, _) => id.to_owned(),
         };
         let grant = state.grant_of_refresh(given).filter(|grant| grant.client == client).map(|grant| grant.id.clone());
         let access = state.access_tokens.get(&token).is_some_and(|known| known.client == client);

@@ -7,20 +7,22 @@
 //! # The file
 //!
 //! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (1), `key` (64 hex digits, the
-//! secret that refresh tokens are derived with), and lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
-//! the members named as there. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
+//! secret that refresh tokens are derived with), lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
+//! the members named as there, and `sources`, from where logins came. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
 //! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, said in
 //! the log, and the server starts with nobody logged in.
 
+use super::throttle::Source;
 use crate::clock::{Deadline, Now};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 const VERSION: u32 = 1;
@@ -57,6 +59,9 @@ pub struct Grant {
     pub mark: String,
     /// The client.
     pub client: String,
+    /// Where the browser was sent with the code; empty in files of earlier versions.
+    #[serde(default)]
+    pub redirect_uri: String,
     /// What was allowed.
     pub access: StoredAccess,
     /// When.
@@ -107,6 +112,17 @@ pub struct AccessToken {
     pub access: StoredAccess,
     /// Valid until.
     pub expires: u64,
+    /// Grows with each use while the server runs; tells which token has not been used for longest.
+    #[serde(skip)]
+    pub used: Arc<AtomicU64>,
+}
+
+impl AccessToken {
+    /// Notes a use.
+    pub fn note_use(&self) {
+        static USES: AtomicU64 = AtomicU64::new(1);
+        self.used.store(USES.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
 }
 
 /// [`Access`] as it is stored: a scope string.
@@ -146,17 +162,45 @@ impl<'de> Deserialize<'de> for SecretHash {
 pub struct State {
     /// The key that refresh tokens are derived with.
     pub key: [u8; 32],
-    /// By id.
-    pub clients: BTreeMap<String, Client>,
+    /// Clients that have logged in, by id.
+    pub clients: BTreeMap<String, Arc<Client>>,
     /// By id.
     pub grants: BTreeMap<String, Grant>,
     /// By hash.
     pub codes: HashMap<SecretHash, Code>,
     /// By hash.
     pub access_tokens: HashMap<SecretHash, AccessToken>,
+    /// From where logins came, the oldest first.
+    pub sources: Vec<String>,
 }
 
 impl State {
+    /// Whether a login came from there.
+    pub(super) fn knows(&self, source: &Source) -> bool {
+        self.sources.contains(&source.to_string())
+    }
+
+    /// Notes that a login came from there.
+    pub(super) fn note_source(&mut self, source: &Source) {
+        let source = source.to_string();
+        self.sources.retain(|known| *known != source);
+        if self.sources.len() >= limits::KNOWN_SOURCES {
+            self.sources.remove(0);
+        }
+        self.sources.push(source);
+    }
+
+    /// Adds a client that logs in. Beyond the limit the oldest without a grant goes.
+    pub(super) fn add_client(&mut self, client: &Client) {
+        if self.clients.len() >= limits::CLIENTS && !self.clients.contains_key(&client.id) {
+            let in_use: BTreeSet<&str> = self.grants.values().map(|grant| grant.client.as_str()).collect();
+            let unused = self.clients.values().filter(|client| !in_use.contains(client.id.as_str()));
+            let oldest = unused.min_by_key(|client| client.created).map(|client| client.id.clone());
+            oldest.and_then(|oldest| self.clients.remove(&oldest));
+        }
+        self.clients.insert(client.id.clone(), Arc::new(Client { granted: true, ..client.clone() }));
+    }
+
     /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before, however long ago.
     pub fn grant_of_refresh(&self, token: &str) -> Option<&Grant> {
         secret::line_of(&self.key, token).and_then(|grant| self.grants.get(grant))
@@ -175,12 +219,18 @@ impl State {
         self.access_tokens.retain(|_, token| token.grant.as_deref() != Some(id));
     }
 
-    /// Adds an access token; of those that share its grant (or its machine client) the oldest goes beyond the limit.
+    /// Adds an access token; of those that share its grant (or its machine client) the one that was not used for
+    /// longest goes beyond the limit.
     pub fn add_access_token(&mut self, token: AccessToken) {
         let limit = if token.grant.is_some() { limits::ACCESS_TOKENS_PER_GRANT } else { limits::ACCESS_TOKENS_PER_MACHINE };
         let same = |known: &&AccessToken| known.grant == token.grant && known.client == token.client;
         if self.access_tokens.values().filter(same).count() >= limit {
-            let oldest = self.access_tokens.values().filter(same).min_by_key(|known| known.expires).map(|known| known.hash);
+            let oldest = self
+                .access_tokens
+                .values()
+                .filter(same)
+                .min_by_key(|known| (known.used.load(Ordering::Relaxed), known.expires))
+                .map(|known| known.hash);
             oldest.and_then(|oldest| self.access_tokens.remove(&oldest));
         }
         self.access_tokens.insert(token.hash, token);
@@ -254,7 +304,7 @@ impl Store {
             }
         };
         let fresh = || secret::random().map(|key| State { key, ..State::default() }).map_err(|error| error.to_string());
-        let state = match std::fs::read(&file) {
+        let state = match disk::read_at_most(&file, limits::STATE_BYTES) {
             Ok(bytes) => match decode(&bytes) {
                 Ok(state) => state,
                 Err(Undecodable::LaterVersion(version)) => {
@@ -263,15 +313,15 @@ impl Store {
                     ));
                 }
                 Err(Undecodable::Damaged(why)) => {
-                    let id = secret::new_id().map_err(|error| error.to_string())?;
-                    let aside = folder.join(format!("{FILE}.damaged-{}-{id}", now.0));
-                    disk::set_aside(&file, &aside)
-                        .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
-                    log::error!("{FILE} is damaged ({why}); it was set aside, and everybody has to log in again");
+                    set_aside(&file, now, &why)?;
                     fresh()?
                 }
             },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => fresh()?,
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                set_aside(&file, now, "larger than any that is written")?;
+                fresh()?
+            }
             Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
         };
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -290,7 +340,7 @@ impl Store {
     /// # Errors
     /// In words for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
-        let bytes = match std::fs::read(folder.join(FILE)) {
+        let bytes = match disk::read_at_most(&folder.join(FILE), limits::STATE_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
             Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
@@ -310,6 +360,11 @@ impl Store {
         let state = Arc::new(state);
         let pending = Mutex::new(Pending { state: Arc::clone(&state), batch: Arc::default() });
         Store { state: RwLock::new(state), pending, writing: Mutex::new(()), file, lock: None }
+    }
+
+    /// The state folder, if there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.file.as_deref().and_then(Path::parent)
     }
 
     /// What is remembered at this moment.
@@ -382,6 +437,15 @@ impl Store {
     }
 }
 
+/// Renames a file that cannot be understood.
+fn set_aside(file: &Path, now: Now, why: &str) -> Result<(), String> {
+    let id = secret::new_id().map_err(|error| error.to_string())?;
+    disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{id}", now.0)))
+        .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
+    log::error!("{FILE} is damaged ({why}); it was set aside, and everybody has to log in again");
+    Ok(())
+}
+
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
@@ -390,6 +454,8 @@ struct Stored {
     grants: Vec<Grant>,
     codes: Vec<Code>,
     access_tokens: Vec<AccessToken>,
+    #[serde(default)]
+    sources: Vec<String>,
 }
 
 enum Undecodable {
@@ -401,10 +467,11 @@ fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
     let stored = Stored {
         version: VERSION,
         key: secret::hex(&state.key),
-        clients: state.clients.values().cloned().collect(),
+        clients: state.clients.values().map(|client| Client::clone(client)).collect(),
         grants: state.grants.values().cloned().collect(),
         codes: state.codes.values().cloned().collect(),
         access_tokens: state.access_tokens.values().cloned().collect(),
+        sources: state.sources.clone(),
     };
     serde_json::to_vec(&stored)
 }
@@ -423,10 +490,11 @@ fn decode(bytes: &[u8]) -> Result<State, Undecodable> {
     let key = SecretHash::from_hex(&stored.key).ok_or_else(|| Undecodable::Damaged("key".into()))?;
     Ok(State {
         key: key.bytes(),
-        clients: stored.clients.into_iter().map(|client| (client.id.clone(), client)).collect(),
+        clients: stored.clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect(),
         grants: stored.grants.into_iter().map(|grant| (grant.id.clone(), grant)).collect(),
         codes: stored.codes.into_iter().map(|code| (code.hash, code)).collect(),
         access_tokens: stored.access_tokens.into_iter().map(|token| (token.hash, token)).collect(),
+        sources: stored.sources,
     })
 }
 

@@ -17,6 +17,7 @@ use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 const BAD_CODE: Error = Error::InvalidGrant("the code is unknown, expired, used, or meant for another client");
@@ -59,8 +60,8 @@ impl Oauth {
         }
         let state = self.store.look();
         let issued = match (kind, credentials.authenticate(&state, self)?) {
-            ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(client, form, now)?,
-            ("refresh_token", Authenticated::Registered(client)) => self.refresh(client, form, now)?,
+            ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(&client, form, now)?,
+            ("refresh_token", Authenticated::Registered(client)) => self.refresh(&client, form, now)?,
             ("client_credentials", Authenticated::Machine(id, may)) => self.machine(id, may, form, now)?,
             ("authorization_code" | "refresh_token" | "client_credentials", _) => return Err(Error::UnauthorizedClient),
             _ => return Err(Error::UnsupportedGrantType),
@@ -102,6 +103,7 @@ impl Oauth {
                 user: known.user.clone(),
                 mark,
                 client: client.id.clone(),
+                redirect_uri: known.redirect_uri.clone(),
                 access: known.access,
                 created: now.0,
                 used: now.0,
@@ -112,9 +114,7 @@ impl Oauth {
             if let Some(known) = state.codes.get_mut(&code) {
                 known.spent = Some(grant_id.clone());
             }
-            if let Some(client) = state.clients.get_mut(&client.id) {
-                client.granted = true;
-            }
+            state.add_client(client);
             if state.grants.len() >= limits::GRANTS {
                 let oldest = state.grants.values().min_by_key(|grant| grant.used).map(|grant| grant.id.clone());
                 oldest.inspect(|oldest| state.end_grant(oldest));
@@ -124,6 +124,7 @@ impl Oauth {
             Ok(Some(access.0))
         })?;
         let access = outcome.ok_or(BAD_CODE)?;
+        self.registrations.forget(&client.id);
         Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
     }
 
@@ -232,14 +233,17 @@ fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, 
         Holder::Grant(id) => (Some(id.to_owned()), None),
         Holder::Machine { mark } => (None, mark),
     };
-    state.add_access_token(AccessToken {
+    let token = AccessToken {
         hash: SecretHash::of(token),
         grant,
         client: client.into(),
         mark,
         access,
         expires: now.after(limits::ACCESS_TOKEN_LIFE).0,
-    });
+        used: Arc::default(),
+    };
+    token.note_use();
+    state.add_access_token(token);
 }
 
 impl Logins {

@@ -315,8 +315,9 @@ impl Turn<'_> {
     /// Takes back what a crash left half done; or finishes it, where somebody has gone on from what was done already.
     fn recover(&self) -> Result<(), Error> {
         let place = self.vault.own_file(0)?;
-        let bytes = match std::fs::read(&*place) {
+        let bytes = match disk::read_at_most(&place, limits::JOURNAL_BYTES) {
             Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Vec::new(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
         };

@@ -17,6 +17,7 @@ use crate::http::client_address::client_address;
 use crate::http::{Admission, Framing, HangUp, Head, HeaderValue, Method, Reply, Response, Service};
 use crate::limits;
 use crate::mcp::Server;
+use crate::oauth::authorize::PeerAddress;
 use crate::oauth::{Oauth, metadata, page};
 use crate::principal::Principal;
 use crate::secret::SecretHash;
@@ -43,7 +44,7 @@ pub struct Ticket {
     /// The caller and the token, on the MCP endpoint.
     caller: Option<(Principal, SecretHash)>,
     /// The address that failed logins are counted against.
-    from: IpAddr,
+    from: PeerAddress,
 }
 
 impl Service for App {
@@ -86,7 +87,9 @@ impl Service for App {
             let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
             return refuse(Response::json(413, why));
         }
-        let from = client_address(peer, head, &self.trusted_proxies);
+        let address = client_address(peer, head, &self.trusted_proxies);
+        let is_shared = !self.trusted_proxies.contains(&peer.to_canonical()) && head.all("x-forwarded-for").next().is_some();
+        let from = PeerAddress { address, is_shared };
         Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { route: row.route, caller, from } })
     }
 
@@ -97,7 +100,7 @@ impl Service for App {
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
             (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
-            (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from)),
+            (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from.address)),
             (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
             (Route::ProtectedOrigin, _) => oauth::document(&metadata::protected_origin(&self.oauth.origin)),
             (Route::ProtectedEndpoint, _) => oauth::document(&metadata::protected_endpoint(&self.oauth.origin)),

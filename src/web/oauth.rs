@@ -4,7 +4,7 @@ use super::{App, media_type};
 use crate::clock::Now;
 use crate::form::Form;
 use crate::http::{Head, HeaderValue, Method, Reply, Response};
-use crate::oauth::authorize::{Approval, AuthorizeRequest};
+use crate::oauth::authorize::{Approval, AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
 use crate::oauth::page::{self, Notice};
 use crate::oauth::{Error, Oauth};
@@ -23,7 +23,7 @@ pub(super) fn html(status: u16, page: String) -> Response {
 }
 
 /// The authorization endpoint: GET shows the login page, POST is its form.
-pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Response {
+pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) -> Response {
     let oauth = &app.oauth;
     let request = match Form::parse(head.query()) {
         Ok(query) => oauth.check(&query),
@@ -50,7 +50,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Re
     decide(oauth, &request, &form, &action, from)
 }
 
-fn decide(oauth: &Oauth, request: &AuthorizeRequest, form: &Form, action: &str, from: IpAddr) -> Response {
+fn decide(oauth: &Oauth, request: &AuthorizeRequest, form: &Form, action: &str, from: PeerAddress) -> Response {
     if form.get("decision") == Some("deny") {
         return see_other(&oauth.deny(request));
     }

@@ -1,0 +1,143 @@
+//! Registrations that have not led to a login yet. Anyone may register, so they are kept apart from the state: in memory, and
+//! with a state folder as lines of a file to which each is appended. A client moves into the state with its first code that
+//! is exchanged.
+
+use super::store::{Client, Failed};
+use super::throttle::{make_room, network_of};
+use crate::clock::Now;
+use crate::disk::{self, Mode};
+use crate::limits;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One client as JSON a line, the oldest first; mode 0600.
+const FILE: &str = "registrations.jsonl";
+
+/// The registrations without a login.
+#[derive(Default)]
+pub(super) struct Registrations {
+    file: Option<PathBuf>,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// By id, with the network it was made from; unknown for those of an earlier run.
+    clients: HashMap<String, (Arc<Client>, Option<IpAddr>)>,
+    /// Lines in the file, with those of clients that are gone.
+    lines: usize,
+    /// Registrations of each network within [`limits::REGISTRATIONS_OVER`], and since when.
+    counted: HashMap<IpAddr, (u32, Now)>,
+    /// Refusals that are not in the log yet, and when one was logged.
+    refused: (u64, Option<Now>),
+}
+
+impl Registrations {
+    /// Those of a state folder, or none. Lines that cannot be read are dropped.
+    pub(super) fn open(folder: Option<&Path>, now: Now) -> Registrations {
+        let Some(file) = folder.map(|folder| folder.join(FILE)) else { return Registrations::default() };
+        let bytes = disk::read_at_most(&file, limits::REGISTRATIONS_BYTES).unwrap_or_else(|error| {
+            if error.kind() != std::io::ErrorKind::NotFound {
+                log::warn!("{FILE} cannot be read: {}", error.kind());
+            }
+            Vec::new()
+        });
+        let mut table = Table::default();
+        let read = bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Client>(line).ok());
+        for client in read.filter(|client| !is_expired(client, now)) {
+            table.clients.insert(client.id.clone(), (Arc::new(client), None));
+        }
+        table.lines = usize::MAX;
+        Registrations { file: Some(file), table: Mutex::new(table) }
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Client>> {
+        self.table().clients.get(id).map(|(client, _)| Arc::clone(client))
+    }
+
+    /// Adds one; when this returns, it is on the disk. Beyond [`limits::CLIENTS`] the oldest of the network that has most of
+    /// them goes, so whoever fills the table displaces nobody else's.
+    ///
+    /// # Errors
+    /// [`Failed`]: it could not be stored, and is not added.
+    pub(super) fn add(&self, client: Client, from: IpAddr, now: Now) -> Result<(), Failed> {
+        let mut table = self.table();
+        table.clients.retain(|_, (client, _)| !is_expired(client, now));
+        if table.clients.len() >= limits::CLIENTS {
+            let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
+            table.clients.values().for_each(|(_, from)| *counts.entry(*from).or_default() += 1);
+            // Those of an earlier run go first: whoever made them has logged in since, or never will.
+            let worth = |from: &Option<IpAddr>| from.map_or(usize::MAX, |_| counts.get(from).copied().unwrap_or_default());
+            let least = table.clients.values().min_by_key(|(client, from)| (usize::MAX - worth(from), client.created));
+            let least = least.map(|(client, _)| client.id.clone());
+            least.and_then(|least| table.clients.remove(&least));
+        }
+        let client = Arc::new(client);
+        table.clients.insert(client.id.clone(), (Arc::clone(&client), Some(network_of(from))));
+        let stored = self.append(&mut table, &client);
+        if let Err(error) = stored {
+            log::error!("a registration cannot be stored: {error}");
+            table.clients.remove(&client.id);
+            return Err(Failed);
+        }
+        Ok(())
+    }
+
+    fn append(&self, table: &mut Table, client: &Client) -> std::io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        // With as many lines of clients that are gone as of others, it is written anew.
+        if table.lines >= 2 * limits::CLIENTS {
+            let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
+            clients.sort_unstable_by_key(|client| client.created);
+            let lines: Vec<Vec<u8>> = clients.iter().map(|client| line(client)).collect::<Result<_, _>>()?;
+            disk::replace::<std::io::Error>(file, &lines.concat(), Mode::Private, || Ok(()))?;
+            table.lines = lines.len();
+            return Ok(());
+        }
+        disk::append(file, &line(client)?)?;
+        table.lines += 1;
+        Ok(())
+    }
+
+    /// Forgets one that is in the state now.
+    pub(super) fn forget(&self, id: &str) {
+        self.table().clients.remove(id);
+    }
+
+    /// Counts a registration; whether it may be made.
+    pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
+        let counted = &mut self.table().counted;
+        counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
+        make_room(counted, &network_of(from), |(_, since)| *since);
+        let (count, _) = counted.entry(network_of(from)).or_insert((0, now));
+        *count = count.saturating_add(1);
+        *count <= limits::REGISTRATIONS_PER_SOURCE
+    }
+
+    /// Counts a refusal; how many there were since one was logged, when it is time to log one again.
+    pub(super) fn refused(&self, now: Now) -> Option<u64> {
+        let refused = &mut self.table().refused;
+        refused.0 += 1;
+        if refused.1.is_some_and(|last| now.since(last) < limits::REFUSALS_TOLD_EVERY) {
+            return None;
+        }
+        refused.1 = Some(now);
+        Some(std::mem::take(&mut refused.0))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn line(client: &Client) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(client)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn is_expired(client: &Client, now: Now) -> bool {
+    client.created.saturating_add(limits::UNUSED_CLIENT_LIFE.as_secs()) < now.0
+}
