@@ -197,6 +197,8 @@ pub const TASKS_NAMED: usize = 20;
 pub const TEXT_CUT: usize = 1_000;
 /// Notes that a list names because they cannot be read.
 pub const PROBLEMS_NAMED: usize = 20;
+/// How like an old criterion a new one is that takes its place with what belongs to it: 1 is equal (normalised Levenshtein).
+pub const CRITERION_LIKENESS: f64 = 0.4;
 /// Ids that one entry of a list names.
 pub const LISTED: usize = 100;
 /// Acceptance criteria that are shown of a note too long for one answer.
@@ -332,13 +334,15 @@ pub const AGENT_NAMES: u32 = 1_000;
 pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
-/// All text kept for search, bytes, with its folded form where that differs; well below the unit's MemoryMax. Beyond it
-/// files are found by name, tag and property only.
+/// All text kept for search, bytes, with its folded form where that differs and [`INDEX_ENTRY_BYTES`] for each file. Beyond it
+/// files are found by name, tag and property only. With the names of [`FILES`], bodies and answers it fits into the unit's MemoryMax.
 pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;
+/// Bytes that the index needs for a file beside its text: a kilobyte of filter.
+pub const INDEX_ENTRY_BYTES: u64 = 1_100;
 /// Frontmatter that is kept of files whose text is not, bytes in all, beyond those.
 pub const INDEX_HEAD_BYTES: u64 = 32 * 1024 * 1024;
-/// Files in the index; beyond it a warning is logged and the rest is not seen.
-pub const FILES: usize = 1_000_000;
+/// Files in the index, half a kilobyte each; beyond it a warning is logged and the rest is not seen.
+pub const FILES: usize = 500_000;
 /// Folders within folders.
 pub const DEPTH: usize = 64;
 /// Bytes of a path below the vault.
@@ -392,6 +396,8 @@ pub const REST_PATIENCE: Duration = Duration::from_secs(2);
 pub const EDIT_RETRIES: usize = 3;
 /// Occurrences of an ambiguous text that are counted before giving up: the answer is no after two.
 pub const OCCURRENCES: usize = 1_000;
+/// Bytes that are compared to count them.
+pub const OCCURRENCE_BYTES: usize = 16 * 1024 * 1024;
 /// How often a folder that another process has locked for a rename is tried again, and the pause in between: two
 /// seconds in all, thousands of times longer than a rename takes.
 pub const FOLDER_LOCK_TRIES: u32 = 2_000;

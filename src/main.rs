@@ -1,7 +1,5 @@
-//! The door: arguments in, exit code out. Everything else is in the library.
+//! Arguments in, exit code out. Everything else is in the library.
 
-/// Of the static binaries; why not musl's own is said in Cargo.toml.
-#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

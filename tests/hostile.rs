@@ -2,7 +2,7 @@
 
 use crate::support::login::{REDIRECT, VERIFIER, authorize_path, log_in, refresh, register, register_with, tokens, works};
 use crate::support::short_names::ShortNames;
-use crate::support::{Connection, Folder, PASSWORD, Server, encode, eventually, post, skipped, slow_call, thorough};
+use crate::support::{Connection, Folder, PASSWORD, Server, TOKEN, encode, eventually, post, skipped, slow_call, thorough};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
@@ -322,4 +322,91 @@ fn the_address_that_a_login_was_sent_to_is_logged_and_listed() {
     let grants = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("grants").env("STATE_DIR", &state).output().unwrap();
     let table = String::from_utf8(grants.stdout).unwrap();
     assert!(table.contains("this computer") && !table.contains("claude.ai"), "{table}");
+}
+
+#[test]
+fn a_refusal_of_head_has_no_body() {
+    let (_folder, server) = Server::sample();
+    let mut connection = server.connect();
+    connection.send("HEAD /\u{e9} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let head = connection.headless();
+    assert_eq!(head.status, 400);
+    assert!(connection.is_closed_without_a_byte(), "RFC 9110 section 9.3.2");
+}
+
+#[test]
+fn several_accept_lines_are_one_list_and_a_weight_of_zero_excludes() {
+    let (_folder, server) = Server::sample();
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
+    for (accept, status, media) in [
+        ("Accept: text/html\r\nAccept: application/json", 200, "application/json"),
+        ("Accept: application/json;q=0, text/event-stream", 200, "text/event-stream"),
+        ("Accept: application/json; q=0.0", 406, "application/json"),
+        ("Accept: */*;q=0", 406, "application/json"),
+        ("Accept: */*;q=0, application/*", 200, "application/json"),
+        ("Accept: application/*;q=0\r\nAccept: application/json;q=0.1", 200, "application/json"),
+        ("Accept: text/html", 406, "application/json"),
+        ("X-Other: 1", 200, "application/json"),
+    ] {
+        let head = format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{accept}");
+        let response = server.request(&head, &ping);
+        assert_eq!((response.status, response.header("content-type").unwrap()), (status, media), "{accept}");
+    }
+}
+
+#[test]
+fn a_site_that_only_a_wildcard_allows_is_sent_nothing_without_a_login() {
+    for (hosts, status) in [("*", 400), ("app.example.com", 303)] {
+        let folder = Folder::sample();
+        let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", hosts)]);
+        let uri = "https://app.example.com/callback";
+        let client = register_with(&server, &json!({ "redirect_uris": [uri] })).json()["client_id"].as_str().unwrap().to_owned();
+        let broken = authorize_path(&client, &[("redirect_uri", Some(uri)), ("response_type", Some("token"))]);
+        assert_eq!(server.get(&broken).status, status, "{hosts}");
+        assert_eq!(server.get(&authorize_path(&client, &[("redirect_uri", Some(uri))])).status, 200, "the login page is shown");
+        for port in ["+443", "4 43", "x"] {
+            let odd = json!({ "redirect_uris": [format!("https://app.example.com:{port}/callback")] });
+            assert_eq!(register_with(&server, &odd).status, 400, "a port is digits: {port}");
+        }
+    }
+}
+
+#[test]
+fn huge_texts_and_many_folders_take_milliseconds() {
+    let folder = Folder::with(&[("huge.md", "a".repeat(9_000_000).as_bytes())]);
+    for number in 0..3_000 {
+        let place = folder.vault().join(format!("many/{number}"));
+        std::fs::create_dir_all(&place).unwrap();
+        (0..5).for_each(|file| std::fs::write(place.join(format!("{file}.md")), "").unwrap());
+    }
+    let server = Server::on(&folder.vault());
+    assert_eq!(server.call("vault_list_all", json!({ "limit": 1 }))["total_files"], 15_001);
+    let slow = |what: &str, act: &dyn Fn()| {
+        let started = Instant::now();
+        act();
+        assert!(started.elapsed() < Duration::from_millis(1_000), "{what}: {:?}", started.elapsed());
+    };
+    slow("an edit", &|| {
+        let error = server.fail("vault_edit", json!({ "path": "huge.md", "old_text": "a".repeat(4_500_000), "new_text": "b" }));
+        assert_eq!(error["code"], "TEXT_NOT_UNIQUE");
+    });
+    slow("a list", &|| {
+        let listing = server.call("vault_list", json!({ "path": "many" }));
+        assert_eq!((&listing["total_entries"], &listing["entries"][0]["children"]), (&json!(3_000), &json!(5)));
+    });
+    slow("a completion", &|| {
+        let reference = json!({ "type": "ref/resource", "uri": "vault:///{path}" });
+        server.result_of("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": "b".repeat(3_000_000) } }));
+    });
+}
+
+#[test]
+fn a_broken_canvas_does_not_break_the_status_of_its_project() {
+    let note = "---\ntype: accomplishment\nid: ACC-001\ntitle: One\n---\n# One\n";
+    let folder = Folder::with(&[("Projects/One.md", note.as_bytes()), ("Projects.canvas", b"{\"nodes\": [")]);
+    let settings = [("TOOLSETS", "vault,accomplishments"), ("ACCOMPLISHMENTS_FOLDER", "Projects"), ("DEFAULT_CANVAS", "Projects.canvas")];
+    let server = Server::with(&folder.vault(), &settings);
+    let status = server.result_of("resources/read", json!({ "uri": "accomplishments://status" }));
+    let text = status["contents"][0]["text"].as_str().unwrap();
+    assert!(text.contains("Projects.canvas cannot be used") && text.contains("ACC-001"), "{text}");
 }

@@ -161,8 +161,7 @@ fn dependencies_are_those_that_were_decided_on() {
     ];
     let manifest = text("Cargo.toml");
     let section = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
-    let musl = manifest.split("[target.'cfg(target_env = \"musl\")'.dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
-    let lines: Vec<&str> = section.lines().chain(musl.lines()).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = section.lines().filter(|line| !line.is_empty()).collect();
     let named = |lines: &[&str]| -> Vec<String> {
         let name = |pair: &[&str]| {
             assert!(pair[0].starts_with("# ") && pair[0].len() > 20, "no reason above {pair:?}");

@@ -139,6 +139,29 @@ pub(super) fn end(lines: &[Line<'_>], heading: usize, level: usize) -> usize {
     after.map_or(lines.len(), |after| heading + 1 + after)
 }
 
+/// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
+/// the Tasks plugin (`✅ 2026-11-22`). They belong to the place and not to its words.
+pub(super) fn marks_at(text: &str) -> usize {
+    const DATED: [&str; 6] = ["✅", "➕", "❌", "📅", "⏳", "🛫"];
+    let mut end = text.trim_end().len();
+    loop {
+        let rest = text.get(..end).unwrap_or_default().trim_end();
+        let token_at = rest.rfind(char::is_whitespace).map_or(0, |at| at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8));
+        let token = rest.get(token_at..).unwrap_or_default();
+        let before = rest.get(..token_at).unwrap_or_default().trim_end();
+        let is_id = token.strip_prefix('^').is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+        let footnote = Some(token).filter(|token| token.ends_with(']')).and_then(|token| token.rfind("[^"));
+        let sign = DATED.iter().find(|sign| before.ends_with(**sign)).filter(|_| crate::vault::complete::is_day(token));
+        let mark_at = match (footnote, sign) {
+            _ if is_id && !before.is_empty() => token_at,
+            (Some(at), _) if token_at + at > 0 => token_at + at,
+            (_, Some(sign)) => before.len() - sign.len(),
+            _ => return end,
+        };
+        end = text.get(..mark_at).unwrap_or_default().trim_end().len();
+    }
+}
+
 /// The line end of a text: that of its first line.
 pub(super) fn line_end(text: &str) -> &'static str {
     let first = text.find('\n').and_then(|at| text.get(..at));
@@ -236,6 +259,22 @@ mod tests {
     fn underlined_headings_and_signs_in_code_are_what_they_are() {
         let text = "Title\nmore\n===\n\n- item\n\n  para\n---\n\na | b\n--- | ---\n1 | 2\n---\n\n<div>\n---\n\n$$\nx\n---\n$$\n- item\n---\n\nx `%%` y\n## A\nMine\n----\n> q\n---\n";
         assert_eq!(headings(text), [(1, "Title"), (2, "A"), (2, "Mine")]);
+    }
+
+    #[test]
+    fn marks_are_told_from_words() {
+        for (text, words) in [
+            ("Starts cold ^c1", "Starts cold"),
+            ("Starts cold[^1]", "Starts cold"),
+            ("Starts cold [^1] ✅ 2026-11-22 ^c1", "Starts cold"),
+            ("Done on 2026-11-22", "Done on 2026-11-22"),
+            ("x^2", "x^2"),
+            ("two\nlines\n^id", "two\nlines"),
+            ("^only", "^only"),
+            ("", ""),
+        ] {
+            assert_eq!(&text[..marks_at(text)], words, "{text:?}");
+        }
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! The note of an accomplishment: its properties, its sections, its tasks. It is edited, not rewritten: each change here
 //! replaces only what it names, and is refused where the note would then say anything else than before besides.
 
-use super::markdown::{Kind, Line, line_end, lines, section};
+use super::markdown::{Kind, Line, line_end, lines, marks_at, section};
 use super::properties::{New, splice};
 use super::task::{self, Found, Task};
 use super::{Error, properties};
+use crate::limits;
 use serde_yaml::{Mapping, Value};
+use std::ops::Range;
 
 /// The sections, in the order in which they are written.
 const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks", "Notes"];
-/// What stands in a section of a new note that has nothing yet; it reads as nothing.
+/// What stood in an empty section of a new note of earlier versions; it reads as nothing.
 pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._", "_No tasks yet._", "_No notes yet._"];
 
 /// One acceptance criterion.
@@ -19,6 +21,8 @@ pub struct Criterion {
     pub text: String,
     /// Whether its box is ticked.
     pub done: bool,
+    /// What a person wrote below it, without the indent of the first line; empty if nothing.
+    pub details: String,
 }
 
 /// What a note's body says.
@@ -40,7 +44,7 @@ impl Body {
         let lines = lines(text);
         Body {
             outcome: section_text(text, &lines, "Outcome"),
-            criteria: criteria(&lines).into_iter().map(|(criterion, _)| criterion).collect(),
+            criteria: criteria(&lines).into_iter().map(|found| found.criterion).collect(),
             tasks: task::tasks(&lines).into_iter().map(|found| found.task).collect(),
             notes: section_text(text, &lines, "Notes"),
         }
@@ -55,23 +59,41 @@ fn section_text(text: &str, lines: &[Line<'_>], name: &str) -> String {
     if NOTHING.contains(&said) { String::new() } else { said.replace("\r\n", "\n") }
 }
 
-/// The criteria of a note, each with the lines it takes.
-fn criteria(lines: &[Line<'_>]) -> Vec<(Criterion, std::ops::Range<usize>)> {
-    let mut found: Vec<(Criterion, std::ops::Range<usize>)> = Vec::new();
-    let mut blank = 0;
+/// A criterion in its note.
+struct FoundCriterion {
+    criterion: Criterion,
+    /// The lines it takes.
+    lines: Range<usize>,
+    /// The sub-heading it stands below, counted from the head of the section.
+    group: usize,
+}
+
+fn criteria(lines: &[Line<'_>]) -> Vec<FoundCriterion> {
+    let mut found: Vec<FoundCriterion> = Vec::new();
+    let (mut blank, mut group) = (0, 0);
     for at in section(lines, "Acceptance Criteria").map_or(0..0, |section| section.body) {
         let Some(line) = lines.get(at) else { break };
         if line.is_blank() {
             blank += 1;
             continue;
         }
-        if let Some(item) = line.item() {
+        let follows = |last: &FoundCriterion| last.lines.end + blank == at;
+        if matches!(line.kind, Kind::Heading(_)) {
+            group += 1;
+        } else if let Some(item) = line.item() {
             let (done, text) = boxed(item).unwrap_or((false, item));
-            found.push((Criterion { text: text.trim().to_owned(), done }, at..at + 1));
-        } else if let Some((_, place)) = found.last_mut().filter(|(_, place)| line.is_indented() && place.end + blank == at) {
-            place.end = at + 1;
+            let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
+            found.push(FoundCriterion { criterion, lines: at..at + 1, group });
+        } else if let Some(last) = found.last_mut().filter(|last| follows(last) && (line.is_indented() || blank == 0 && task::goes_on(line))) {
+            last.lines.end = at + 1;
         }
         blank = 0;
+    }
+    for found in &mut found {
+        let below = lines.get(found.lines.start + 1..found.lines.end).unwrap_or_default();
+        let indent = below.iter().find(|line| !line.is_blank()).map_or(0, |line| line.text.len() - line.text.trim_start().len());
+        let dedented = below.iter().map(|line| line.text.get(indent..).filter(|_| line.is_indented()).unwrap_or(line.text.trim_start()));
+        found.criterion.details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
     }
     found
 }
@@ -148,9 +170,10 @@ impl Note {
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
         must_be_text(name, &content)?;
-        let edited = with_section(&self.text, name, content.trim());
+        let content = with_block_id(&section_text(&self.text, &lines(&self.text), name), content.trim());
+        let edited = with_section(&self.text, name, &content);
         let said = section_text(&edited, &lines(&edited), name);
-        self.take(edited, name, said == content.trim())
+        self.take(edited, name, said == content)
     }
 
     /// Replaces the acceptance criteria. One whose text is there already keeps its line, and so its box; a text that begins
@@ -170,9 +193,13 @@ impl Note {
             wanted.push((ticked, text));
         }
         let edited = with_criteria(&self.text, &wanted);
-        let now: Vec<Criterion> = criteria(&lines(&edited)).into_iter().map(|(criterion, _)| criterion).collect();
-        let as_wanted = now.iter().map(|criterion| criterion.text.as_str()).eq(wanted.iter().map(|(_, text)| *text));
-        self.take(edited, "Acceptance Criteria", as_wanted)
+        let bare = |text: &str| text.get(..marks_at(text)).unwrap_or_default().to_owned();
+        let mut now: Vec<String> = criteria(&lines(&edited)).iter().map(|found| bare(&found.criterion.text)).collect();
+        let mut as_wanted: Vec<String> = wanted.iter().map(|(_, text)| bare(text)).collect();
+        // Each stays below its own heading, so the order in the note may be another.
+        now.sort_unstable();
+        as_wanted.sort_unstable();
+        self.take(edited, "Acceptance Criteria", now == as_wanted)
     }
 
     /// The tasks.
@@ -222,6 +249,19 @@ pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
         return Err(Error::InvalidArgument(format!("The text for {name} has a control character.")));
     }
     Ok(())
+}
+
+/// A text with the block id at the end of the one that it replaces: links lead to it.
+pub(super) fn with_block_id(old: &str, new: &str) -> String {
+    let marks = old.get(marks_at(old)..).unwrap_or_default();
+    let id = marks.rfind('^').filter(|&at| !marks.get(..at).is_some_and(|before| before.ends_with('['))).and_then(|at| marks.get(at..));
+    match id {
+        Some(id) if !new.is_empty() && !new.ends_with(id.trim_end()) => {
+            let own_line = marks.trim_start_matches([' ', '\t']).starts_with('\n');
+            format!("{new}{}{}", if own_line { "\n" } else { " " }, id.trim_end())
+        }
+        _ => new.to_owned(),
+    }
 }
 
 /// All sections but one, each with its text.
@@ -280,87 +320,141 @@ fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> String {
     let eol = line_end(text);
     let all = lines(text);
     let old = criteria(&all);
-    let place_of = |lines: &std::ops::Range<usize>| {
-        let (first, last) = (all.get(lines.start), all.get(lines.end - 1));
+    if old.is_empty() {
+        let list: Vec<String> = wanted.iter().map(|(ticked, text)| new_criterion(*ticked, text)).collect();
+        let said = section_text(text, &all, "Acceptance Criteria");
+        return match (list.join("\n"), said) {
+            (list, _) if list.is_empty() => text.to_owned(),
+            (list, said) if said.is_empty() => with_section(text, "Acceptance Criteria", &list),
+            // A person's words above the list stay.
+            (list, said) => with_section(text, "Acceptance Criteria", &format!("{said}\n\n{list}")),
+        };
+    }
+    let chosen = choose(&old, wanted);
+    let place_of = |found: &FoundCriterion| {
+        let (first, last) = (all.get(found.lines.start), all.get(found.lines.end - 1));
         first.map_or(0, |line| line.place.start)..last.map_or(0, |line| line.place.end)
     };
-    let fresh = |ticked: Option<bool>, text: &str| format!("- [{}] {text}", if ticked == Some(true) { 'x' } else { ' ' });
-    // Each wanted text takes the first line that has it and is not taken.
-    let mut taken = vec![false; old.len()];
-    let chosen: Vec<Option<usize>> = wanted
-        .iter()
-        .map(|(_, text)| {
-            let at = old.iter().zip(&taken).position(|((criterion, _), taken)| !taken && criterion.text == *text)?;
-            *taken.get_mut(at)? = true;
-            Some(at)
-        })
-        .collect();
-    let line_of = |number: usize, ticked: Option<bool>| {
-        let block = old.get(number).and_then(|(_, lines)| text.get(place_of(lines))).unwrap_or_default();
-        let block = block.trim_end_matches(['\r', '\n']);
-        let done = old.get(number).is_some_and(|(criterion, _)| criterion.done);
-        match ticked.filter(|ticked| *ticked != done) {
+    let places: Vec<Range<usize>> = old.iter().map(place_of).collect();
+    let block_of = |number: usize, ticked: Option<bool>, wanted: &str| {
+        let block = places.get(number).and_then(|place| text.get(place.clone())).unwrap_or_default().trim_end_matches(['\r', '\n']);
+        let known = old.get(number).map(|found| &found.criterion);
+        let block = match ticked.filter(|ticked| known.is_some_and(|known| known.done != *ticked)) {
             Some(ticked) => with_box(block, ticked),
             None => block.to_owned(),
-        }
+        };
+        known.map_or_else(|| block.clone(), |known| with_words(&block, &known.text, wanted))
     };
-    let blocks: Vec<String> = wanted
-        .iter()
-        .zip(&chosen)
-        .map(|((ticked, text), chosen)| chosen.map_or_else(|| fresh(*ticked, text), |number| line_of(number, *ticked)))
-        .collect();
-    if old.is_empty() {
-        if blocks.is_empty() {
-            return text.to_owned();
-        }
-        let list = blocks.join("\n");
-        let said = section_text(text, &all, "Acceptance Criteria");
-        // A person's words above the list stay.
-        return with_section(text, "Acceptance Criteria", &if said.is_empty() { list } else { format!("{said}\n\n{list}") });
+    // What is new goes below the heading of what stands before it.
+    let mut group = old.first().map_or(0, |first| first.group);
+    let mut items: Vec<(usize, Option<usize>, String)> = Vec::new();
+    for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
+        let block = match *chosen {
+            Some(number) => {
+                group = old.get(number).map_or(group, |found| found.group);
+                block_of(number, *ticked, wanted)
+            }
+            None => new_criterion(*ticked, wanted),
+        };
+        items.push((group, *chosen, block));
     }
-    let kept: Vec<usize> = chosen.iter().flatten().copied().collect();
+    // From the end, so that places in front stay right.
     let mut edited = text.to_owned();
-    if kept.is_sorted() {
-        // In place: what goes goes, what comes stands after the one it follows in the list. From the end, so that places
-        // in front stay right.
-        let mut at = old.len();
-        let mut pending: Vec<&String> = Vec::new();
-        for ((block, chosen), _) in blocks.iter().zip(&chosen).zip(wanted).rev() {
-            let Some(number) = *chosen else {
-                pending.push(block);
-                continue;
-            };
-            edited = remove_all(&edited, &old, number + 1..at, &place_of);
-            let place = old.get(number).map_or(0..0, |(_, lines)| place_of(lines));
-            edited = put(&edited, place, std::iter::once(block).chain(pending.drain(..).rev()), eol);
-            at = number;
-        }
-        // The new ones at the head take the place of the first that was there.
-        let first = old.first().map_or(0..0, |(_, lines)| place_of(lines));
-        if at > 0 && !pending.is_empty() {
-            edited = remove_all(&edited, &old, 1..at, &place_of);
-            return put(&edited, first, pending.into_iter().rev(), eol);
-        }
-        edited = remove_all(&edited, &old, 0..at, &place_of);
-        let head: Vec<&String> = pending.into_iter().rev().collect();
-        return if head.is_empty() { edited } else { put(&edited, first.start..first.start, head.into_iter(), eol) };
+    let mut groups: Vec<usize> = old.iter().map(|found| found.group).collect();
+    groups.dedup();
+    for group in groups.into_iter().rev() {
+        let first = old.partition_point(|found| found.group < group);
+        let count = old.iter().filter(|found| found.group == group).count();
+        let own = items.iter().filter(|(of, ..)| *of == group);
+        let own: Vec<(Option<usize>, &String)> = own.map(|(_, chosen, block)| (chosen.map(|number| number - first), block)).collect();
+        edited = with_list(&edited, places.get(first..first + count).unwrap_or_default(), &own, eol);
     }
-    edited = remove_all(&edited, &old, 1..old.len(), &place_of);
-    put(&edited, old.first().map_or(0..0, |(_, lines)| place_of(lines)), blocks.iter(), eol)
+    edited
 }
 
-fn remove_all(
-    text: &str,
-    old: &[(Criterion, std::ops::Range<usize>)],
-    numbers: std::ops::Range<usize>,
-    place_of: &impl Fn(&std::ops::Range<usize>) -> std::ops::Range<usize>,
-) -> String {
-    let gone = old.get(numbers).unwrap_or_default();
-    gone.iter().rev().fold(text.to_owned(), |text, (_, lines)| splice(&text, place_of(lines), ""))
+fn new_criterion(ticked: Option<bool>, text: &str) -> String {
+    format!("- [{}] {text}", if ticked == Some(true) { 'x' } else { ' ' })
+}
+
+/// Which old criterion each wanted one is: the same words, else, of those that are left, the one that is most like it, if that is
+/// like it at all.
+fn choose(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
+    let bare = |text: &str| text.get(..marks_at(text)).unwrap_or_default().to_lowercase();
+    let known: Vec<String> = old.iter().map(|found| bare(&found.criterion.text)).collect();
+    let mut taken = vec![false; old.len()];
+    let mut chosen: Vec<Option<usize>> = vec![None; wanted.len()];
+    for (choice, (_, text)) in chosen.iter_mut().zip(wanted) {
+        let text = bare(text);
+        if let Some((at, free)) = taken.iter_mut().enumerate().find(|(at, taken)| !**taken && known.get(*at) == Some(&text)) {
+            *free = true;
+            *choice = Some(at);
+        }
+    }
+    let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
+    for (number, (_, text)) in wanted.iter().enumerate().filter(|(number, _)| chosen.get(*number) == Some(&None)) {
+        let free = known.iter().enumerate().filter(|(at, _)| taken.get(*at) == Some(&false));
+        pairs.extend(free.map(|(at, known)| (strsim::normalized_levenshtein(&bare(text), known), number, at)));
+    }
+    pairs.retain(|(likeness, ..)| *likeness >= limits::CRITERION_LIKENESS);
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    for (_, number, at) in pairs {
+        if let (Some(choice @ None), Some(taken @ false)) = (chosen.get_mut(number), taken.get_mut(at)) {
+            *choice = Some(at);
+            *taken = true;
+        }
+    }
+    chosen
+}
+
+/// A criterion's lines with other words in the first of them; its marks stay, unless the words have marks of their own.
+fn with_words(block: &str, old: &str, new: &str) -> String {
+    let (old_words, new_words) = (old.get(..marks_at(old)).unwrap_or_default(), new.get(..marks_at(new)).unwrap_or_default());
+    if old_words == new_words && (old == new || new == new_words) {
+        return block.to_owned();
+    }
+    let first_line = block.find('\n').unwrap_or(block.len());
+    let Some(at) = block.get(..first_line).and_then(|line| line.rfind(old)) else { return block.to_owned() };
+    let marks = if new_words == new { old.get(old_words.len()..).unwrap_or_default() } else { "" };
+    splice(block, at..at + old.len(), &format!("{new}{marks}"))
+}
+
+/// A list with these blocks; each is one of `old` (by its number) or new. What stands between them stays.
+fn with_list(text: &str, old: &[Range<usize>], items: &[(Option<usize>, &String)], eol: &str) -> String {
+    let kept: Vec<usize> = items.iter().filter_map(|(chosen, _)| *chosen).collect();
+    let place = |number: usize| old.get(number).cloned().unwrap_or(0..0);
+    let mut edited = text.to_owned();
+    if !kept.is_sorted() {
+        edited = remove_all(&edited, old, 1..old.len());
+        return put(&edited, place(0), items.iter().map(|(_, block)| *block), eol);
+    }
+    // In place: what goes goes, what comes stands after the one it follows in the list.
+    let mut at = old.len();
+    let mut pending: Vec<&String> = Vec::new();
+    for (chosen, block) in items.iter().rev() {
+        let Some(number) = *chosen else {
+            pending.push(block);
+            continue;
+        };
+        edited = remove_all(&edited, old, number + 1..at);
+        edited = put(&edited, place(number), std::iter::once(*block).chain(pending.drain(..).rev()), eol);
+        at = number;
+    }
+    // The new ones at the head take the place of the first that was there.
+    if at > 0 && !pending.is_empty() {
+        edited = remove_all(&edited, old, 1..at);
+        return put(&edited, place(0), pending.into_iter().rev(), eol);
+    }
+    edited = remove_all(&edited, old, 0..at);
+    let head: Vec<&String> = pending.into_iter().rev().collect();
+    if head.is_empty() { edited } else { put(&edited, place(0).start..place(0).start, head.into_iter(), eol) }
+}
+
+fn remove_all(text: &str, old: &[Range<usize>], numbers: Range<usize>) -> String {
+    old.get(numbers).unwrap_or_default().iter().rev().fold(text.to_owned(), |text, place| splice(&text, place.clone(), ""))
 }
 
 /// Puts blocks in the place of one, which ends as it did: the last line of a file may have no end.
-fn put<'a>(text: &str, place: std::ops::Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
+fn put<'a>(text: &str, place: Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
     let old = text.get(place.clone()).unwrap_or_default();
     // The line that was there keeps its own end.
     let own = match old {
@@ -403,15 +497,15 @@ fn with_box(block: &str, ticked: bool) -> String {
     }
 }
 
-/// A new note: properties in their order, each with its value in YAML, and sections that say nothing yet.
+/// A new note: properties in their order, each with its value in YAML, and empty sections.
 pub(super) fn template(properties: &[(&str, String)], title: &str) -> String {
     let mut text = String::from("---\n");
     for (key, yaml) in properties {
         text.push_str(&format!("{key}: {yaml}\n"));
     }
     text.push_str(&format!("---\n\n# {title} (Accomplishment)\n"));
-    for (section, nothing) in SECTIONS.iter().zip(NOTHING) {
-        text.push_str(&format!("\n## {section}\n\n{nothing}\n"));
+    for section in SECTIONS {
+        text.push_str(&format!("\n## {section}\n"));
     }
     text
 }
@@ -469,6 +563,7 @@ mod tests {
             ),
             (vec!["n"], "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n\nEnd.\n".to_owned()),
             (vec!["d", "a"], "## Acceptance Criteria\nIntro:\n- d\n- [x] a\n  - detail\n\nBetween.\n\nEnd.\n".to_owned()),
+
             (
                 vec!["[ ] a", "[x] b", "c", "[x] d"],
                 LIST.replace("[x] a", "[ ] a").replace("[ ] b", "[x] b").replace("\n- d\n", "\n- [x] d\n"),
@@ -486,6 +581,39 @@ mod tests {
         empty.set_criteria(&["a", "b"]).unwrap();
         assert_eq!(body(&empty), "## Acceptance Criteria\n\n- [ ] a\n- [ ] b\n");
         assert!(empty.set_criteria(&["a\n## b"]).is_err() && empty.set_criteria(&[" "]).is_err());
+    }
+
+    #[test]
+    fn what_belongs_to_a_criterion_stays_with_the_one_that_is_most_like_it() {
+        const LIST: &str = "## Acceptance Criteria\n\n### Must\n- [x] Starts cold ^c1\n  - measured 4 s\nlazy line\n- [ ] Burns clean[^1] ✅ 2026-11-22\n\n### Should\n- [ ] Is quiet\n- [ ] Is cheap\n  > really\n";
+        for (wanted, after) in [
+            (vec!["Starts cold", "Burns clean", "Is quiet", "Is cheap"], LIST.to_owned()),
+            (vec!["Starts when cold", "Burns clean", "Is quiet", "Is cheap"], LIST.replace("Starts cold", "Starts when cold")),
+            (vec!["Starts cold", "Burns very clean", "Is quiet", "Is cheap"], LIST.replace("Burns clean", "Burns very clean")),
+            (
+                vec!["Starts cold", "Burns clean", "Is cheap", "Is quiet"],
+                LIST.replace("- [ ] Is quiet\n- [ ] Is cheap\n  > really\n", "- [ ] Is cheap\n  > really\n- [ ] Is quiet\n"),
+            ),
+            (vec!["Starts cold", "Burns clean", "Is quiet", "Lasts", "Is cheap"], LIST.replace("- [ ] Is cheap", "- [ ] Lasts\n- [ ] Is cheap")),
+            (vec!["Starts cold ^c9", "Burns clean", "Is quiet", "Is cheap"], LIST.replace("^c1", "^c9")),
+        ] {
+            let mut note = note(LIST);
+            note.set_criteria(&wanted).unwrap();
+            assert_eq!(body(&note), after, "{wanted:?}");
+        }
+        let found = Body::of(&note(LIST).text).criteria;
+        assert_eq!((found[0].details.as_str(), found[3].details.as_str()), ("- measured 4 s\nlazy line", "> really"));
+    }
+
+    #[test]
+    fn a_block_id_at_the_end_of_a_section_stays() {
+        for (before, after) in
+            [("## Outcome\nold ^o1\n", "## Outcome\nnew ^o1\n"), ("## Outcome\nold\n^o1\n\n## Notes\n", "## Outcome\nnew\n^o1\n\n## Notes\n")]
+        {
+            let mut note = note(before);
+            note.set_section("Outcome", "new").unwrap();
+            assert_eq!(body(&note), after, "{before:?}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl TaskStatus {
 
     /// What a person may have written.
     fn read(text: &str) -> TaskStatus {
-        let text = text.lines().next().unwrap_or_default().to_lowercase();
+        let text = without_comments(text.lines().next().unwrap_or_default()).to_lowercase();
         if text.trim_start().starts_with("not ") || text.contains("to be ") || text.contains("incomplete") {
             return TaskStatus::Open;
         }
@@ -113,8 +113,22 @@ struct Field {
 }
 
 impl Field {
-    fn replaceable(&self) -> Range<usize> {
-        if matches!(self.name.as_str(), "Status" | "Estimate") { self.value.start..self.first_end } else { self.value.clone() }
+    /// The bytes that another value replaces, and the value. Of a status or an estimate only the words that say it go.
+    fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
+        let old = text.get(self.value.clone()).unwrap_or_default();
+        match self.name.as_str() {
+            "Status" => {
+                let line = text.get(self.value.start..self.first_end).unwrap_or_default();
+                let is_read = |line: &str| TaskStatus::named(value) == Some(TaskStatus::read(line));
+                (self.value.start..self.first_end, with_leading(line, value, status_words(line), is_read))
+            }
+            "Estimate" => {
+                let line = text.get(self.value.start..self.first_end).unwrap_or_default();
+                (self.value.start..self.first_end, with_leading(line, value, hour_words(line), |line| hours(line) == hours(value)))
+            }
+            "Goal" => (self.value.clone(), written(&note::with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
+            _ => (self.value.clone(), written(value, eol)),
+        }
     }
 }
 
@@ -178,7 +192,7 @@ fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
 }
 
 /// Whether a line that is not set in still belongs to the list item above it: a paragraph does, a block of another kind not.
-fn goes_on(line: &Line<'_>) -> bool {
+pub(super) fn goes_on(line: &Line<'_>) -> bool {
     let begun = line.text.trim_start();
     let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
     line.kind == Kind::Text && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
@@ -212,6 +226,60 @@ fn value(lines: &[Line<'_>], field: &Field) -> String {
         }
     }
     text.trim_matches('\n').to_owned()
+}
+
+/// A line with another value in front: in place of the words that said the old one, so that what a person wrote behind them
+/// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
+fn with_leading(line: &str, value: &str, old_words: usize, is_read: impl Fn(&str) -> bool) -> String {
+    let old = line.trim_start();
+    let rest = old.get(old_words..).unwrap_or_default();
+    let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
+    let new = format!(" {value}{gap}{rest}");
+    if value.is_empty() || is_read(&new) {
+        return new;
+    }
+    let marks = old.get(super::markdown::marks_at(old)..).unwrap_or_default();
+    let words = old.get(..old.len() - marks.len()).unwrap_or_default().replace("%%", "").trim().to_owned();
+    format!(" {value} %% {words} %%{marks}")
+}
+
+/// Bytes of the words at the head of a line that say a status.
+fn status_words(line: &str) -> usize {
+    const WORDS: [&str; 15] = [
+        "not started", "in progress", "in-progress", "inprogress", "on hold", "on-hold", "onhold", "incomplete", "completed", "complete",
+        "paused", "hold", "done", "open", "todo",
+    ];
+    let line = line.trim_start();
+    let lower = line.to_lowercase();
+    // Where lower case has other lengths, nothing is taken for such a word.
+    let found = WORDS.iter().find(|word| {
+        lower.starts_with(**word) && lower.get(word.len()..).and_then(|rest| rest.chars().next()).is_none_or(|next| !next.is_alphanumeric())
+    });
+    found.map_or(0, |word| word.len())
+}
+
+/// Bytes of the number of hours at the head of a line, with its unit.
+fn hour_words(line: &str) -> usize {
+    let line = line.trim_start();
+    let number = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    if number == 0 {
+        return 0;
+    }
+    let rest = line.get(number..).unwrap_or_default();
+    let gap = rest.len() - rest.trim_start_matches(' ').len();
+    let unit = rest.get(gap..).unwrap_or_default();
+    let letters = unit.len() - unit.trim_start_matches(|c: char| c.is_alphabetic()).len();
+    match unit.get(..letters).unwrap_or_default().to_lowercase().as_str() {
+        "h" | "hr" | "hrs" | "hour" | "hours" => number + gap + letters,
+        _ => number,
+    }
+}
+
+/// A line without its comments (`%%…%%`).
+fn without_comments(line: &str) -> String {
+    let parts: Vec<&str> = line.split("%%").collect();
+    // A comment that does not end is none of this line's.
+    parts.iter().enumerate().filter(|(number, _)| number % 2 == 0 || number + 1 == parts.len()).map(|(_, part)| *part).collect()
 }
 
 fn hours(text: &str) -> Option<f64> {
@@ -298,7 +366,8 @@ impl Found {
     pub(super) fn with(&self, text: &str, name: &str, value: &str) -> String {
         let eol = line_end(text);
         if let Some(field) = self.fields.iter().find(|field| field.name == name) {
-            return splice(text, field.replaceable(), &written(value, eol));
+            let (place, value) = field.replacement(text, value, eol);
+            return splice(text, place, &value);
         }
         let order = |name: &str| FIELDS.iter().position(|field| *field == name);
         let before = self.fields.iter().rev().find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
@@ -383,13 +452,33 @@ mod tests {
     #[test]
     fn an_edit_touches_its_field_alone() {
         let first = &all(NOTE)[0];
-        assert_eq!(first.with(NOTE, "Status", "Complete"), NOTE.replace("In progress since May", "Complete"));
+        assert_eq!(first.with(NOTE, "Status", "Complete"), NOTE.replace("In progress since May", "Complete since May"));
+        assert_eq!(first.with(NOTE, "Estimate", "5h"), NOTE.replace("about 4h", "5h %% about 4h %%"));
+        for (before, status, after) in [
+            ("Open %% waiting for parts %% ^st", "OnHold", "OnHold %% waiting for parts %% ^st"),
+            ("In Progress since monday, see [[Log]]", "Complete", "Complete since monday, see [[Log]]"),
+            ("not done, in progress", "Complete", "Complete %% not done, in progress %%"),
+            ("almost done ^s", "Open", "Open %% almost done %% ^s"),
+            ("", "Open", "Open"),
+            ("waiting", "OnHold", "OnHold waiting"),
+        ] {
+            let note = format!("## Tasks\n### Task 1: A\n- **Status:** {before}\n");
+            let edited = all(&note)[0].with(&note, "Status", status);
+            assert_eq!(edited, format!("## Tasks\n### Task 1: A\n- **Status:** {after}\n"), "{before:?}");
+            assert_eq!(all(&edited)[0].task.status.name(), status);
+        }
+        for (before, after) in [("4h (with paint) ^e", "6h (with paint) ^e"), ("4 hours", "6h"), ("2.5", "6h")] {
+            let note = format!("## Tasks\n### Task 1: A\n- **Estimate:** {before}\n");
+            assert_eq!(all(&note)[0].with(&note, "Estimate", "6h"), format!("## Tasks\n### Task 1: A\n- **Estimate:** {after}\n"));
+        }
+        let goal = "## Tasks\n### Task 1: A\n- **Goal:** old ^g1\n";
+        assert_eq!(all(goal)[0].with(goal, "Goal", "new"), goal.replace("old", "new"));
         assert_eq!(first.with(NOTE, "Description", "c\nd"), NOTE.replace("b\n  more\n\n  and more\n", "c\n  d\n"));
         assert_eq!(first.with(NOTE, "Notes", "n"), NOTE.replace("since May\n", "since May\n- **Notes:** n\n"));
         assert_eq!(first.with(NOTE, "Technical Notes", "t"), NOTE.replace("  and more\n", "  and more\n- **Technical Notes:** t\n"));
         assert_eq!(first.named(NOTE, "Uno"), NOTE.replace("Task 1: One", "Task 1: Uno"));
         let below = NOTE.replace("since May\n", "since May\n  - [x] asked Ann\n> a quote\n");
-        assert_eq!(all(&below)[0].with(&below, "Status", "Complete"), below.replace("In progress since May", "Complete"));
+        assert_eq!(all(&below)[0].with(&below, "Status", "Complete"), below.replace("In progress since May", "Complete since May"));
         let prose = "## Tasks\n### Task 1: A\nProse.\nMore.\n";
         let once = all(prose)[0].with(prose, "Status", "Open");
         assert_eq!(once, "## Tasks\n### Task 1: A\n- **Status:** Open\n\nProse.\nMore.\n");

@@ -79,6 +79,10 @@ impl Chunked {
     }
 
     fn after_line(&mut self, line: &[u8], have: usize) -> Result<State, Refusal> {
+        // RFC 9112 section 7.1: chunk extensions and trailers are made of tokens, quoted strings and field values.
+        if line.iter().any(|&byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
+            return Err(Refusal::Malformed("a chunk extension or trailer has a control character"));
+        }
         match self.state {
             State::DataEnd if line.is_empty() => Ok(State::Size),
             State::DataEnd => Err(Refusal::Malformed("a chunk is longer than its size")),
@@ -149,6 +153,10 @@ mod tests {
             b"fffffffffffffffff\r\n",
             b"7fffffffffffffff\r\n",
             b"0\r\n\n",
+            b"1;a=\x01\r\n",
+            b"1;a\rb\r\n",
+            b"0\r\nX: a\x00b\r\n",
+            b"0\r\nX: a\rY: b\r\n",
         ] {
             let mut decoder = Chunked::new(1000);
             let mut body = Vec::new();

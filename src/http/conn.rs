@@ -64,7 +64,10 @@ impl<S: Service> Connection<'_, S> {
         let head = match self.read_head() {
             Ok(Some(head)) => head,
             Ok(None) => return Next::Close,
-            Err(refusal) => return self.refuse(refusal, Method::Get),
+            Err(refusal) => {
+                let is_head = self.buffer.bytes().trim_ascii_start().starts_with(b"HEAD ");
+                return self.refuse(refusal, if is_head { Method::Head } else { Method::Get });
+            }
         };
         self.served += 1;
         let service = &self.server.service;

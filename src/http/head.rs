@@ -207,8 +207,11 @@ impl Head {
     /// RFC 9112 section 9.3: HTTP/1.1 stays open unless told otherwise. HTTP/1.0 is always closed; its keep-alive would
     /// have to be agreed on, and nobody needs it.
     fn find_close(&self) -> bool {
-        let mut options = self.all("connection").filter_map(|value| std::str::from_utf8(value).ok());
-        self.http_1_0 || options.any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")))
+        // What cannot be read may say so.
+        let says_close = |value: &[u8]| {
+            std::str::from_utf8(value).map_or(true, |value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")))
+        };
+        self.http_1_0 || self.all("connection").any(says_close)
     }
 
     /// The method.
@@ -373,6 +376,11 @@ mod tests {
         let head = Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nX: caf\xe9\r\n\r\n").unwrap();
         assert_eq!(head.all("x").next(), Some(&b"caf\xe9"[..]));
         assert_eq!(head.text("x"), None);
+    }
+
+    #[test]
+    fn a_connection_header_that_cannot_be_read_closes() {
+        assert!(Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: \xff\r\n\r\n").unwrap().wants_close());
     }
 
     #[test]

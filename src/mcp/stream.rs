@@ -6,7 +6,7 @@
 
 use crate::clock;
 use crate::limits;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -23,8 +23,8 @@ pub trait Listener: Send + Sync {
     fn end(&self);
 }
 
-/// The messages of numbered streams that were sent a short while ago, of all sessions: bounded in number and bytes, and
-/// with every new one the oldest go.
+/// The messages of numbered streams that were sent a short while ago, of all sessions: bounded in number and bytes. Beyond
+/// that the oldest of the login that has most of them go.
 #[derive(Default)]
 pub struct Replay {
     sent: Mutex<Sent>,
@@ -37,11 +37,22 @@ struct Sent {
 }
 
 struct Kept {
+    owner: Arc<str>,
     session: u64,
     stream: u64,
     event: u64,
     message: Box<str>,
     at: Instant,
+}
+
+impl Sent {
+    /// The oldest message of the login whose messages have most bytes, each counted as at least a few.
+    fn oldest_of_most(&self) -> Option<usize> {
+        let mut bytes: HashMap<&str, usize> = HashMap::new();
+        self.messages.iter().for_each(|kept| *bytes.entry(&*kept.owner).or_default() += kept.message.len() + 1_000);
+        let most = bytes.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(owner, _)| owner)?;
+        self.messages.iter().position(|kept| &*kept.owner == most)
+    }
 }
 
 impl Replay {
@@ -50,14 +61,19 @@ impl Replay {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.bytes += message.len();
         let (session, stream) = (numbers.session, numbers.stream);
-        sent.messages.push_back(Kept { session, stream, event, message: message.into(), at: now });
+        sent.messages.push_back(Kept { owner: Arc::clone(&numbers.owner), session, stream, event, message: message.into(), at: now });
         let too_old = |kept: &Kept| now.saturating_duration_since(kept.at) > limits::REPLAY_LIFE;
-        while sent.messages.len() > limits::REPLAY_MESSAGES
-            || sent.bytes > limits::REPLAY_BYTES
-            || sent.messages.front().is_some_and(too_old)
-        {
-            let Some(oldest) = sent.messages.pop_front() else { break };
-            sent.bytes -= oldest.message.len();
+        loop {
+            let is_full = sent.messages.len() > limits::REPLAY_MESSAGES || sent.bytes > limits::REPLAY_BYTES;
+            let going = if sent.messages.front().is_some_and(too_old) {
+                Some(0)
+            } else if is_full {
+                sent.oldest_of_most()
+            } else {
+                None
+            };
+            let Some(gone) = going.and_then(|going| sent.messages.remove(going)) else { break };
+            sent.bytes -= gone.message.len();
         }
     }
 
@@ -72,6 +88,8 @@ impl Replay {
 /// The numbers of a stream whose events have ids: unique among the streams of its session, as the spec wants.
 #[derive(Clone)]
 pub(super) struct Numbers {
+    /// Whose session it is.
+    pub(super) owner: Arc<str>,
     pub(super) session: u64,
     pub(super) stream: u64,
     pub(super) primes: bool,
@@ -210,7 +228,7 @@ mod tests {
     }
 
     fn numbered(replay: &Arc<Replay>, session: u64) -> Stream {
-        Stream::numbered(Numbers { session, stream: 3, primes: true, replay: Arc::clone(replay) })
+        Stream::numbered(Numbers { owner: format!("login {session}").into(), session, stream: 3, primes: true, replay: Arc::clone(replay) })
     }
 
     #[test]
@@ -248,6 +266,17 @@ mod tests {
         }
         let sent = replay.sent.lock().unwrap();
         assert_eq!((sent.messages.len(), sent.bytes), (3, 3 * large.len()));
+    }
+
+    #[test]
+    fn one_login_does_not_displace_what_another_may_come_back_for() {
+        let replay = Arc::default();
+        let (mine, theirs) = (numbered(&replay, 1), numbered(&replay, 2));
+        mine.send("mine");
+        (0..limits::REPLAY_MESSAGES * 2).for_each(|_| drop(theirs.send("theirs")));
+        let large = "y".repeat(limits::REPLAY_BYTES / 4 + 1);
+        (0..9).for_each(|_| drop(theirs.send(&large)));
+        assert!(mine.remembers_since(0));
     }
 
     #[test]

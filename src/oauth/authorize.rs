@@ -89,9 +89,14 @@ impl Oauth {
         if !redirect.place().is_some_and(|place| self.policy.allows(&place)) {
             return Err(NOT_ALLOWED);
         }
-        // Anyone may register an application's address with anything in it, and no person has agreed to be sent there yet
-        // (RFC 9700 section 4.11.2).
-        let may_send_back = client.granted || !matches!(redirect.place(), Some(Place::Application(_)));
+        // Anyone may register an application's address with anything in it, and, where `REDIRECT_HOSTS` is `*`, any site; no person
+        // has agreed to be sent there yet (RFC 9700 section 4.11.2).
+        let is_named = match redirect.place() {
+            Some(Place::Web(host)) => self.policy.names(&host),
+            Some(Place::Loopback(_)) => true,
+            Some(Place::Application(_)) | None => false,
+        };
+        let may_send_back = client.granted || is_named;
         let back = |code, description| {
             Err(if may_send_back { AuthorizeError::SendBack(redirect.clone(), code, description) } else { NOT_OFFERED })
         };

@@ -110,7 +110,12 @@ impl Policy {
     /// Whether people may be sent back there.
     pub fn allows(&self, place: &Place) -> bool {
         let Place::Web(host) = place else { return true };
-        place.is_known() || self.redirect_hosts.iter().any(|known| known == "*" || known == host)
+        self.names(host) || self.redirect_hosts.iter().any(|known| known == "*")
+    }
+
+    /// Whether a web site is well known, or named in the configuration.
+    pub(super) fn names(&self, host: &str) -> bool {
+        Place::Web(host.to_owned()).is_known() || self.redirect_hosts.iter().any(|known| known == host)
     }
 }
 

@@ -18,5 +18,5 @@ pub mod kept;
 pub mod matching;
 pub mod pattern;
 #[cfg(test)]
-mod random;
+pub(crate) mod random;
 pub mod snippet;

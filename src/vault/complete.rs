@@ -3,6 +3,7 @@
 use super::Vault;
 use super::error::Error;
 use crate::text::fold::fold;
+use memchr::memmem::Finder;
 use std::collections::BTreeMap;
 
 /// What is being typed.
@@ -38,10 +39,11 @@ impl Vault {
     pub fn complete(&self, typing: Typing, typed: &str, limit: usize) -> Result<Completions, Error> {
         self.refresh()?;
         let typed = fold(typed.trim_start_matches(['/', '#']));
+        let finder = Finder::new(&typed);
         let mut found: BTreeMap<String, u8> = BTreeMap::new();
         let mut take = |value: &str| {
             let folded = fold(value);
-            let quality = match folded.find(&typed) {
+            let quality = match finder.find(folded.as_bytes()) {
                 Some(0) => 0,
                 Some(at) if folded.get(..at).is_some_and(|before| before.ends_with('/')) => 1,
                 Some(_) => 2,

@@ -148,10 +148,10 @@ pub(super) enum Text {
 }
 
 impl Text {
-    /// Bytes that are kept of it.
+    /// Bytes that are kept of it, with what the index needs beside it.
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
-            Text::Kept(text) => text.bytes(),
+            Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
             Text::OnDisk { frontmatter, .. } | Text::TooMuch { frontmatter } => frontmatter.len() as u64,
             Text::None => 0,
         }

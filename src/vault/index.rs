@@ -525,8 +525,9 @@ impl Index {
         signature.add(kept.folded());
         let text = match self.memory {
             Memory::Full => {
-                self.kept_bytes.fetch_add(kept.bytes(), Ordering::AcqRel);
-                Text::Kept(kept)
+                let text = Text::Kept(kept);
+                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+                text
             }
             Memory::Small => {
                 let frontmatter = frontmatter::head(&text).into();

@@ -39,12 +39,10 @@ pub struct Page {
 /// What is directly in a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Child {
-    /// A folder, and how many files and folders are directly in it.
+    /// A folder.
     Folder {
         /// Its name.
         name: String,
-        /// Files and folders directly in it that are served.
-        children: usize,
     },
     /// A file.
     File {
@@ -59,7 +57,7 @@ impl Child {
     /// The name.
     pub fn name(&self) -> &str {
         match self {
-            Child::Folder { name, .. } | Child::File { name, .. } => name,
+            Child::Folder { name } | Child::File { name, .. } => name,
         }
     }
 }
@@ -116,16 +114,26 @@ impl Vault {
         for (name, found) in self.served_children(&place).map_err(Error::disk("read the folder", folder.as_str()))? {
             children.push(match found {
                 Found::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
-                Found::Folder { place, .. } => {
-                    let inner = self.served_children(&place).map_or(0, |inner| inner.len());
-                    Child::Folder { name, children: inner }
-                }
+                Found::Folder { .. } => Child::Folder { name },
             });
         }
         children.sort_unstable_by(|a, b| {
             matches!(a, Child::File { .. }).cmp(&matches!(b, Child::File { .. })).then_with(|| a.name().cmp(b.name()))
         });
         Ok(children)
+    }
+
+    /// How many files and folders are served directly in a folder. Only links are looked at: a folder may have thousands.
+    pub fn count_children(&self, folder: &VaultPath) -> usize {
+        let Ok(place) = self.jail.folder(folder) else { return 0 };
+        let is_served = |entry: &fs::DirEntry| {
+            let Ok(name) = entry.file_name().into_string() else { return false };
+            match entry.file_type() {
+                Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok(),
+                _ => walk::classify(&self.jail, entry, &name).is_ok_and(|found| found.is_some()),
+            }
+        };
+        fs::read_dir(&*place).map_or(0, |entries| entries.flatten().filter(is_served).count())
     }
 
     /// A folder that a list or search is narrowed to, as it is on disk; it has to exist.

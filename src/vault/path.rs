@@ -71,6 +71,14 @@ impl VaultPath {
         self.0.rsplit_once('/').map_or(self.0.as_str(), |(_, name)| name)
     }
 
+    /// A name in this folder.
+    ///
+    /// # Errors
+    /// As [`VaultPath::file`].
+    pub fn child(&self, name: &str) -> Result<VaultPath, Error> {
+        VaultPath::file(&format!("{}/{name}", self.as_str()))
+    }
+
     /// The folder it is in; the root's is the root.
     pub fn parent(&self) -> VaultPath {
         VaultPath(self.0.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default())

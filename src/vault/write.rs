@@ -11,6 +11,7 @@ use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::{self, Metadata};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -267,35 +268,69 @@ pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
     }
 }
 
+/// The bytes with the one place where `old_text` stands replaced. Line ends of both kinds are the same for finding it, and those
+/// of the new text become those of the file: CR LF, or LF, or, in a file with both, what the replaced place has.
 pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
-    let (mut old, mut new) = (old_text.to_owned(), new_text.to_owned());
-    let mut found = occurrences(bytes, old.as_bytes());
-    if found.is_none() && memchr::memmem::find(bytes, b"\r\n").is_some() {
-        (old, new) = (crlf(old_text), crlf(new_text));
-        found = occurrences(bytes, old.as_bytes());
+    let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
+    let exact = occurrences(bytes, old_text.as_bytes());
+    let place = match exact {
+        Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => return Err(Error::TextNotUnique(count)),
+        Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
+        _ => find_with_any_line_ends(bytes, old_text)?,
+    };
+    let new_text = with_line_ends(new_text, bytes, &place);
+    let (Some(before), Some(after)) = (bytes.get(..place.start), bytes.get(place.end..)) else {
+        return Err(Error::TextNotFound(nearly(bytes, old_text)));
+    };
+    Ok([before, new_text.as_bytes(), after].concat())
+}
+
+/// Where a text stands when CR LF and LF are the same; whole line ends of the file.
+fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
+    let not_found = || Error::TextNotFound(nearly(bytes, text));
+    let carriage_returns: Vec<usize> = memchr::memmem::find_iter(bytes, b"\r\n").collect();
+    if carriage_returns.is_empty() && !text.contains("\r\n") {
+        return Err(not_found());
     }
-    // In a file whose line ends are all CRLF the new ones are too: the file stays what it is.
-    if new.contains('\n') && has_only_crlf(bytes) {
-        new = crlf(&new);
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for &at in &carriage_returns {
+        plain.extend_from_slice(bytes.get(from..at).unwrap_or_default());
+        from = at + 1;
     }
-    match found {
-        None => Err(Error::TextNotFound(nearly(bytes, old_text))),
-        Some((at, 1)) => {
-            let (before, rest) = bytes.split_at_checked(at).unwrap_or((bytes, &[]));
-            let after = rest.get(old.len()..).unwrap_or_default();
-            Ok([before, new.as_bytes(), after].concat())
+    plain.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    let wanted = text.replace("\r\n", "\n");
+    match occurrences(&plain, wanted.as_bytes()) {
+        None => Err(not_found()),
+        Some((_, count)) if count > 1 => Err(Error::TextNotUnique(count)),
+        Some((at, _)) => {
+            // One was taken out for each line end that began before.
+            let removed_before = |plain_at: usize| {
+                let (mut low, mut high) = (0, carriage_returns.len());
+                while low < high {
+                    let middle = (low + high) / 2;
+                    if carriage_returns.get(middle).is_some_and(|&at| at - middle < plain_at) { low = middle + 1 } else { high = middle }
+                }
+                low
+            };
+            let end = at + wanted.len();
+            Ok(at + removed_before(at)..end + removed_before(end))
         }
-        Some((_, count)) => Err(Error::TextNotUnique(count)),
     }
 }
 
-fn crlf(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\n', "\r\n")
-}
-
-fn has_only_crlf(bytes: &[u8]) -> bool {
-    let mut ends = memchr::memchr_iter(b'\n', bytes).peekable();
-    ends.peek().is_some() && ends.all(|at| at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'\r'))
+/// A text with the line ends of a file, as they are at a place of it.
+fn with_line_ends(text: &str, bytes: &[u8], place: &Range<usize>) -> String {
+    let is_crlf = |end: usize| end > 0 && bytes.get(end - 1) == Some(&b'\r');
+    let within = bytes.get(place.clone()).and_then(|part| memchr::memchr(b'\n', part)).map(|at| place.start + at);
+    let behind = || bytes.get(place.end..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| place.end + at);
+    let before = || bytes.get(..place.start).and_then(|part| memchr::memrchr(b'\n', part));
+    let Some(end) = within.or_else(behind).or_else(before) else { return text.to_owned() };
+    let lines = text.replace("\r\n", "\n");
+    // A carriage return alone would become half of a line end beside what follows; in a file that has such it is kept.
+    let has_lone = memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
+    let lines = if has_lone { lines } else { lines.replace('\r', "\n") };
+    if is_crlf(end) { lines.replace('\n', "\r\n") } else { lines }
 }
 
 /// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
@@ -303,8 +338,10 @@ fn has_only_crlf(bytes: &[u8]) -> bool {
 fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let finder = memchr::memmem::Finder::new(text);
     let first = finder.find(bytes)?;
+    // In a text that repeats itself each comparison goes over all of a long one.
+    let most = (limits::OCCURRENCE_BYTES / text.len().max(1)).clamp(2, limits::OCCURRENCES);
     let (mut count, mut from) = (1, first + 1);
-    while count < limits::OCCURRENCES
+    while count < most
         && let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest))
     {
         count += 1;
@@ -348,6 +385,37 @@ mod tests {
         assert_eq!(edit("a\r\nb\n", "b", "x\ny").unwrap(), "a\r\nx\ny\n", "a file of both kinds gets what was given");
         assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
         assert_eq!(edit("keep", "keep", "").unwrap(), "");
+        assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "\nB").unwrap(), "a\r\nB\r\nc\r\n", "a line end is not split");
+        assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "").unwrap(), "a\r\nc\r\n");
+        assert_eq!(edit("a\r\nb\nc", "a\nb\nc", "x\ny").unwrap(), "x\r\ny", "line ends of both kinds are found");
+        assert_eq!(edit("a\nb\n", "a\r\nb", "x\r\ny").unwrap(), "x\ny\n", "a file with LF keeps it");
+        assert!(edit("a\r\nb", "a\r", "x").is_err(), "half of a line end");
+        assert!(matches!(edit("x\r\ny\r\nx\r\ny", "x\ny", ""), Err(Error::TextNotUnique(2))));
+    }
+
+    /// Texts and edits by chance.
+    #[test]
+    fn the_line_ends_of_a_file_stay_what_they_were() {
+        let mut random = crate::text::random::Random::new();
+        for eol in ["\n", "\r\n"] {
+            for _ in 0..5_000 {
+                let mut any = |pieces: &[&str], count: usize| (0..random.below(count)).map(|_| pieces[random.below(pieces.len())]).collect::<String>();
+                let text = any(&["a", "b", eol, "ü"], 12);
+                let (old, new) = (any(&["a", "b", "\n", "\r\n", "\r", "ü"], 5), any(&["x", "\n", "\r\n", "\r"], 5));
+                if old.is_empty() {
+                    continue;
+                }
+                let Ok(edited) = edit(&text, &old, &new) else { continue };
+                let others = edited.replace(eol, "").contains(['\r', '\n']);
+                assert!(!others || !text.contains('\n'), "{text:?}: {old:?} to {new:?} gave {edited:?}");
+                // Outside of the replaced place all is as it was.
+                let lines = |text: &str| text.replace("\r\n", "\n");
+                if text.contains('\n') {
+                    let wanted = lines(&text).replacen(&lines(&old), &lines(&new).replace('\r', "\n"), 1);
+                    assert_eq!(lines(&edited), wanted, "{text:?}: {old:?} to {new:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -67,8 +67,7 @@ impl Caller<'_> {
         if !media_type(self.head).eq_ignore_ascii_case("application/json") {
             return refused(415, &Error::invalid_request("Content-Type must be application/json"));
         }
-        let accept = self.head.text("accept");
-        let accepted = Accepted { json: accepts(accept, "application/json"), events: accepts(accept, "text/event-stream") };
+        let accepted = Accepted { json: accepts(self.head, "application/json"), events: accepts(self.head, "text/event-stream") };
         if !accepted.json && !accepted.events {
             return refused(406, &Error::invalid_request("Accept must have application/json or text/event-stream"));
         }
@@ -218,7 +217,7 @@ impl Caller<'_> {
             }
             Ok(None) => return Reply::Whole(not_here("there is a stream only within a session; initialize first")),
         };
-        if !accepts(self.head.text("accept"), "text/event-stream") {
+        if !accepts(self.head, "text/event-stream") {
             return wrong(406, "Accept must have text/event-stream");
         }
         if let Err(unknown) = self.known_version() {

@@ -142,6 +142,12 @@ impl Connection {
         if size == 0 { None } else { String::from_utf8(bytes).ok() }
     }
 
+    /// Whether the peer closes and sends nothing before.
+    pub fn is_closed_without_a_byte(&mut self) -> bool {
+        let mut rest = Vec::new();
+        self.reader.read_to_end(&mut rest).is_ok() && rest.is_empty()
+    }
+
     /// Whether the peer has closed, waiting for it a while.
     pub fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();

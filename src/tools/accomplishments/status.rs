@@ -2,7 +2,7 @@
 
 use super::get_project_status::Status;
 use super::{projects, refused, snapshot};
-use crate::accomplishments::{Accomplishment, Snapshot};
+use crate::accomplishments::{self, Accomplishment, Snapshot};
 use crate::limits;
 use crate::tools::{Context, Error, Resource};
 use std::collections::HashSet;
@@ -25,7 +25,12 @@ pub fn overview(context: &Context<'_>) -> Result<String, Error> {
     let projects = projects(context)?;
     let snapshot = snapshot(context)?;
     let canvas = projects.canvas(None).map_err(refused)?;
-    let (shown, agrees) = projects.on_canvas(context.vault, &snapshot, &canvas).map_err(refused)?;
+    let (shown, agrees, broken) = match projects.on_canvas(context.vault, &snapshot, &canvas) {
+        Ok((shown, agrees)) => (shown, agrees, None),
+        // What the notes say can be shown without it.
+        Err(error @ accomplishments::Error::Parse { .. }) => (snapshot.iter().collect(), true, Some(error)),
+        Err(error) => return Err(refused(error)),
+    };
     let status = Status::of(&snapshot, &shown, canvas.as_str(), agrees);
     let mut text = format!(
         "# Project status: {}\n\n{} accomplishments: {} ready to start, {} being worked on, {} blocked. {} of {} tasks complete ({} %).\n",
@@ -38,6 +43,9 @@ pub fn overview(context: &Context<'_>) -> Result<String, Error> {
         status.total_tasks,
         status.task_completion_percentage,
     );
+    if let Some(error) = broken {
+        let _ = writeln!(text, "\n{error} Below are all accomplishments of the vault.");
+    }
     if !agrees {
         text.push_str("\nCanvas and notes disagree about dependencies; `sync_dependencies` brings the notes in line with the canvas.\n");
     }

@@ -52,9 +52,9 @@ enum Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    fn of(child: &'a Child) -> Listed<'a> {
+    fn of(context: &Context<'_>, folder: &VaultPath, child: &'a Child) -> Listed<'a> {
         match child {
-            Child::Folder { name, children } => Listed::Folder { name, children: *children },
+            Child::Folder { name } => Listed::Folder { name, children: folder.child(name).map_or(0, |path| context.vault.count_children(&path)) },
             Child::File { name, stamp } => Listed::File { name, size: stamp.size, modified: stamp.modified().rfc3339() },
         }
     }
@@ -63,7 +63,7 @@ impl<'a> Listed<'a> {
 /// What sorts before what; the cursor is the same text.
 fn order(child: &Child) -> String {
     match child {
-        Child::Folder { name, .. } => format!("0{name}"),
+        Child::Folder { name } => format!("0{name}"),
         Child::File { name, .. } => format!("1{name}"),
     }
 }
@@ -73,7 +73,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let children = context.vault.list(&folder)?;
     let after = paging::after(arguments)?;
     let rest: Vec<&Child> = children.iter().filter(|child| after.as_ref().is_none_or(|after| order(child) > *after)).collect();
-    let entries = fitting(rest.iter().map(|child| Listed::of(child)));
+    let entries = fitting(rest.iter().map(|child| Listed::of(context, &folder, child)));
     let truncated = entries.len() < rest.len();
     let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
     let next = Next::after(last.filter(|_| truncated).map(|child| order(child)).as_deref());
