@@ -396,7 +396,8 @@ fn huge_texts_and_many_folders_take_milliseconds() {
     });
     slow("a completion", &|| {
         let reference = json!({ "type": "ref/resource", "uri": "vault:///{path}" });
-        server.result_of("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": "b".repeat(3_000_000) } }));
+        server
+            .result_of("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": "b".repeat(3_000_000) } }));
     });
 }
 

@@ -17,6 +17,7 @@
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
+//! | `by_hand` | what people write by hand in the notes of a project |
 //! | `agent` | toolset `agent`, with programs that do what Claude Code never should; `init-wiki` and `lint` |
 //! | `faults` | full and broken disks, vaults that go, logs that nobody reads, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
@@ -36,6 +37,7 @@
 
 mod accomplishments;
 mod agent;
+mod by_hand;
 mod commands;
 mod context;
 mod faults;

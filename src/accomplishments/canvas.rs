@@ -15,6 +15,8 @@ pub(super) struct Node<'a> {
     pub(super) id: Cow<'a, str>,
     #[serde(borrow, default)]
     file: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Cow<'a, str>,
     #[serde(default)]
     pub(super) x: f64,
     #[serde(default)]
@@ -61,9 +63,23 @@ impl Node<'_> {
     pub(super) fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
+
+    pub(super) fn is_group(&self) -> bool {
+        self.kind == "group"
+    }
 }
 
 impl Edge<'_> {
+    /// The node at which it was begun, whichever way its arrow points.
+    pub(super) fn from(&self) -> &str {
+        &self.from_node
+    }
+
+    /// The node at its other end.
+    pub(super) fn to(&self) -> &str {
+        &self.to_node
+    }
+
     /// The node that blocks and the one that is blocked: an edge blocks in the direction of its arrow (JSON Canvas: an arrow
     /// at the end and none at the beginning, unless it says otherwise). `None` for an edge without one direction.
     pub(super) fn direction(&self) -> Option<(&str, &str)> {

@@ -111,34 +111,24 @@ impl Graph {
     }
 }
 
-/// What the edges of a canvas say: blocker and blocked by id; and the edges that say nothing, with the reason.
+/// What the edges of a canvas say: blocker and blocked by id; and the edges between accomplishments that do
+/// not say which is which.
 fn edges_of<'a>(canvas: &Canvas<'_>, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
     let by_path: HashMap<Cow<'_, str>, &str> = snapshot.all.iter().map(|found| (form(found.path.as_str()), found.id.as_str())).collect();
-    let nodes: HashMap<&str, Result<&str, String>> = canvas
-        .nodes
-        .iter()
-        .map(|node| {
-            let id = match node.file() {
-                Some(file) => by_path.get(file).copied().ok_or_else(|| format!("{file} is no accomplishment")),
-                None => Err("it is no note".to_owned()),
-            };
-            (&*node.id, id)
-        })
-        .collect();
+    let nodes: HashMap<&str, Option<&str>> =
+        canvas.nodes.iter().map(|node| (&*node.id, node.file().and_then(|file| by_path.get(file).copied()))).collect();
     let (mut mapped, mut unmapped) = (Vec::new(), Vec::new());
     for edge in &canvas.edges {
-        let Some((from, to)) = edge.direction() else {
-            unmapped.push(format!("Edge {}: it has no arrow, or two, so it does not say which one blocks the other", edge.id));
-            continue;
-        };
-        let end = |node: &str| match nodes.get(node) {
-            Some(Ok(id)) => Ok(*id),
-            Some(Err(why)) => Err(format!("Edge {}: node {node}: {why}", edge.id)),
-            None => Err(format!("Edge {}: there is no node {node}", edge.id)),
-        };
-        match (end(from), end(to)) {
-            (Ok(blocker), Ok(blocked)) => mapped.push((blocker, blocked)),
-            (Err(why), _) | (_, Err(why)) => unmapped.push(why),
+        let accomplishment = |node: &str| nodes.get(node).copied().flatten();
+        // An edge of another card is a person's.
+        let (Some(one), Some(other)) = (accomplishment(edge.from()), accomplishment(edge.to())) else { continue };
+        match edge.direction() {
+            Some((from, _)) if from == edge.from() => mapped.push((one, other)),
+            Some(_) => mapped.push((other, one)),
+            None => unmapped.push(format!(
+                "Edge {} between {one} and {other} has no arrow, or two, so it does not say which blocks the other",
+                edge.id
+            )),
         }
     }
     (mapped, unmapped)

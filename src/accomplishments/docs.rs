@@ -158,7 +158,9 @@ impl Accomplishments {
 
     /// The path of a document: a note that is not on the canvas.
     fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath, to_delete: bool) -> Result<VaultPath, Error> {
-        let path = vault.spelled(&self.place(name, canvas)?);
+        // A note may be named without its ending.
+        let whole = if name.rsplit('/').next().is_some_and(|last| last.contains('.')) { name.to_owned() } else { format!("{name}.md") };
+        let path = vault.spelled(&self.place(&whole, canvas)?);
         if !path.name().to_lowercase().ends_with(".md") {
             return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
         }

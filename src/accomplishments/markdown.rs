@@ -146,10 +146,13 @@ pub(super) fn marks_at(text: &str) -> usize {
     let mut end = text.trim_end().len();
     loop {
         let rest = text.get(..end).unwrap_or_default().trim_end();
-        let token_at = rest.rfind(char::is_whitespace).map_or(0, |at| at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8));
+        let token_at = rest
+            .rfind(char::is_whitespace)
+            .map_or(0, |at| at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8));
         let token = rest.get(token_at..).unwrap_or_default();
         let before = rest.get(..token_at).unwrap_or_default().trim_end();
-        let is_id = token.strip_prefix('^').is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+        let is_id =
+            token.strip_prefix('^').is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
         let footnote = Some(token).filter(|token| token.ends_with(']')).and_then(|token| token.rfind("[^"));
         let sign = DATED.iter().find(|sign| before.ends_with(**sign)).filter(|_| crate::vault::complete::is_day(token));
         let mark_at = match (footnote, sign) {

@@ -84,7 +84,9 @@ fn criteria(lines: &[Line<'_>]) -> Vec<FoundCriterion> {
             let (done, text) = boxed(item).unwrap_or((false, item));
             let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
             found.push(FoundCriterion { criterion, lines: at..at + 1, group });
-        } else if let Some(last) = found.last_mut().filter(|last| follows(last) && (line.is_indented() || blank == 0 && task::goes_on(line))) {
+        } else if let Some(last) =
+            found.last_mut().filter(|last| follows(last) && (line.is_indented() || blank == 0 && task::goes_on(line)))
+        {
             last.lines.end = at + 1;
         }
         blank = 0;
@@ -253,15 +255,16 @@ pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
 
 /// A text with the block id at the end of the one that it replaces: links lead to it.
 pub(super) fn with_block_id(old: &str, new: &str) -> String {
-    let marks = old.get(marks_at(old)..).unwrap_or_default();
-    let id = marks.rfind('^').filter(|&at| !marks.get(..at).is_some_and(|before| before.ends_with('['))).and_then(|at| marks.get(at..));
-    match id {
-        Some(id) if !new.is_empty() && !new.ends_with(id.trim_end()) => {
-            let own_line = marks.trim_start_matches([' ', '\t']).starts_with('\n');
-            format!("{new}{}{}", if own_line { "\n" } else { " " }, id.trim_end())
-        }
-        _ => new.to_owned(),
-    }
+    let id = old.trim_end().get(without_block_id(old).len()..).unwrap_or_default();
+    if id.is_empty() || new.is_empty() || new.ends_with(id.trim_start()) { new.to_owned() } else { format!("{new}{id}") }
+}
+
+/// A text without a block id at its end.
+pub(super) fn without_block_id(text: &str) -> &str {
+    let text = text.trim_end();
+    let words = text.rfind(char::is_whitespace).map_or("", |at| text.get(..at).unwrap_or_default());
+    let last = text.get(words.len()..).unwrap_or_default();
+    if last.trim_start().starts_with('^') && marks_at(text) <= words.len() { words.trim_end() } else { text }
 }
 
 /// All sections but one, each with its text.
@@ -563,7 +566,6 @@ mod tests {
             ),
             (vec!["n"], "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n\nEnd.\n".to_owned()),
             (vec!["d", "a"], "## Acceptance Criteria\nIntro:\n- d\n- [x] a\n  - detail\n\nBetween.\n\nEnd.\n".to_owned()),
-
             (
                 vec!["[ ] a", "[x] b", "c", "[x] d"],
                 LIST.replace("[x] a", "[ ] a").replace("[ ] b", "[x] b").replace("\n- d\n", "\n- [x] d\n"),
@@ -594,7 +596,10 @@ mod tests {
                 vec!["Starts cold", "Burns clean", "Is cheap", "Is quiet"],
                 LIST.replace("- [ ] Is quiet\n- [ ] Is cheap\n  > really\n", "- [ ] Is cheap\n  > really\n- [ ] Is quiet\n"),
             ),
-            (vec!["Starts cold", "Burns clean", "Is quiet", "Lasts", "Is cheap"], LIST.replace("- [ ] Is cheap", "- [ ] Lasts\n- [ ] Is cheap")),
+            (
+                vec!["Starts cold", "Burns clean", "Is quiet", "Lasts", "Is cheap"],
+                LIST.replace("- [ ] Is cheap", "- [ ] Lasts\n- [ ] Is cheap"),
+            ),
             (vec!["Starts cold ^c9", "Burns clean", "Is quiet", "Is cheap"], LIST.replace("^c1", "^c9")),
         ] {
             let mut note = note(LIST);
@@ -607,9 +612,10 @@ mod tests {
 
     #[test]
     fn a_block_id_at_the_end_of_a_section_stays() {
-        for (before, after) in
-            [("## Outcome\nold ^o1\n", "## Outcome\nnew ^o1\n"), ("## Outcome\nold\n^o1\n\n## Notes\n", "## Outcome\nnew\n^o1\n\n## Notes\n")]
-        {
+        for (before, after) in [
+            ("## Outcome\nold ^o1\n", "## Outcome\nnew ^o1\n"),
+            ("## Outcome\nold\n^o1\n\n## Notes\n", "## Outcome\nnew\n^o1\n\n## Notes\n"),
+        ] {
             let mut note = note(before);
             note.set_section("Outcome", "new").unwrap();
             assert_eq!(body(&note), after, "{before:?}");

@@ -25,7 +25,8 @@ const START_Y: f64 = 0.0;
 pub(super) fn place(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
     // Further out than any whole number that JSON's readers agree on, there is nothing to be seen.
     let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
-    let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own);
+    // A group is a frame around nodes: what is free inside it is free.
+    let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own && !node.is_group());
     if blockers.is_empty() {
         let pointed_to: HashSet<&str> = canvas.edges.iter().map(|edge| edge.points_to()).collect();
         let left = others().filter(|node| !pointed_to.contains(&*node.id));
@@ -64,7 +65,10 @@ mod tests {
     fn at(nodes: &[(&str, f64, f64, f64, f64)], edges: &[(&str, &str)], blockers: &[&str], own: Option<&str>) -> (f64, f64) {
         let nodes: Vec<String> = nodes
             .iter()
-            .map(|(id, x, y, w, h)| format!(r#"{{"id":"{id}","type":"text","x":{x},"y":{y},"width":{w},"height":{h}}}"#))
+            .map(|(id, x, y, w, h)| {
+                let kind = if id.starts_with("group") { "group" } else { "text" };
+                format!(r#"{{"id":"{id}","type":"{kind}","x":{x},"y":{y},"width":{w},"height":{h}}}"#)
+            })
             .collect();
         let edges: Vec<String> =
             edges.iter().map(|(from, to)| format!(r#"{{"id":"{from}{to}","fromNode":"{from}","toNode":"{to}"}}"#)).collect();
@@ -95,5 +99,8 @@ mod tests {
         let g = ("g", 100.0, 101.0, 401.0, 300.0);
         assert_eq!(at(&[a, g], &[], &["a", "g"], None), (601.0, 76.0), "right of both, in the middle, rounded");
         assert_eq!(at(&[a, ("h", 0.0, -1e9, 9e9, 2e9)], &[], &["a"], None), (500.0, 1_000_000_050.0), "below what has no end");
+        let group = ("group", -50.0, 0.0, 2000.0, 2000.0);
+        assert_eq!(at(&[a, group], &[], &["a"], None), (500.0, 50.0), "beside its blocker, inside the group");
+        assert_eq!(at(&[a, group], &[], &[], None), (0.0, 400.0), "below the nodes and not below the group's border");
     }
 }

@@ -68,7 +68,15 @@ pub(super) fn set(text: &str, key: &str, new: New<'_>) -> Result<String, String>
     let end = start + frontmatter::block(text).map_or(0, str::len);
     let eol = line_end(text);
     let edited = match place_of(text, start..end, key) {
-        Some(place) => replaced(text, &place, new, eol).ok_or_else(unsafe_way)?,
+        Some(place) => replaced(text, &place, new, eol).ok_or_else(|| {
+            let comments = place.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
+            match comments.take(1).next() {
+                Some(comment) => {
+                    format!("the comment \"# {comment}\" beside its {key:?} would be lost; take it out or move it, and repeat the change")
+                }
+                None => unsafe_way(),
+            }
+        })?,
         None => splice(text, end..end, &format!("{key}: {}{eol}", new.yaml())),
     };
     wanted.insert(Value::String(key.to_owned()), new.value());

@@ -33,6 +33,8 @@ pub struct Accomplishment {
     pub canvas_source: Option<String>,
     /// What the rest of the note says.
     pub body: Body,
+    /// Values written by hand that are none of those known, and what they count as; in words.
+    pub odd: Vec<String>,
 }
 
 impl Accomplishment {
@@ -46,20 +48,27 @@ impl Accomplishment {
         if number_of(&id).is_none() {
             return Err(format!("its id {:?} is not ACC- and a number", id.chars().take(40).collect::<String>()));
         }
-        let chosen = |key: &str, known: &[&'static str], missing: &'static str| match value(key) {
-            None => Ok(missing),
-            Some(text) => one_of(known, &text).ok_or_else(|| format!("its {key} is none of {}", known.join(", "))),
+        let mut odd = Vec::new();
+        let mut chosen = |key: &str, known: &[&'static str], missing: &'static str| {
+            let Some(text) = value(key) else { return missing };
+            one_of(known, &text).unwrap_or_else(|| {
+                let nearest = nearest(known, &text).unwrap_or(missing);
+                let shown: String = text.chars().take(40).collect();
+                odd.push(format!("its {key} {shown:?} is none of {}; it counts as {nearest}", known.join(", ")));
+                nearest
+            })
         };
         let name = path.name();
         Ok(Accomplishment {
             title: value("title").unwrap_or_else(|| name.get(..name.len().saturating_sub(3)).unwrap_or(name).to_owned()),
-            effort: chosen("effort", &EFFORTS, "Engineering")?,
-            status: chosen("status", &STATUSES, "Not Started")?,
-            priority: chosen("priority", &PRIORITIES, "High")?,
+            effort: chosen("effort", &EFFORTS, "Engineering"),
+            status: chosen("status", &STATUSES, "Not Started"),
+            priority: chosen("priority", &PRIORITIES, "High"),
             in_progress: value("inProgress").is_some_and(|text| text.eq_ignore_ascii_case("true")),
             depends_on: depends_on(properties),
             canvas_source: value("canvas_source"),
             body: Body::of(text),
+            odd,
             path: path.clone(),
             id,
         })
@@ -69,6 +78,28 @@ impl Accomplishment {
     pub fn completed_tasks(&self) -> usize {
         self.body.tasks.iter().filter(|task| task.status == super::TaskStatus::Complete).count()
     }
+}
+
+/// The known value that is nearest to what a person may have written for it.
+fn nearest(known: &[&'static str], text: &str) -> Option<&'static str> {
+    const WORDS: [(&str, &[&str]); 8] = [
+        ("Completed", &["done", "complete", "finished", "closed", "shipped"]),
+        ("In Progress", &["progress", "doing", "started", "active", "wip", "working"]),
+        ("Blocked", &["waiting", "hold", "paused", "stuck", "blocked"]),
+        ("Not Started", &["todo", "open", "new", "planned", "backlog", "not"]),
+        ("Critical", &["urgent", "highest", "asap", "blocker"]),
+        ("High", &["important", "high"]),
+        ("Medium", &["normal", "middle", "med"]),
+        ("Low", &["lowest", "minor", "later", "someday"]),
+    ];
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_meant = |meant: &[&str]| words.iter().any(|word| meant.contains(word));
+    // What is not done is not done.
+    let negated = words.first() == Some(&"not");
+    let found =
+        WORDS.iter().filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started")).find(|(_, meant)| is_meant(meant));
+    found.and_then(|(value, _)| known.iter().find(|known| *known == value)).copied()
 }
 
 /// The number in `ACC-012`.

@@ -147,7 +147,7 @@ fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
     let task = Task {
         number,
         name: name.to_owned(),
-        goal: text("Goal").unwrap_or_default(),
+        goal: text("Goal").map(|goal| note::without_block_id(&goal).to_owned()).unwrap_or_default(),
         description: text("Description").unwrap_or_default(),
         technical_notes: filled("Technical Notes"),
         estimate: filled("Estimate").and_then(|text| hours(&text)),
@@ -235,7 +235,8 @@ fn with_leading(line: &str, value: &str, old_words: usize, is_read: impl Fn(&str
     let rest = old.get(old_words..).unwrap_or_default();
     let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
     let new = format!(" {value}{gap}{rest}");
-    if value.is_empty() || is_read(&new) {
+    let is_known = old_words > 0 || rest.is_empty() || rest.starts_with("%%") || super::markdown::marks_at(rest) == 0;
+    if value.is_empty() || is_known && is_read(&new) {
         return new;
     }
     let marks = old.get(super::markdown::marks_at(old)..).unwrap_or_default();
@@ -246,8 +247,21 @@ fn with_leading(line: &str, value: &str, old_words: usize, is_read: impl Fn(&str
 /// Bytes of the words at the head of a line that say a status.
 fn status_words(line: &str) -> usize {
     const WORDS: [&str; 15] = [
-        "not started", "in progress", "in-progress", "inprogress", "on hold", "on-hold", "onhold", "incomplete", "completed", "complete",
-        "paused", "hold", "done", "open", "todo",
+        "not started",
+        "in progress",
+        "in-progress",
+        "inprogress",
+        "on hold",
+        "on-hold",
+        "onhold",
+        "incomplete",
+        "completed",
+        "complete",
+        "paused",
+        "hold",
+        "done",
+        "open",
+        "todo",
     ];
     let line = line.trim_start();
     let lower = line.to_lowercase();
@@ -460,7 +474,7 @@ mod tests {
             ("not done, in progress", "Complete", "Complete %% not done, in progress %%"),
             ("almost done ^s", "Open", "Open %% almost done %% ^s"),
             ("", "Open", "Open"),
-            ("waiting", "OnHold", "OnHold waiting"),
+            ("waiting", "OnHold", "OnHold %% waiting %%"),
         ] {
             let note = format!("## Tasks\n### Task 1: A\n- **Status:** {before}\n");
             let edited = all(&note)[0].with(&note, "Status", status);

@@ -113,7 +113,13 @@ impl Sessions {
     pub fn open(&self, principal: &Principal, revision: Revision, requests: Requests, now: Now) -> Result<Arc<Session>, NoRandomness> {
         let id = secret::new_token()?;
         let session = self.count.fetch_add(1, Ordering::Relaxed);
-        let numbers = Numbers { owner: principal.key().into(), session, stream: 0, primes: revision.has_priming_events(), replay: Arc::clone(&self.replay) };
+        let numbers = Numbers {
+            owner: principal.key().into(),
+            session,
+            stream: 0,
+            primes: revision.has_priming_events(),
+            replay: Arc::clone(&self.replay),
+        };
         let session = Arc::new(Session::new(id.clone(), numbers, principal, revision, requests, now));
         let mut table = self.table();
         let mine = table.values().filter(|known| known.owner == session.owner).count();

@@ -66,7 +66,8 @@ fn split_authority(rest: &str) -> Option<(String, &str)> {
             None => (authority.to_owned(), Some("")),
         },
     };
-    let port_is_fine = port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok()));
+    let port_is_fine =
+        port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok()));
     let host_is_fine = !host.is_empty() && !host.contains(['@', '%']);
     (port_is_fine && host_is_fine).then(|| (host.to_ascii_lowercase(), path))
 }

@@ -421,6 +421,8 @@ impl Index {
         entry.change = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
         let same = table.entries.get(&entry.path).filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
         entry.version = same.map_or(entry.change, |known| known.version);
+        // Read again because its stamp proves nothing yet, it is still what we wrote.
+        entry.is_ours |= same.is_some_and(|known| known.is_ours);
         let before = table.insert(entry, signature);
         self.forget(before.as_deref());
         before.is_none()

@@ -218,6 +218,15 @@ impl Vault {
     }
 }
 
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // Still locked: whoever waits for it finds that its name is gone, and makes it anew. In a repository it would be untracked.
+        if let Ok(place) = self.vault.own_file(1) {
+            disk::discard(&place);
+        }
+    }
+}
+
 impl Turn<'_> {
     /// Does all steps, or none.
     ///

@@ -274,7 +274,9 @@ pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Resu
     let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
     let exact = occurrences(bytes, old_text.as_bytes());
     let place = match exact {
-        Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => return Err(Error::TextNotUnique(count)),
+        Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => {
+            return Err(Error::TextNotUnique(count));
+        }
         Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
         _ => find_with_any_line_ends(bytes, old_text)?,
     };
@@ -399,7 +401,9 @@ mod tests {
         let mut random = crate::text::random::Random::new();
         for eol in ["\n", "\r\n"] {
             for _ in 0..5_000 {
-                let mut any = |pieces: &[&str], count: usize| (0..random.below(count)).map(|_| pieces[random.below(pieces.len())]).collect::<String>();
+                let mut any = |pieces: &[&str], count: usize| {
+                    (0..random.below(count)).map(|_| pieces[random.below(pieces.len())]).collect::<String>()
+                };
                 let text = any(&["a", "b", eol, "ü"], 12);
                 let (old, new) = (any(&["a", "b", "\n", "\r\n", "\r", "ü"], 5), any(&["x", "\n", "\r\n", "\r"], 5));
                 if old.is_empty() {

@@ -21,6 +21,7 @@ pub(super) static TOOL: Tool = Tool {
             Shape::List(&Shape::Object(&[
                 required("id", ANY_TEXT, "Its id"),
                 required("title", ANY_TEXT, "Display name"),
+                required("status", ANY_TEXT, "Where it stands"),
                 required("inProgress", Shape::Flag, "True"),
                 required("tasks", Shape::List(&Shape::Object(&TASK)), "Tasks in progress"),
             ])),
@@ -86,7 +87,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             fits
         })
     };
-    let shown = |found: &Accomplishment| json!({ "id": found.id, "title": found.title, "inProgress": true, "tasks": half(in_progress(found).collect()).collect::<Vec<_>>() });
+    let shown = |found: &Accomplishment| json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": half(in_progress(found).collect()).collect::<Vec<_>>() });
     let all: Vec<(String, &Accomplishment)> = marked.into_iter().map(|found| (by_id(found), found)).collect();
     let (count, accomplishments, next) = page(arguments, all, shown)?;
     let room = if accomplishments.iter().map(|item| item.to_string().len()).sum::<usize>() > crate::limits::RESULT_CHARS / 2 {

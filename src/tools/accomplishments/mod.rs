@@ -58,7 +58,7 @@ const OPERATION: Field = required("operation", ANY_TEXT, "What was done");
 const PROBLEMS: Field = optional(
     "problems",
     Shape::List(&ANY_TEXT),
-    "Notes that cannot be read as accomplishments, and ids that several notes have; a person has to mend them",
+    "Notes that cannot be read as accomplishments, ids that several notes have, and values that are not known with what they count as",
 );
 
 /// A line of a document.
@@ -79,7 +79,7 @@ const TASK: [Field; 9] = [
 ];
 
 /// An accomplishment with all that its note says.
-const FULL: [Field; 27] = [
+const FULL: [Field; 28] = [
     required("id", ANY_TEXT, "Its id"),
     required("title", ANY_TEXT, "Display name"),
     required("type", ANY_TEXT, "accomplishment"),
@@ -92,6 +92,7 @@ const FULL: [Field; 27] = [
     required("outcome", ANY_TEXT, "The state when it is done"),
     required("acceptance_criteria", Shape::List(&ANY_TEXT), "What has to be so then"),
     required("acceptance_criteria_done", Shape::List(&Shape::Flag), "For each criterion, whether its box is ticked"),
+    optional("acceptance_criteria_details", Shape::List(&ANY_TEXT), "For each criterion, what stands below it in the note"),
     required("tasks", Shape::List(&Shape::Object(&TASK)), "Its tasks"),
     required("notes", ANY_TEXT, "Free text"),
     optional("canvas_source", ANY_TEXT, "Its canvas"),
@@ -196,7 +197,8 @@ fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
             snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).take(limits::NAMED).collect();
         format!("{id} is the id of {}", paths.join(" and "))
     });
-    let all: Vec<String> = twice.chain(broken).take(limits::PROBLEMS_NAMED).collect();
+    let odd = snapshot.iter().flat_map(|found| found.odd.iter().map(move |what| format!("{}: {what}", found.path.as_str())));
+    let all: Vec<String> = twice.chain(broken).chain(odd).take(limits::PROBLEMS_NAMED).collect();
     (!all.is_empty()).then_some(all)
 }
 
@@ -269,7 +271,7 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
     let Some(members) = cut.as_object_mut() else { return cut };
     members.remove("other_properties");
     members.insert("truncated".into(), true.into());
-    for list in ["depends_on", "acceptance_criteria", "acceptance_criteria_done"] {
+    for list in ["depends_on", "acceptance_criteria", "acceptance_criteria_done", "acceptance_criteria_details"] {
         if let Some(Value::Array(items)) = members.get_mut(list) {
             items.truncate(if list == "depends_on" { limits::LISTED } else { limits::CRITERIA });
         }
@@ -323,6 +325,10 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
         "vault_path": found.path.as_str(),
         "etag": etag,
     });
+    let details: Vec<String> = found.body.criteria.iter().map(|criterion| clipped(&criterion.details, long)).collect();
+    if let (Some(members), true) = (full.as_object_mut(), details.iter().any(|details| !details.is_empty())) {
+        members.insert("acceptance_criteria_details".into(), details.into());
+    }
     let mut others = Map::new();
     for (name, value) in properties {
         let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else { continue };

@@ -54,13 +54,12 @@ const MAX_CHARS: Field = defaulted(
 );
 
 /// What there is to know about a chunk; the text itself is the content.
-const ABOUT: [Field; 6] = [
+const ABOUT: [Field; 5] = [
     required("files", COUNT, "Notes that match, in all chunks together"),
     required("chunk_index", COUNT, "This chunk, counted from 0"),
     required("chunks", COUNT, "How many there are"),
     required("total_chars", COUNT, "Characters of all chunks together"),
     optional("next_chunk_index", COUNT, "Pass as chunk_index to go on; not there in the last chunk"),
-    optional("not_searched", COUNT, "Of a search: notes that cannot be read, or were not searched to their end within the time"),
 ];
 
 /// Loads the first chunk of a context; without a type, of the default one.

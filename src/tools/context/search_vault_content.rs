@@ -3,7 +3,7 @@
 use super::document::{Document, Section};
 use super::{ABOUT, CHUNK_INDEX, CONTEXT, MAX_CHARS, go_on, shown_path, wanted_chunk};
 use crate::limits;
-use crate::tools::schema::{Default, Shape, defaulted, required};
+use crate::tools::schema::{COUNT, Default, Field, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::grep::{Occurrences, Pattern};
 use std::borrow::Cow;
@@ -33,8 +33,14 @@ pub(super) static TOOL: Tool = Tool {
         CHUNK_INDEX,
         MAX_CHARS,
     ],
-    output: &ABOUT,
+    output: &FOUND,
     run,
+};
+
+const FOUND: [Field; 6] = {
+    let [files, chunk_index, chunks, total_chars, next_chunk_index] = ABOUT;
+    let not_searched = optional("not_searched", COUNT, "Notes that cannot be read, or were not searched to their end within the time");
+    [files, chunk_index, chunks, total_chars, next_chunk_index, not_searched]
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

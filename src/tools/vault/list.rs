@@ -54,7 +54,9 @@ enum Listed<'a> {
 impl<'a> Listed<'a> {
     fn of(context: &Context<'_>, folder: &VaultPath, child: &'a Child) -> Listed<'a> {
         match child {
-            Child::Folder { name } => Listed::Folder { name, children: folder.child(name).map_or(0, |path| context.vault.count_children(&path)) },
+            Child::Folder { name } => {
+                Listed::Folder { name, children: folder.child(name).map_or(0, |path| context.vault.count_children(&path)) }
+            }
             Child::File { name, stamp } => Listed::File { name, size: stamp.size, modified: stamp.modified().rfc3339() },
         }
     }

@@ -1,0 +1,116 @@
+//! What people write by hand in the notes of a project: tools understand it, keep it, and say what they do not understand.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const SETTINGS: [(&str, &str); 3] =
+    [("TOOLSETS", "vault,accomplishments"), ("ACCOMPLISHMENTS_FOLDER", "Projects"), ("DEFAULT_CANVAS", "Plan.canvas")];
+
+fn note(properties: &str, body: &str) -> String {
+    format!("---\ntype: accomplishment\nid: ACC-001\n{properties}---\n# One (Accomplishment)\n{body}")
+}
+
+fn serve(text: &str) -> (Folder, Server) {
+    let folder = Folder::with(&[("Projects/One.md", text.as_bytes()), ("Plan.canvas", b"{\"nodes\":[],\"edges\":[]}")]);
+    let server = Server::with(&folder.vault(), &SETTINGS);
+    (folder, server)
+}
+
+fn update(server: &Server, data: Value) -> Value {
+    server.call("manage_accomplishment", json!({ "operation": "update", "id": "ACC-001", "data": data }))
+}
+
+fn text_of(folder: &Folder) -> String {
+    let text = String::from_utf8(folder.read("Projects/One.md")).unwrap();
+    text.lines().filter(|line| !line.starts_with("updated:")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn an_unknown_value_counts_as_its_nearest_meaning_is_listed_and_can_be_set() {
+    let (folder, server) = serve(&note("status: Done\npriority: Urgent\neffort: Design\n", ""));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!((&got["status"], &got["priority"], &got["effort"]), (&json!("Completed"), &json!("Critical"), &json!("Engineering")));
+    let problems = server.call("list_accomplishments", json!({}))["problems"].to_string();
+    assert!(["Done", "Urgent", "Design", "One.md"].iter().all(|word| problems.contains(word)), "{problems}");
+    update(&server, json!({ "status": "In Progress", "effort": "Research" }));
+    assert_eq!(text_of(&folder), note("status: In Progress\npriority: Urgent\neffort: Research\n", ""));
+    assert!(!server.call("list_accomplishments", json!({}))["problems"].to_string().contains("Design"));
+}
+
+#[test]
+fn an_integer_of_twenty_digits_loses_no_other_property() {
+    let (_folder, server) = serve(&note("serial: 12345678901234567890123\nstatus: Blocked\n", ""));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!((&got["status"], &got["other_properties"]["serial"]), (&json!("Blocked"), &json!("12345678901234567890123")));
+}
+
+#[test]
+fn only_the_status_and_the_estimate_change_and_words_beside_them_stay() {
+    let tasks = "\n## Tasks\n\n### Task 1: Paint\n- **Goal:** white ^g\n- **Estimate:** 4h if dry\n- **Status:** Open %% waiting for parts %% ^st\n";
+    let (folder, server) = serve(&note("", tasks));
+    let task = json!({ "operation": "update", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:Paint", "data": { "status": "OnHold", "estimate": 6, "goal": "grey" } });
+    server.call("manage_task", task);
+    let expected = tasks.replace("4h if dry", "6h if dry").replace("Open %%", "OnHold %%").replace("white", "grey");
+    assert_eq!(text_of(&folder), note("", &expected));
+}
+
+#[test]
+fn what_stands_below_a_criterion_is_shown_and_stays_with_it() {
+    let list = "\n## Acceptance Criteria\n\n### Must\n- [x] Starts cold ^c1\n  - measured 4 s\n- [ ] Burns clean\n\n### Should\n- [ ] Is quiet\n- [ ] Is cheap\n";
+    let (folder, server) = serve(&note("", list));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!(got["acceptance_criteria_details"], json!(["- measured 4 s", "", "", ""]));
+    update(&server, json!({ "acceptance_criteria": ["Starts when it is cold", "Burns clean", "Is cheap", "Is quiet"] }));
+    let expected = list
+        .replace("Starts cold", "Starts when it is cold")
+        .replace("- [ ] Is quiet\n- [ ] Is cheap\n", "- [ ] Is cheap\n- [ ] Is quiet\n");
+    assert_eq!(text_of(&folder), note("", &expected));
+}
+
+#[test]
+fn a_new_note_has_empty_sections() {
+    let (folder, server) = serve(&note("", ""));
+    server.call("manage_accomplishment", json!({ "operation": "create", "data": { "title": "Two", "effort": "Infra" } }));
+    let text = String::from_utf8(folder.read("Projects/Two.md")).unwrap();
+    assert!(text.ends_with("# Two (Accomplishment)\n\n## Outcome\n\n## Acceptance Criteria\n\n## Tasks\n\n## Notes\n"), "{text}");
+}
+
+#[test]
+fn a_comment_that_a_new_order_would_lose_is_named() {
+    let list = "depends_on:\n  - ACC-002 # first the paint\n  - ACC-003\n";
+    let (folder, server) = serve(&note(list, ""));
+    for id in ["ACC-002", "ACC-003"] {
+        std::fs::write(folder.vault().join(format!("Projects/{id}.md")), format!("---\ntype: accomplishment\nid: {id}\n---\n")).unwrap();
+    }
+    let data = json!({ "depends_on": ["ACC-003", "ACC-002"] });
+    let error = server.fail("manage_accomplishment", json!({ "operation": "update", "id": "ACC-001", "data": data }));
+    assert!(error["message"].as_str().unwrap().contains("first the paint"), "{error}");
+}
+
+#[test]
+fn calls_in_a_row_do_not_wait_for_each_other() {
+    let (_folder, server) = serve(&note("", ""));
+    let started = Instant::now();
+    for number in 0..20 {
+        update(&server, json!({ "outcome": format!("Outcome {number}") }));
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?} for 20 calls", started.elapsed());
+}
+
+#[test]
+fn documents_are_found_without_their_ending_and_current_work_has_its_status() {
+    let (folder, server) = serve(&note("status: In Progress\ninProgress: true\n", ""));
+    std::fs::write(folder.vault().join("ideas.md"), "an idea\n").unwrap();
+    assert_eq!(server.call("read_docs", json!({ "doc_name": "ideas" }))["content"], "an idea\n");
+    assert_eq!(server.call("get_current_work", json!({}))["accomplishments"][0]["status"], "In Progress");
+}
+
+#[test]
+fn no_file_of_ours_is_left_in_the_vault() {
+    let (folder, server) = serve(&note("", ""));
+    update(&server, json!({ "outcome": "x" }));
+    let names: Vec<String> =
+        std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
+}
