@@ -245,6 +245,22 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), |parent| File::open(parent).and_then(|parent| flush(&parent)))
 }
 
+/// Sets the permission bits of a file.
+///
+/// # Errors
+/// What the disk says.
+pub fn set_mode(file: &Path, mode: u32) -> io::Result<()> {
+    std::fs::set_permissions(file, Permissions::from_mode(mode & 0o7777))
+}
+
+/// Makes a file readable and writable by its owner alone.
+///
+/// # Errors
+/// What the disk says.
+pub fn make_private(file: &Path) -> io::Result<()> {
+    std::fs::set_permissions(file, Permissions::from_mode(0o600))
+}
+
 /// Makes a folder for secrets, mode 0700, with the folders above it.
 ///
 /// # Errors

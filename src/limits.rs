@@ -148,6 +148,10 @@ pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);
 pub const SEARCH_BLOCK: usize = 256;
 /// How often the vault is looked at while somebody listens for changes.
 pub const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// Calls of a client on stdio that run at the same time; further ones wait for one to end.
+pub const STDIO_CALLS: usize = 16;
+/// How long one waits before it runs in spite of that: longer than a git push may take.
+pub const STDIO_CALL_WAIT: Duration = Duration::from_secs(60);
 /// Requests that a client on stdio may send ahead of their answers.
 pub const STDIO_QUEUE: usize = 256;
 
@@ -159,6 +163,8 @@ pub const RESULT_CHARS: usize = 95_000;
 pub const RESULT_CHARS_TOLD: usize = 100_000;
 /// Bytes of an image, sound or PDF handed to a client: Claude Desktop takes results up to 1 MB, and base64 adds a third.
 pub const BLOB_BYTES: u64 = 700 * 1024;
+/// Files of the same name of which the nearest are suggested when a path does not exist.
+pub const SUGGESTED: usize = 1_000;
 /// Files in one page of `vault_list_all`; the characters of the answer usually end it before.
 pub const LIST_PAGE: usize = 1_000;
 /// Bytes of text that one thread searches by itself: starting others takes as long as searching this.
@@ -334,6 +340,8 @@ pub const AGENT_NAMES: u32 = 1_000;
 pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes at the head of a file without a known ending by which it is told whether it is text.
+pub const SNIFFED_BYTES: usize = 1024;
 /// All text kept for search, bytes, with its folded form where that differs and [`INDEX_ENTRY_BYTES`] for each file. Beyond it
 /// files are found by name, tag and property only. With the names of [`FILES`], bodies and answers it fits into the unit's MemoryMax.
 pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;

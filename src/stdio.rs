@@ -1,22 +1,25 @@
 //! MCP over stdin and stdout: one JSON message a line. For clients that start the program themselves; whoever can do
 //! that may do everything, so there is no login.
 //!
-//! One thread reads, one works: requests are answered in the order they came, and a cancellation overtakes them.
+//! One thread reads and dispatches. A call of a tool runs in a thread of its own, so that a slow one holds up no other, and its
+//! answer carries its id; calls that name the same file run in the order in which they came. What needs no file is answered at
+//! once, in order.
 
 use crate::clock::Now;
 use crate::limits;
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, modern};
 use crate::principal::Principal;
-use crate::quota::Permit;
+use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
+use unicode_normalization::UnicodeNormalization;
 
 /// Serves one client until its end of the pipe closes.
 ///
@@ -35,7 +38,7 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
     let client = &client;
     std::thread::scope(|scope| {
         // What was asked before the end is still answered: the scope waits. But nobody waits for minutes.
-        std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.answer_all(scope, work))?;
+        std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.stop();
         server.wait_for_sessions();
@@ -135,21 +138,38 @@ impl Client {
         }
     }
 
-    /// Answers one after the other, as they were sent; but those that take minutes beside the others.
-    fn answer_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
+    /// Gives each call of a tool a thread of its own; other messages are answered one after the other, as they were sent.
+    fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
+        let calls = Quota::new(Bounds { all: limits::STDIO_CALLS, per_owner: usize::MAX, waiting: usize::MAX });
+        // For each file the call that came last: its end closes the channel.
+        let mut last: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
-            if !self.server.takes_long(line.message()) {
+            let Some(about) = line.message().and_then(called_about) else {
                 if !self.answer_line(line) {
                     return;
                 }
                 continue;
+            };
+            last.retain(|_, end| matches!(end.try_recv(), Err(TryRecvError::Empty)));
+            let (running, end) = sync_channel(0);
+            let before = about.and_then(|path| last.insert(path, end));
+            // Sessions are bounded by themselves, and take minutes.
+            let permit = if self.server.takes_long(line.message()) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
+            let line = Arc::new(Mutex::new(Some((line, before, running, permit))));
+            let own = Arc::clone(&line);
+            let run = move || {
+                let taken = own.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some((line, before, _running, _permit)) = taken {
+                    // Closed without a message when that call has ended.
+                    before.map(|before| before.recv());
+                    self.answer_line(line);
+                }
+            };
+            if std::thread::Builder::new().name("stdio call".into()).spawn_scoped(scope, run.clone()).is_err() {
+                run();
             }
-            let beside = Arc::new(Mutex::new(Some(line)));
-            let own = Arc::clone(&beside);
-            let take = |line: &Mutex<Option<Line>>| line.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let run = move || take(&own).is_none_or(|line| self.answer_line(line));
-            if std::thread::Builder::new().name("stdio session".into()).spawn_scoped(scope, run).is_err() {
-                take(&beside).map(|line| self.answer_line(line));
+            if !self.pipe.is_open() {
+                return;
             }
         }
     }
@@ -269,6 +289,16 @@ impl Channel for PipeChannel<'_> {
     fn is_cancelled(&self) -> bool {
         self.running.is_some_and(Running::is_cancelled) || !self.pipe.is_open()
     }
+}
+
+/// For a call of a tool the file that it names, if it names one, in composed form; `None` for any other message.
+fn called_about(message: &Message) -> Option<Option<String>> {
+    let Message::Request { method, params, .. } = message else { return None };
+    if method != "tools/call" {
+        return None;
+    }
+    let path = params.get("arguments").and_then(serde_json::Value::as_object).and_then(crate::mcp::tools::path_of);
+    Some(path.map(|path| path.trim_matches('/').nfc().collect()))
 }
 
 fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {

@@ -194,7 +194,7 @@ fn the_sample_vault_is_the_fixture() {
 /// `check --server URL`, unless curl is missing, by which it asks.
 fn check_server(url: &str) -> Option<Output> {
     if Command::new("curl").arg("--version").output().is_err() {
-        eprintln!("curl is not here: not tried");
+        crate::support::skipped("curl is not here");
         return None;
     }
     let path = std::env::var("PATH").unwrap_or_default();

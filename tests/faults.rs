@@ -19,7 +19,7 @@ impl Mount {
         std::fs::create_dir_all(place).unwrap();
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(place).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
-            eprintln!("no file system can be mounted: not tried");
+            crate::support::skipped("no file system can be mounted");
             return None;
         }
         Some(Mount(place.to_owned()))

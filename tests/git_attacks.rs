@@ -51,12 +51,14 @@ fn a_note_that_git_does_not_have_was_deleted_for_good() {
     repository.write("a.md", "changed\n");
     let server = repository.serve();
     for path in ["untracked.md", "a.md"] {
+        let refused = outcome(&server, "vault_delete_file", json!({ "path": path }));
+        assert!(refused["error"]["message"].as_str().unwrap().contains("not committed"), "{refused}");
+        let text = repository.folder.read(path);
         let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
-        let refused = outcome(&server, "vault_delete_file", json!({ "path": path, "if_match": etag }));
-        assert!(refused["error"]["message"].as_str().unwrap().contains("nobody has committed"), "{refused}");
+        let done = outcome(&server, "vault_delete_file", json!({ "path": path, "if_match": etag }));
+        assert_eq!(done["deleted"], true, "{done}");
+        assert_eq!(repository.git(&["show", &format!("HEAD~1:{path}")]).as_bytes(), text, "the history has it");
     }
-    assert_eq!(repository.folder.read("untracked.md"), b"only here\n");
-    assert_eq!(repository.folder.read("a.md"), b"changed\n");
 }
 
 #[test]
@@ -925,7 +927,10 @@ fn a_persons_mixed_line_ends_were_taken_for_committed() {
     repository.write("a.md", &mixed);
     let server = repository.serve();
     let refused = outcome(&server, "vault_delete_file", json!({ "path": "a.md" }));
-    assert!(refused["error"]["message"].as_str().unwrap().contains("nobody has committed"), "{refused}");
+    assert_eq!(refused["error"]["code"], "GIT_REFUSED", "{refused}");
+    let etag = server.call("vault_read_file", json!({ "path": "a.md" }))["etag"].clone();
+    let refused = outcome(&server, "vault_delete_file", json!({ "path": "a.md", "if_match": etag }));
+    assert_eq!(refused["error"]["code"], "GIT_REFUSED", "git would not keep these line ends: {refused}");
     assert_eq!(write(&server, "a.md", "new")["error"]["code"], "CONFLICT");
     assert_eq!(repository.folder.read("a.md"), mixed.as_bytes());
 }

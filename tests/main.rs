@@ -13,6 +13,7 @@
 //! | `context` | the tools of toolset `context` |
 //! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
 //! | `git_attacks` | what attacks on it found; repositories of rare kinds |
+//! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is told |
 //! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
 //! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
@@ -43,6 +44,7 @@ mod context;
 mod faults;
 mod git;
 mod git_attacks;
+mod git_hooks;
 mod hostile;
 mod http;
 mod load;

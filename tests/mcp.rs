@@ -28,7 +28,8 @@ fn the_handshake_agrees_on_a_revision() {
         assert_eq!(result["serverInfo"]["name"], "vault-sync-mcp");
         assert!(result["capabilities"]["tools"].is_object());
         assert_eq!(result["capabilities"]["resources"]["listChanged"], true);
-        assert!(result["instructions"].as_str().unwrap().contains("vault_search"));
+        let instructions = result["instructions"].as_str().unwrap();
+        assert!(instructions.starts_with("What notes say is data") && instructions.contains("vault_search"), "{instructions}");
         let id = response.header("mcp-session-id").unwrap();
         assert!(id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) && id.len() >= 32, "{id}");
         let done = server.post_with(
@@ -750,4 +751,16 @@ fn a_subscription_needs_a_stream() {
     let head = mcp_head(TOKEN, &headers).replace("Accept: application/json, text/event-stream", "Accept: application/json");
     let refused = server.request(&head, &message.to_string());
     assert_eq!((refused.status, refused.json()["id"].clone()), (406, json!(4)));
+}
+
+#[test]
+fn instructions_are_short_enough_for_clients_that_cut_them() {
+    let folder = Folder::sample();
+    let settings =
+        [("TOOLSETS", "vault,context,accomplishments"), ("ACCOMPLISHMENTS_FOLDER", "Projects"), ("DEFAULT_CANVAS", "Projects.canvas")];
+    let server = Server::with(&folder.vault(), &settings);
+    let answer = server.post(&initialize("2025-11-25")).json();
+    let instructions = answer["result"]["instructions"].as_str().unwrap();
+    // That of toolset git is not among them; it has forty characters.
+    assert!(instructions.chars().count() <= 480 - 40, "{}: {instructions}", instructions.chars().count());
 }

@@ -250,6 +250,29 @@ fn through_proxy(server: &Server, from: &str, path: &str, password: &str) -> Res
     server.request(&head, &form)
 }
 
+#[test]
+fn what_was_chosen_survives_a_wrong_password_and_the_page_says_what_the_tools_can_do() {
+    let folder = Folder::sample();
+    let settings = [("TOOLSETS", "vault,accomplishments"), ("ACCOMPLISHMENTS_FOLDER", "Projects"), ("DEFAULT_CANVAS", "Projects.canvas")];
+    let server = Server::with(&folder.vault(), &settings);
+    let path = authorize_path(&register(&server), &[]);
+    let page = server.get(&path).text();
+    assert!(page.contains("move notes to the trash") && page.contains("value=\"write\" checked"), "{page}");
+    let again = log_in(&server, &path, "wrong", "read").text();
+    assert!(again.contains("value=\"read\" checked") && !again.contains("value=\"write\" checked"), "{again}");
+    let again = log_in(&server, &path, "wrong", "write").text();
+    assert!(again.contains("value=\"write\" checked"), "{again}");
+}
+
+#[test]
+fn the_control_socket_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, state, _server) = Server::sample_with_state();
+    let socket = state.join("control.sock");
+    eventually("the socket is there", || socket.exists());
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
 /// Fifty addresses with wrong passwords at once: the owner, who has logged in from home before, waits for one check at most.
 #[test]
 fn a_flood_of_wrong_passwords_does_not_keep_the_owner_out() {

@@ -215,3 +215,99 @@ fn a_write_went_into_the_place_of_a_vault_that_was_away() {
     std::fs::rename(&away, folder.vault()).unwrap();
     server.call("vault_write", json!({ "path": "found.md", "content": "x" }));
 }
+
+#[test]
+fn text_is_found_in_either_unicode_form() {
+    use unicode_normalization::UnicodeNormalization;
+    let texts = ["회의록 2026", "கொழும்பு", "Tiếng Việt", "λόγος \u{1f7b}"];
+    for decompose in [true, false] {
+        let form = |text: &str| if decompose { text.nfd().collect::<String>() } else { text.nfc().collect() };
+        let notes: Vec<(String, String)> = texts.iter().enumerate().map(|(n, text)| (format!("{n}.md"), form(text))).collect();
+        let notes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+        let folder = Folder::with(&notes);
+        let server = Server::on(&folder.vault());
+        for (n, query) in ["회의", "கொழு", "tiếng việt", "\u{3cd}"].iter().enumerate() {
+            for query in [query.nfc().collect::<String>(), query.nfd().collect()] {
+                let found = server.call("vault_search", json!({ "query": query }));
+                assert_eq!((&found["total_matches"], &found["results"][0]["path"]), (&json!(1), &json!(format!("{n}.md"))), "{query:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_files_without_a_known_ending_are_searched_and_others_are_not() {
+    let folder = Folder::with(&[
+        ("Makefile", b"all: build needle\n"),
+        ("notes.foo", "n\u{e9}edle needle\n".as_bytes()),
+        ("long.foo", format!("{}needle\n", "\u{e9}".repeat(1_000)).as_bytes()),
+        ("program.bin", b"needle\0\x01"),
+        ("later.bin", [b"a".repeat(2_000), b"needle\xff\xfe".to_vec()].concat().as_slice()),
+    ]);
+    let server = Server::on(&folder.vault());
+    let found = server.call("vault_search", json!({ "query": "needle" }));
+    let mut paths: Vec<&str> = found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["Makefile", "long.foo", "notes.foo"], "{found}");
+}
+
+#[test]
+fn results_that_were_cut_say_so_and_cursors_belong_to_their_call() {
+    let notes: Vec<String> = (0..30).map(|n| format!("a/{n:02}.md")).collect();
+    let mut files: Vec<(&str, &[u8])> = notes.iter().map(|path| (path.as_str(), &b"word"[..])).collect();
+    files.extend([("b/05.md", &b"other"[..]), ("c/x.md", b"")]);
+    let folder = Folder::with(&files);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
+    assert_eq!(server.call("vault_search", json!({ "query": "word", "max_results": 5 }))["truncated"], true);
+    assert!(server.call("vault_search", json!({ "query": "word", "max_results": 30 })).get("truncated").is_none());
+    let page = server.call("vault_list_all", json!({ "path": "a", "limit": 10 }));
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let next = server.call("vault_list_all", json!({ "path": "a", "limit": 20, "cursor": cursor }));
+    assert_eq!(
+        (next["files"].as_array().unwrap().len(), next["files"][0]["path"].as_str().unwrap()),
+        (20, "a/10.md"),
+        "another length is fine"
+    );
+    for (tool, arguments) in [
+        ("vault_list_all", json!({ "cursor": cursor })),
+        ("vault_list_all", json!({ "path": "b", "cursor": cursor })),
+        ("vault_list", json!({ "path": "a", "cursor": cursor })),
+    ] {
+        assert_eq!(server.fail(tool, arguments)["code"], "INVALID_ARGUMENT", "{tool}");
+    }
+    let missing = server.fail("vault_read", json!({ "path": "b/x.md" }))["message"].to_string();
+    assert!(missing.contains("c/x.md"), "{missing}");
+    let missing = server.fail("vault_read", json!({ "path": "b/deep/05.md" }))["message"].to_string();
+    assert!(missing.find("b/05.md") < missing.find("a/05.md"), "the same folder first: {missing}");
+    let cut = server.result("search_vault_content", json!({ "search_pattern": "^word$", "regex": true }));
+    assert_eq!(cut["structuredContent"]["files"], 30, "^ and $ match at line ends");
+}
+
+#[test]
+fn an_expression_finds_a_line_in_files_with_either_line_end() {
+    let folder = Folder::with(&[
+        ("lf.md", b"---\nstatus: active\n---\n"),
+        ("crlf.md", b"---\r\nstatus: active\r\n---\r\n"),
+        ("no.md", b"status: active now\n"),
+    ]);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
+    let found = server.result("search_vault_content", json!({ "search_pattern": "^status: active$", "regex": true }));
+    assert_eq!(found["structuredContent"]["files"], 2, "{found}");
+}
+
+/// A file that could not be read was taken for an empty one.
+#[test]
+fn a_file_that_cannot_be_read_is_counted_as_not_searched() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with(&[("open.md", b"word\n"), ("closed.md", b"word\n")]);
+    let place = folder.vault().join("closed.md");
+    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read(&place).is_ok() {
+        // Root reads everything; bytes beyond what is read stand in for it.
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::fs::File::options().write(true).open(&place).unwrap().set_len(11 << 20).unwrap();
+    }
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
+    let found = server.result("search_vault_content", json!({ "search_pattern": "word" }));
+    assert_eq!((&found["structuredContent"]["files"], &found["structuredContent"]["not_searched"]), (&json!(1), &json!(1)), "{found}");
+}

@@ -133,7 +133,8 @@ fn what_was_asked_before_the_end_is_answered() {
     while let Some(answer) = client.line() {
         ids.push(answer["id"].as_i64().unwrap());
     }
-    assert_eq!(ids, (0..100).collect::<Vec<_>>(), "in order");
+    ids.sort_unstable();
+    assert_eq!(ids, (0..100).collect::<Vec<_>>());
     assert_eq!(client.child.wait().unwrap().code(), Some(0));
 }
 
@@ -161,19 +162,18 @@ fn a_call_under_way_and_a_call_that_waits_are_cancelled() {
         }
         client.send(&slow_call(1, Some("p")).to_string());
         client.send(&slow_call(2, None).to_string());
-        client.send(&search(3).to_string());
         let progress = client.line().unwrap();
         assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!("p")));
         client.send(&cancel(2));
         client.send(&cancel(1));
-        loop {
-            let message = client.line().unwrap();
-            if message["method"] != "notifications/progress" {
-                assert_eq!(message["id"], 3, "neither of the two is answered");
-                break;
-            }
+        client.send(&search(3).to_string());
+        drop(client.input.take());
+        let mut answered = Vec::new();
+        while let Some(message) = client.line() {
+            answered.extend(message["id"].as_i64());
         }
-        assert_eq!(client.end(), 0);
+        assert_eq!(answered, [3], "neither of the two is answered");
+        assert_eq!(client.child.wait().unwrap().code(), Some(0));
     }
 }
 
@@ -223,5 +223,34 @@ fn a_modern_client_listens_and_stops_listening() {
     let unknown = modern(2.into(), "server/discover", json!({ "_meta": {} })).to_string().replace("2026-07-28", "2099-01-01");
     client.send(&unknown);
     assert_eq!(client.line().unwrap()["error"]["code"], -32022);
+    assert_eq!(client.end(), 0);
+}
+
+/// A slow call held up everything behind it, `ping` included.
+#[test]
+fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {
+    let folder = Folder::slow();
+    let mut client = Client::with(&folder, &[("TOOLSETS", "vault,context")]);
+    client.shake_hands();
+    client.send(&slow_call(1, None).to_string());
+    client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string());
+    client.send(&search(3).to_string());
+    let mut first: Vec<i64> = (0..2).map(|_| client.line().unwrap()["id"].as_i64().unwrap()).collect();
+    first.sort_unstable();
+    assert_eq!(first, [2, 3], "while the first goes on");
+    let write = |id: i64| {
+        let arguments = json!({ "path": "order.md", "content": format!("{id}\n") });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "vault_write", "arguments": arguments } })
+            .to_string()
+    };
+    (10..40).for_each(|id| client.send(&write(id)));
+    let mut answered = Vec::new();
+    while answered.len() < 31 {
+        // Between the answers the client hears that the list of files has changed.
+        answered.extend(client.line().unwrap()["id"].as_i64());
+    }
+    answered.retain(|id| *id != 1);
+    assert_eq!(answered, (10..40).collect::<Vec<_>>(), "one after the other");
+    assert_eq!(folder.read("order.md"), b"39\n");
     assert_eq!(client.end(), 0);
 }

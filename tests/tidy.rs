@@ -191,7 +191,7 @@ fn the_top_level_is_what_it_should_be() {
         .unwrap_or_default();
     names.dedup();
     if names.is_empty() {
-        eprintln!("not a git checkout; not looked at");
+        crate::support::skipped("not a git checkout");
         return;
     }
     names.retain(|name| !name.starts_with('.'));

@@ -515,3 +515,26 @@ fn calls_are_logged_without_their_text() {
     assert!(log.contains(r#"path="not/here.md" outcome=FILE_NOT_FOUND"#), "{log}");
     assert!(!log.contains("never in a log") && !log.contains("private question") && !log.contains(TOKEN));
 }
+
+#[test]
+fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
+    for tool in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|set| set.tools()) {
+        let annotations = &tool.listing()["annotations"];
+        let name = tool.name;
+        let reaches = ["vault_write_file", "vault_delete_file", "vault_restore", "ingest", "query"].contains(&name);
+        assert_eq!(annotations["openWorldHint"], reaches, "{name}");
+        let loses = [
+            "vault_write",
+            "vault_edit",
+            "vault_write_file",
+            "vault_delete_file",
+            "vault_restore",
+            "update_doc",
+            "manage_accomplishment",
+            "manage_task",
+            "ingest",
+        ];
+        assert_eq!(annotations["destructiveHint"], loses.contains(&name), "{name}");
+        assert!(annotations["readOnlyHint"] == false || annotations["destructiveHint"] == false, "{name}");
+    }
+}

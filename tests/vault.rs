@@ -132,7 +132,11 @@ fn odd_files_are_handled() {
     assert_eq!(server.fail("vault_write", json!({ "path": "pipe.md", "content": "" }))["code"], "PATH_NOT_ALLOWED");
     assert_eq!(server.call("vault_read", json!({ "path": "no ending" }))["content"], "plain needle");
     let found = server.call("vault_search", json!({ "query": "needle" }));
-    assert_eq!((found["total_matches"].clone(), found["not_searched"].clone()), (json!(4), json!(1)), "{found}");
+    assert_eq!(
+        (found["total_matches"].clone(), found["not_searched"].clone()),
+        (json!(5), json!(1)),
+        "with the file that has no ending: {found}"
+    );
 }
 
 /// Models write NFC, macOS wrote NFD: the note is found, and written, under the name it has.

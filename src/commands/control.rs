@@ -27,7 +27,9 @@ pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
     let listening = named(folder).and_then(|(_open, path)| {
         // Whoever made one that is there is gone: the folder is locked by us.
         disk::discard(&folder.join(SOCKET));
-        let listener = UnixListener::bind(path)?;
+        let listener = UnixListener::bind(&path)?;
+        // Whatever the umask: only the server's user may end logins.
+        disk::make_private(&path)?;
         std::thread::Builder::new().name("control".into()).spawn(move || {
             for stream in listener.incoming() {
                 match stream {

@@ -106,6 +106,9 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     let vault =
         Vault::open_with(&config.vault_path, config.memory).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
     let vault = Arc::new(vault);
+    if !config.read_only {
+        vault.recover();
+    }
     let git = if config.toolsets.contains(&Toolset::Git) {
         let git = Git::new(Arc::clone(&vault), config.git.clone());
         if !config.read_only {
@@ -115,9 +118,6 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     } else {
         None
     };
-    if !config.read_only {
-        vault.recover();
-    }
     let agent =
         config.toolsets.contains(&Toolset::Agent).then(|| Arc::new(Agent::new(Arc::clone(&vault), git.clone(), config.agent.clone())));
     let systems = Systems { git, projects: config.projects.clone().map(Accomplishments::new), agent };

@@ -3,6 +3,7 @@
 use super::{FAILED, control, engine};
 use crate::clock::Now;
 use crate::config::Config;
+use crate::disk;
 use crate::http::server::{Running, Server};
 use crate::mcp::Server as Engine;
 use crate::oauth::Oauth;
@@ -22,6 +23,13 @@ pub(super) struct Serving {
 }
 
 pub(super) fn serve(config: Config) -> u8 {
+    // A full disk may be emptied; a right is given only by somebody who is told that it is missing.
+    if let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
+        && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+    {
+        log::error!("VAULT_PATH cannot be written: {}. Give the server's user the right, or set READ_ONLY=true", error.kind());
+        return FAILED;
+    }
     let store = match open_store(config.state_dir.as_deref()) {
         Ok(store) => store,
         Err(why) => {
@@ -38,7 +46,7 @@ pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
         log::warn!("no STATE_DIR: logins are forgotten when the server stops");
         return Store::in_memory().map_err(|error| error.to_string());
     };
-    crate::disk::create_private_folder(folder).map_err(|error| format!("the folder cannot be made: {}", error.kind()))?;
+    disk::create_private_folder(folder).map_err(|error| format!("the folder cannot be made: {}", error.kind()))?;
     Store::open(folder, Now::read())
 }
 

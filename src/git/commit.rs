@@ -4,7 +4,9 @@ use super::process::Runner;
 use super::repository::{Entry, Repository};
 use super::{Change, Failure, tree};
 use crate::disk::{self, Mode};
-use crate::vault::VaultPath;
+use crate::vault::together::Step;
+use crate::vault::{Vault, VaultPath};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A note that a commit is about.
@@ -29,6 +31,7 @@ pub(super) struct Target {
 /// # Errors
 /// [`Failure::Git`] in git's or a hook's words.
 pub(super) fn build(
+    vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
     base: Option<&str>,
@@ -44,7 +47,7 @@ pub(super) fn build(
     };
     targets.iter().try_for_each(|target| put(&beside, target))?;
     if hooks {
-        repository.hook(&beside, "pre-commit", &[])?;
+        check_with_hook(vault, repository, &beside, targets)?;
     }
     let tree = beside.must(&["write-tree"])?.line();
     check_tree(repository, &beside, base, &tree, targets)?;
@@ -77,6 +80,28 @@ pub(super) fn build(
         ));
     }
     Err(Failure::Git(output.words()))
+}
+
+/// Runs the pre-commit hook, which finds the notes in the working tree as they are going to be: many hooks look there and not
+/// at the index.
+fn check_with_hook(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
+    if !repository.has_hook("pre-commit") {
+        return Ok(());
+    }
+    let step = |target: &Target| {
+        let path = target.path.clone();
+        match (&target.change, target.before.clone()) {
+            (Change::Write(after), Some(before)) => (before != *after).then(|| Step::Replace { path, before, after: after.clone() }),
+            (Change::Write(bytes), None) => Some(Step::Create { path, bytes: bytes.clone() }),
+            (Change::Delete, before) => {
+                let mode = vault.root().join(path.as_str()).metadata().map_or(0o644, |found| found.permissions().mode());
+                before.map(|bytes| Step::Remove { path, bytes, mode })
+            }
+        }
+    };
+    let steps: Vec<Step> = targets.iter().filter_map(step).collect();
+    let run = || repository.hook(runner, "pre-commit", &[]);
+    if steps.is_empty() { run() } else { vault.take_turn()?.show(&steps, run)? }
 }
 
 /// Puts the note into an index.

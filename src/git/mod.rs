@@ -225,7 +225,7 @@ impl Git {
         }
         let path = &self.vault.spelled(path);
         let name = repository.name_of(path);
-        let note = repository.look_at(&runner, &self.vault, path, &name)?;
+        let mut note = repository.look_at(&runner, &self.vault, path, &name)?;
         let now = note.bytes.as_deref().map(etag);
         if let Some(wanted) = if_match
             && now.as_deref() != Some(wanted)
@@ -241,6 +241,15 @@ impl Git {
         if note.committed.is_none() {
             repository.refuse_no_room(&runner, &name)?;
         }
+        // The history keeps what is deleted here, so it has to have it first.
+        if *change == Change::Delete && note.bytes.is_some() && !note.is_committed && if_match.is_some() {
+            let as_it_is = self.as_on_disk(&repository, &runner, path, name.clone())?;
+            let message = format!("{}: as it was before it was deleted", path.as_str());
+            let made = as_it_is.map_or(Ok(()), |target| self.make(&repository, &runner, &[target], &message).map(drop));
+            made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
+            repository = Repository::open(&runner, &self.options)?;
+            note = repository.look_at(&runner, &self.vault, path, &name)?;
+        }
         let wanted = match change {
             Change::Write(bytes) => Some(repository.store(&runner, &name, bytes)?),
             Change::Delete => None,
@@ -249,10 +258,9 @@ impl Git {
         if *change == Change::Delete {
             match (&committed, &note.bytes) {
                 (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
-                // The history keeps what is deleted here; it cannot keep what it never had.
                 (_, Some(_)) if !note.is_committed => {
-                    let why = "has a text on disk that nobody has committed, and deleting it would lose that; have it committed first";
-                    return Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
+                    let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
+                    return Err(Failure::Refused(format!("Nothing was done: {} {why}.", path.as_str())));
                 }
                 _ => {}
             }
@@ -411,7 +419,7 @@ impl Git {
         targets: &[Target],
         message: &str,
     ) -> Result<(Published, Option<String>), Failure> {
-        let built = commit::build(repository, runner, repository.head.as_deref(), targets, message, true)?;
+        let built = commit::build(&self.vault, repository, runner, repository.head.as_deref(), targets, message, true)?;
         for target in targets.iter().filter(|target| target.committed.is_none() && target.blob.is_some()) {
             settle::refuse_left_out(repository, runner, &built, &target.name)?;
         }

@@ -95,7 +95,7 @@ fn on_top(
     }
     // Before the remote gets anything: could the branch be moved there at all?
     settle::try_bringing_in(repository, runner, upstream, targets)?;
-    commit::build(repository, runner, Some(upstream), targets, &message, false)
+    commit::build(vault, repository, runner, Some(upstream), targets, &message, false)
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {

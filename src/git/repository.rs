@@ -3,7 +3,7 @@
 use super::process::Runner;
 use super::{Failure, Options};
 use crate::disk;
-use crate::vault::{Vault, VaultPath};
+use crate::vault::{self, Vault, VaultPath};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -166,6 +166,10 @@ impl Repository {
         while let Some(segment) = segments.next() {
             place.push(segment);
             if place.is_symlink() {
+                // One that leads outside is refused as everywhere.
+                if let Err(error @ vault::Error::NotAllowed { .. }) = vault.bytes_if_any(path) {
+                    return Err(Failure::Vault(error));
+                }
                 return refused("is, or lies below, a symbolic link, which git keeps as a link");
             }
             if segments.peek().is_some() && place.join(".git").exists() {
@@ -322,7 +326,7 @@ impl Repository {
     }
 
     /// A hook that is there and may run.
-    fn has_hook(&self, name: &str) -> bool {
+    pub(super) fn has_hook(&self, name: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(self.hooks.join(name)).is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
     }

@@ -148,6 +148,18 @@ impl Server {
         permit.ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
     }
 
+    /// What the tools in use can do beside reading and changing notes, in words for the person who allows it.
+    pub fn abilities(&self) -> Vec<&'static str> {
+        let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        let all = [
+            ("vault_delete_file", "delete files"),
+            ("vault_write_file", "commit and push to the git remote"),
+            ("manage_accomplishment", "plan projects on canvases and move notes to the trash"),
+            ("ingest", "run Claude Code sessions, which cost money"),
+        ];
+        all.iter().filter(|(tool, _)| has(tool)).map(|(_, ability)| *ability).collect()
+    }
+
     /// Whether a message asks for something that takes minutes: a transport that answers one after the other answers it
     /// beside the others.
     pub fn takes_long(&self, message: Option<&Message>) -> bool {

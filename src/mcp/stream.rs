@@ -273,9 +273,13 @@ mod tests {
         let replay = Arc::default();
         let (mine, theirs) = (numbered(&replay, 1), numbered(&replay, 2));
         mine.send("mine");
-        (0..limits::REPLAY_MESSAGES * 2).for_each(|_| drop(theirs.send("theirs")));
+        for _ in 0..limits::REPLAY_MESSAGES * 2 {
+            theirs.send("theirs");
+        }
         let large = "y".repeat(limits::REPLAY_BYTES / 4 + 1);
-        (0..9).for_each(|_| drop(theirs.send(&large)));
+        for _ in 0..9 {
+            theirs.send(&large);
+        }
         assert!(mine.remembers_since(0));
     }
 

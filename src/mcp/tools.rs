@@ -58,7 +58,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let progress = Progress::of(call.exchange, call.params);
     let context = call.context(&progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let arguments = Arguments::check(tool.input, arguments)?;
+        let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         (tool.run)(&context, &arguments)
     }));
     let code = match &outcome {
@@ -75,7 +75,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 }
 
 /// What a call is about, for its line in the log.
-pub(super) fn path_of(arguments: &Map<String, Value>) -> Option<String> {
+pub fn path_of(arguments: &Map<String, Value>) -> Option<String> {
     let path = ["path", "file_path", "doc_name"].iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
     path.map(|path| path.chars().take(300).collect())
 }

@@ -13,8 +13,18 @@ pub enum Notice {
     Busy,
 }
 
-/// The login page. `action` is where the form goes: this endpoint with the request's own query.
-pub fn login(request: &AuthorizeRequest, action: &str, user: &str, notice: Option<Notice>) -> String {
+/// What a person has typed and chosen so far, but for the password.
+#[derive(Debug, Clone, Copy)]
+pub struct Typed<'a> {
+    /// User name.
+    pub user: &'a str,
+    /// What is to be allowed.
+    pub access: Access,
+}
+
+/// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
+/// in use can do beside reading and changing notes.
+pub fn login(request: &AuthorizeRequest, action: &str, typed: Typed<'_>, abilities: &[&str], notice: Option<Notice>) -> String {
     let name = escape(&request.client.name);
     let place = request.redirect.place();
     let (destination, warning) = match &place {
@@ -42,18 +52,20 @@ pub fn login(request: &AuthorizeRequest, action: &str, user: &str, notice: Optio
         Some(Notice::Busy) => r#"<p class="error" role="alert">Too many logins at the moment. Please try again in a few seconds.</p>"#,
         None => "",
     };
+    let (write, read) = if typed.access == Access::Read { ("", " checked") } else { (" checked", "") };
+    let can_do: String = abilities.iter().map(|ability| format!(", {}", escape(ability))).collect();
     let choice = match request.access {
         Access::Write => {
-            r#"<fieldset><legend>What it may do</legend>
-<label class="choice"><input type="radio" name="access" value="write" checked><span>Read and change notes<small>search, read, create, edit and replace files</small></span></label>
-<label class="choice"><input type="radio" name="access" value="read"><span>Only read notes<small>search and read; tools that write are not offered</small></span></label>
-</fieldset>"#
+            format!(r#"<fieldset><legend>What it may do</legend>
+<label class="choice"><input type="radio" name="access" value="write"{write}><span>Read and change notes<small>search, read, create, edit and replace files{can_do}</small></span></label>
+<label class="choice"><input type="radio" name="access" value="read"{read}><span>Only read notes<small>search and read; tools that write are not offered</small></span></label>
+</fieldset>"#)
         }
         Access::Read => {
-            r#"<p>It asks to <strong>read</strong> your notes. It will not be able to change them.</p><input type="hidden" name="access" value="read">"#
+            r#"<p>It asks to <strong>read</strong> your notes. It will not be able to change them.</p><input type="hidden" name="access" value="read">"#.to_owned()
         }
     };
-    let user = escape(user);
+    let user = escape(typed.user);
     let action = escape(action);
     // The first field gets the keyboard, unless the name is there already.
     let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };

@@ -3,7 +3,7 @@
 //! Texts are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
 
 use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::{canonical_combining_class, compose};
 
 /// A text folded for comparison without case.
 #[derive(Debug, Clone)]
@@ -75,17 +75,38 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Start and length of each character together with the combining marks that follow it.
+/// Start and length of each character together with what follows it and is composed with it: combining marks, and the letters
+/// that join (the vowels and finals of decomposed Hangul, vowel signs of Indic scripts).
 pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
         let (start, first) = rest.next()?;
-        let mut end = start + first.len_utf8();
-        while let Some((_, mark)) = rest.next_if(|(_, next)| is_mark(*next)) {
-            end += mark.len_utf8();
+        let (mut end, mut composed) = (start + first.len_utf8(), first);
+        while let Some((_, next)) = rest.next_if(|(_, next)| {
+            if is_mark(*next) {
+                return true;
+            }
+            let joined = if may_join(*next) { compose(composed, *next) } else { None };
+            composed = joined.unwrap_or(composed);
+            joined.is_some()
+        }) {
+            end += next.len_utf8();
         }
         Some((start, end - start))
     })
+}
+
+/// Whether a character that is no mark may be composed with the one before it (Unicode, `NFC_QC=Maybe`).
+fn may_join(c: char) -> bool {
+    matches!(c, '\u{9be}'..='\u{ddf}' | '\u{102e}' | '\u{1161}'..='\u{11c2}' | '\u{1b35}' | '\u{11000}'..='\u{11fff}' | '\u{16100}'..='\u{16dff}')
+}
+
+/// Whether a single character is another one in composed form (Unicode, `NFC_QC=No`).
+fn has_other_form(c: char) -> bool {
+    matches!(c,
+        '\u{340}'..='\u{344}' | '\u{374}' | '\u{37e}' | '\u{387}' | '\u{958}'..='\u{fb9}' | '\u{1f71}'..='\u{1ffd}'
+        | '\u{2000}' | '\u{2001}' | '\u{2126}'..='\u{212b}' | '\u{2329}' | '\u{232a}' | '\u{2adc}' | '\u{f900}'..='\u{fb4e}'
+        | '\u{1d15e}'..='\u{1d1c0}' | '\u{2f800}'..='\u{2fa1d}')
 }
 
 fn is_mark(c: char) -> bool {
@@ -96,7 +117,7 @@ fn is_mark(c: char) -> bool {
 pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
     let mut chars = cluster.chars();
     match (chars.next(), chars.next()) {
-        (Some(only), None) => push_folded(folded, only),
+        (Some(only), None) if !has_other_form(only) => push_folded(folded, only),
         _ => cluster.nfc().for_each(|c| push_folded(folded, c)),
     }
 }
@@ -143,6 +164,37 @@ mod tests {
         ] {
             assert_eq!(found(text, query).as_deref(), Some(expected), "{text} / {query}");
         }
+    }
+
+    #[test]
+    fn texts_that_are_canonically_equivalent_fold_to_the_same() {
+        for text in [
+            "회의록",
+            "회의",
+            "கொ",
+            "Tiếng Việt",
+            "ύ \u{1f7b}",
+            "\u{2126}\u{212b}\u{2000}x",
+            "क़",
+            "\u{f900}\u{fb1d}",
+            "ñandú",
+            "가각힣",
+            "\u{11131}\u{11127}",
+        ] {
+            let (composed, decomposed): (String, String) = (text.nfc().collect(), text.nfd().collect());
+            assert_eq!(fold(&decomposed), fold(&composed), "{text}");
+            assert_eq!(fold(text), fold(&composed), "{text}");
+        }
+        // Every character that has another form, and every pair of letters that joins.
+        for c in ('\0'..='\u{2fa1d}').filter(|c| !c.is_ascii()) {
+            let (composed, decomposed): (String, String) = (std::iter::once(c).nfc().collect(), std::iter::once(c).nfd().collect());
+            assert_eq!(fold(&decomposed), fold(&composed), "{:04x}", c as u32);
+            assert_eq!(fold(&c.to_string()), fold(&composed), "{:04x}", c as u32);
+        }
+        assert_eq!(
+            found("x \u{1112}\u{116c}\u{110b}\u{1174}\u{1105}\u{1169}\u{11a8} y", "회의").as_deref(),
+            Some("\u{1112}\u{116c}\u{110b}\u{1174}")
+        );
     }
 
     #[test]

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 #[derive(Debug)]
 pub struct Arguments {
     values: Map<String, Value>,
+    /// The tool or prompt that they are for.
+    owner: &'static str,
 }
 
 impl Arguments {
@@ -15,7 +17,7 @@ impl Arguments {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` naming the argument: unknown, missing, or of the wrong type.
-    pub fn check(fields: &[Field], mut values: Map<String, Value>) -> Result<Arguments, Error> {
+    pub fn check(owner: &'static str, fields: &[Field], mut values: Map<String, Value>) -> Result<Arguments, Error> {
         values.retain(|_, value| !value.is_null());
         if let Some(unknown) = values.keys().find(|name| fields.iter().all(|field| field.name != name.as_str())) {
             let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
@@ -40,7 +42,18 @@ impl Arguments {
                 }
             }
         }
-        Ok(Arguments { values })
+        Ok(Arguments { values, owner })
+    }
+
+    /// The tool and its arguments but for those named, as one text: what a cursor belongs to.
+    pub fn scope(&self, without: &[&str]) -> String {
+        let others: Map<String, Value> = self
+            .values
+            .iter()
+            .filter(|(name, _)| !without.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        format!("{} {}", self.owner, Value::Object(others))
     }
 
     /// A text that may be missing.
@@ -67,7 +80,7 @@ impl Arguments {
     pub fn object(&self, name: &str) -> Option<Arguments> {
         let mut values = self.values.get(name)?.as_object()?.clone();
         values.retain(|_, value| !value.is_null());
-        Some(Arguments { values })
+        Some(Arguments { values, owner: self.owner })
     }
 
     /// Whether it was given, or has a default.
@@ -110,7 +123,7 @@ mod tests {
     ];
 
     fn check(value: Value) -> Result<Arguments, Error> {
-        Arguments::check(FIELDS, value.as_object().unwrap().clone())
+        Arguments::check("test", FIELDS, value.as_object().unwrap().clone())
     }
 
     #[test]

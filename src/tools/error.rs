@@ -30,6 +30,8 @@ pub enum Code {
     ReadError,
     /// The disk refused to write; the old bytes are in place.
     WriteError,
+    /// The repository is in a state in which nothing is changed; the message says what to do.
+    GitRefused,
     /// Something of this name exists.
     AlreadyExists,
     /// No accomplishment has this id.
@@ -72,6 +74,7 @@ impl Code {
             Code::ReadOnly => "READ_ONLY",
             Code::ReadError => "READ_ERROR",
             Code::WriteError => "WRITE_ERROR",
+            Code::GitRefused => "GIT_REFUSED",
             Code::AlreadyExists => "ALREADY_EXISTS",
             Code::AccomplishmentNotFound => "ACCOMPLISHMENT_NOT_FOUND",
             Code::TaskNotFound => "TASK_NOT_FOUND",

@@ -103,8 +103,13 @@ pub struct Resource {
 pub enum Effect {
     /// Changes nothing.
     Reads,
-    /// Replaces or removes what was there. Doing it twice is the same as doing it once, if `idempotent`.
+    /// Replaces or removes text of a note, or may.
     Replaces {
+        /// Whether a repeated call changes nothing more.
+        idempotent: bool,
+    },
+    /// Changes facts of a project or a job; no text of a note is lost by it.
+    Sets {
         /// Whether a repeated call changes nothing more.
         idempotent: bool,
     },
@@ -120,6 +125,8 @@ pub struct Tool {
     pub description: &'static str,
     /// What it does to the vault.
     pub effect: Effect,
+    /// Whether it talks to other systems: a git remote, the API of a model.
+    pub reaches_out: bool,
     /// Parameters.
     pub input: &'static [Field],
     /// Members of the structured result.
@@ -133,7 +140,7 @@ impl Tool {
     pub fn needs(&self) -> Access {
         match self.effect {
             Effect::Reads => Access::Read,
-            Effect::Replaces { .. } => Access::Write,
+            Effect::Replaces { .. } | Effect::Sets { .. } => Access::Write,
         }
     }
 
@@ -143,6 +150,7 @@ impl Tool {
         let (destructive, idempotent) = match self.effect {
             Effect::Reads => (false, true),
             Effect::Replaces { idempotent } => (true, idempotent),
+            Effect::Sets { idempotent } => (false, idempotent),
         };
         let mut listing = json!({
             "name": self.name,
@@ -155,7 +163,7 @@ impl Tool {
                 "readOnlyHint": self.effect == Effect::Reads,
                 "destructiveHint": destructive,
                 "idempotentHint": idempotent,
-                "openWorldHint": false,
+                "openWorldHint": self.reaches_out,
             },
         });
         if let (Effect::Reads, Some(members)) = (self.effect, listing.as_object_mut()) {

@@ -4,6 +4,7 @@ use super::arguments::Arguments;
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
 use crate::cursor;
+use crate::vault::etag;
 use serde::Serialize;
 
 /// The parameter; [`after`] reads it.
@@ -23,18 +24,26 @@ pub struct Next {
 }
 
 impl Next {
-    /// The next page begins after the name `last`; `None` when there is none.
-    pub fn after(last: Option<&str>) -> Next {
-        Next { truncated: last.is_some(), next_cursor: last.map(cursor::after) }
+    /// The next page of a call begins after the name `last`; `None` when there is none.
+    pub fn after(arguments: &Arguments, last: Option<&str>) -> Next {
+        let next = |last| cursor::after(&format!("{}{last}", scope(arguments)));
+        Next { truncated: last.is_some(), next_cursor: last.map(next) }
     }
+}
+
+/// What a cursor begins with: it belongs to a tool and its filters, and not to the length of a page.
+fn scope(arguments: &Arguments) -> String {
+    etag(arguments.scope(&[CURSOR.name, "limit"]).as_bytes())
 }
 
 /// The name that the page before ended with; `None` for the first page.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for what was never a cursor.
+/// `INVALID_ARGUMENT` for what was never a cursor of this tool with these filters.
 pub fn after(arguments: &Arguments) -> Result<Option<String>, Error> {
     let Some(cursor) = arguments.maybe(CURSOR.name) else { return Ok(None) };
-    let wrong = || Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool; start without one.");
-    cursor::last(cursor).map(Some).ok_or_else(wrong)
+    let wrong =
+        || Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool with the same filters; start without one.");
+    let last = cursor::last(cursor).and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
+    last.map(Some).ok_or_else(wrong)
 }

@@ -463,7 +463,8 @@ impl Index {
             entry.folded_tags().iter().for_each(|tag| signature.add(tag));
             (entry, signature)
         };
-        if kind.0 != Kind::Text {
+        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(&place);
+        if !is_text {
             return Some(entry(Stamp::of(&place.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
         }
         let seen = clock::system();
@@ -487,6 +488,8 @@ impl Index {
         let news = known.is_none_or(|known| known.stamp != stamp);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
+            // What begins as text and goes on otherwise is none.
+            Err(_) if kind.0 == Kind::Other => return Some(entry(stamp, Vec::new(), Text::None, Signature::new(Rows::Names), uncertain)),
             Ok(text) => text,
             Err(error) => {
                 if whole && news {

@@ -74,7 +74,7 @@ impl Jail {
     fn place(&self, below: PathBuf) -> io::Result<Place> {
         let folder = Folder::open(&self.root, below.parent().unwrap_or(Path::new("")))?;
         let path = below.file_name().map_or_else(|| folder.path().to_path_buf(), |name| folder.path().join(name));
-        Ok(Place { path, below, folder: folder })
+        Ok(Place { path, below, folder })
     }
 
     /// A folder that exists, held open itself.
@@ -88,7 +88,7 @@ impl Jail {
             Some(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE },
             _ => Error::disk("read the folder", path.as_str())(error),
         })?;
-        Ok(Place { path: folder.path().to_path_buf(), below: place.below, folder: folder })
+        Ok(Place { path: folder.path().to_path_buf(), below: place.below, folder })
     }
 
     /// The place of one of our own hidden names in the root.

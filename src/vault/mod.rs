@@ -211,10 +211,14 @@ impl Vault {
         }
         let stem = |name: &str| crate::text::fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
         let wanted = stem(path.name());
-        let found: Vec<String> = self.index.read(|entries| {
+        let mut found: Vec<String> = self.index.read(|entries| {
             let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);
-            alike.take(3).map(|entry| entry.path.to_string()).collect()
+            alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
+        // Those whose path begins as the wanted one does.
+        let shared = |found: &str| found.chars().zip(path.as_str().chars()).take_while(|(a, b)| a == b).count();
+        found.sort_by_key(|found| std::cmp::Reverse(shared(found)));
+        found.truncate(3);
         match found.as_slice() {
             [] => "Use vault_list or vault_search to see what exists.".into(),
             some => format!("Did you mean: {}?", some.join(", ")),

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{MutexGuard, PoisonError};
 
 /// The names, in the vault's root, of the file with what is being changed and of the one that says whose turn it is. No
@@ -55,6 +55,15 @@ pub enum Step {
         /// What it holds.
         bytes: Vec<u8>,
     },
+    /// A file removed for a moment: with [`Turn::show`] only.
+    Remove {
+        /// Which.
+        path: VaultPath,
+        /// What it holds.
+        bytes: Vec<u8>,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// A file put into `.trash`, where Obsidian keeps what was deleted.
     Trash {
         /// Which.
@@ -79,6 +88,7 @@ enum Written {
     Replace { path: String, before: String, after: String },
     Rename { from: String, to: String, bytes: String },
     Trash { path: String, place: String, bytes: String },
+    Remove { path: String, bytes: String, mode: u32 },
 }
 
 impl Written {
@@ -89,6 +99,7 @@ impl Written {
             Step::Create { path, bytes } => Written::Create { path: text(path), after: code(bytes) },
             Step::Replace { path, before, after } => Written::Replace { path: text(path), before: code(before), after: code(after) },
             Step::Rename { from, to, bytes } => Written::Rename { from: text(from), to: text(to), bytes: code(bytes) },
+            Step::Remove { path, bytes, mode } => Written::Remove { path: text(path), bytes: code(bytes), mode: *mode },
             Step::Trash { path, bytes } => Written::Trash { path: text(path), place: noted.place.clone(), bytes: code(bytes) },
         }
     }
@@ -107,6 +118,9 @@ impl Written {
             Written::Rename { from, to, bytes: held } => {
                 Noted { step: Step::Rename { from: path(from)?, to: path(to)?, bytes: bytes(held)? }, place: nowhere }
             }
+            Written::Remove { path: at, bytes: held, mode } => {
+                Noted { step: Step::Remove { path: path(at)?, bytes: bytes(held)?, mode }, place: nowhere }
+            }
             Written::Trash { path: at, place, bytes: held } => {
                 VaultPath::file(&place).ok().filter(|name| name.as_str() == place && name.name() == place)?;
                 Noted { step: Step::Trash { path: path(at)?, bytes: bytes(held)? }, place }
@@ -121,7 +135,17 @@ struct Journal {
     version: u32,
     /// Which vault on which computer: a sync program may carry the file to others, where it means nothing.
     vault: String,
+    /// Whether the steps are done for a moment only, see [`Turn::show`]: then they are taken back in any case.
+    #[serde(default)]
+    shown: bool,
     steps: Vec<Written>,
+}
+
+/// What steps are done for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Change,
+    Show,
 }
 
 /// How far a step is.
@@ -234,7 +258,7 @@ impl Turn<'_> {
     /// [`Error::Busy`] when a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files
     /// have the bytes they had; where even that could not be done, the next change does it first.
     pub fn change(&self, steps: &[Step]) -> Result<(), Error> {
-        let noted = self.note(steps)?;
+        let noted = self.note(steps, Purpose::Change)?;
         for (number, step) in noted.iter().enumerate() {
             if let Err(error) = self.take(step) {
                 self.take_back(noted.get(..number).unwrap_or_default());
@@ -245,8 +269,35 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Writes down what the steps will change. One file needs no note: it is replaced whole or not at all.
-    fn note(&self, steps: &[Step]) -> Result<Vec<Noted>, Error> {
+    /// Does all steps, calls `act`, and takes the steps back, after a crash in between too: for a program that has to see files as
+    /// they are going to be.
+    ///
+    /// # Errors
+    /// As [`Turn::change`]; `act` was not called then.
+    pub fn show<T>(&self, steps: &[Step], act: impl FnOnce() -> T) -> Result<T, Error> {
+        let vault = self.vault;
+        let tops: Vec<PathBuf> =
+            steps.iter().filter_map(|step| VaultPath::file(step.path()).ok()).map(|path| vault.jail.folder_that_is_there(&path)).collect();
+        let noted = self.note(steps, Purpose::Show)?;
+        for (number, step) in noted.iter().enumerate() {
+            if let Err(error) = self.take(step) {
+                self.take_back(noted.get(..number).unwrap_or_default());
+                return Err(error);
+            }
+        }
+        let outcome = act();
+        self.take_back(&noted);
+        // Folders that were made for it go again, and so does the trash if nothing else is in it.
+        for (step, top) in steps.iter().zip(tops) {
+            let path = vault.jail.root().join(step.path());
+            path.parent().into_iter().for_each(|folder| disk::remove_empty_folders(folder, &top));
+        }
+        disk::remove_empty_folders(&vault.jail.root().join(TRASH), vault.jail.root());
+        Ok(outcome)
+    }
+
+    /// Writes down what the steps will change. A change of one file needs no journal: it is replaced whole or not at all.
+    fn note(&self, steps: &[Step], purpose: Purpose) -> Result<Vec<Noted>, Error> {
         let mut noted: Vec<Noted> = Vec::new();
         for step in steps {
             let place = match step {
@@ -255,8 +306,9 @@ impl Turn<'_> {
             };
             noted.push(Noted { step: step.clone(), place });
         }
-        if noted.len() > 1 {
-            let journal = Journal { version: 1, vault: self.vault.identity(), steps: noted.iter().map(Written::of).collect() };
+        let shown = purpose == Purpose::Show;
+        if shown || noted.len() > 1 {
+            let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.iter().map(Written::of).collect() };
             let journal = serde_json::to_vec(&journal).unwrap_or_default();
             let place = self.vault.own_file(0)?;
             disk::replace(&place, &journal, Mode::Private, || Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
@@ -269,6 +321,7 @@ impl Turn<'_> {
             Step::Create { path, bytes } => self.vault.exchange(path, None, bytes),
             Step::Replace { path, before, after } => self.vault.exchange(path, Some(before), after),
             Step::Rename { from, to, bytes } => self.vault.rename(from, to, bytes),
+            Step::Remove { path, bytes, .. } => self.vault.remove(path, bytes),
             Step::Trash { path, bytes } => self.vault.to_trash(path, place, bytes),
         }
     }
@@ -289,6 +342,11 @@ impl Turn<'_> {
             Step::Replace { path, before, after } => self.vault.exchange(path, Some(after), before),
             // With whatever somebody has written in it since.
             Step::Rename { from, to, .. } => self.vault.rename(to, from, &self.vault.bytes(to)?),
+            Step::Remove { path, bytes, mode } => {
+                self.vault.exchange(path, None, bytes)?;
+                let place = self.vault.jail.existing(path)?;
+                disk::set_mode(&place, *mode).map_err(Error::disk("write the file", path.as_str()))
+            }
             Step::Trash { path, bytes } => match self.vault.bring_back(place, path) {
                 Err(Error::NotFound { .. }) => self.vault.exchange(path, None, bytes),
                 other => other,
@@ -332,6 +390,7 @@ impl Turn<'_> {
         };
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
+        let shown = ours.as_ref().is_some_and(|journal| journal.shown);
         let Some(noted) = ours.and_then(|journal| journal.steps.into_iter().map(Written::read).collect::<Option<Vec<Noted>>>()) else {
             log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
             let names = (0..limits::TRASH_NAMES).map(|number| place.with_extension(format!("foreign-{number}")));
@@ -343,8 +402,8 @@ impl Turn<'_> {
         // What cannot be looked at now is looked at by the next change, and the journal stays until then.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Noted, State)>, Error>>()?;
         // Where somebody has gone on from what was done, the rest is done too; otherwise what was done is taken back.
-        let forward = all.iter().any(|(_, state)| *state == State::DoneAndMore);
-        let is_over = all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
+        let forward = !shown && all.iter().any(|(_, state)| *state == State::DoneAndMore);
+        let is_over = !shown && all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
         log::warn!(
             "a change of {} files was interrupted; {} it",
             noted.len(),
@@ -382,7 +441,7 @@ impl Turn<'_> {
                 Step::Create { path, bytes } => compared(holds(path)?, None, bytes),
                 Step::Replace { path, before, after } => compared(holds(path)?, Some(before), after),
                 Step::Rename { from, to, .. } => either(holds(from)?.is_none() && holds(to)?.is_some()),
-                Step::Trash { path, .. } => either(holds(path)?.is_none()),
+                Step::Remove { path, .. } | Step::Trash { path, .. } => either(holds(path)?.is_none()),
             })
         };
         match state() {
@@ -417,7 +476,7 @@ fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
 impl Step {
     fn path(&self) -> &str {
         match self {
-            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Trash { path, .. } => path.as_str(),
+            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path, .. } => path.as_str(),
             Step::Rename { to, .. } => to.as_str(),
         }
     }
@@ -475,7 +534,6 @@ impl Vault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     fn path(text: &str) -> VaultPath {
         VaultPath::file(text).unwrap()
@@ -524,7 +582,7 @@ mod tests {
             let before = all(&root);
             {
                 let turn = vault.take_turn().unwrap();
-                let noted = turn.note(&steps()).unwrap();
+                let noted = turn.note(&steps(), Purpose::Change).unwrap();
                 noted.iter().take(done).for_each(|noted| turn.take(noted).unwrap());
             }
             drop(vault);
@@ -543,7 +601,7 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
-        let journal = Journal { version: 1, vault: vault.identity(), steps: Vec::new() };
+        let journal = Journal { version: 1, vault: vault.identity(), shown: false, steps: Vec::new() };
         let noted = Noted { step: steps()[4].clone(), place: String::new() };
         let journal = Journal { steps: vec![Written::of(&noted)], ..journal };
         std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
@@ -601,7 +659,7 @@ mod tests {
             let (root, vault) = vault();
             {
                 let turn = vault.take_turn().unwrap();
-                let noted = turn.note(&change()).unwrap();
+                let noted = turn.note(&change(), Purpose::Change).unwrap();
                 noted.iter().take(done).for_each(|noted| turn.take(noted).unwrap());
             }
             edit(&root);
@@ -652,7 +710,7 @@ mod tests {
         let (root, vault) = vault();
         {
             let turn = vault.take_turn().unwrap();
-            let noted = turn.note(&steps()).unwrap();
+            let noted = turn.note(&steps(), Purpose::Change).unwrap();
             noted.iter().take(3).for_each(|noted| turn.take(noted).unwrap());
         }
         // The step for this one was not done: what a person made of it is no reason to go on.

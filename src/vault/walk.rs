@@ -318,6 +318,21 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<
     Ok(Some(found))
 }
 
+/// Whether a file whose name does not say what it is begins as text does: its first bytes are UTF-8 without a NUL.
+pub(super) fn begins_as_text(place: &Path) -> bool {
+    let read = |(mut file, _): (fs::File, Stamp)| {
+        let mut bytes = [0; limits::SNIFFED_BYTES];
+        let count = file.read(&mut bytes)?;
+        Ok(bytes.get(..count).unwrap_or_default().to_vec())
+    };
+    open_stamped(place).and_then(read).is_ok_and(|bytes: Vec<u8>| {
+        // The last character may be cut.
+        let whole =
+            std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none() && bytes.len() == limits::SNIFFED_BYTES, |_| true);
+        whole && memchr::memchr(0, &bytes).is_none()
+    })
+}
+
 /// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read. A link is not followed.
 pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
     let (mut file, stamp) = open_stamped(place)?;

@@ -14,6 +14,7 @@ use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use unicode_normalization::UnicodeNormalization;
 
 /// The outcome of [`Vault::write`].
 #[derive(Debug, PartialEq, Eq)]
@@ -355,6 +356,13 @@ fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
 /// What a model most often gets wrong, said so that the next try works.
 fn nearly(bytes: &[u8], old_text: &str) -> String {
     let text = String::from_utf8_lossy(bytes);
+    if old_text.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) && text.contains(old_text) {
+        return "It has U+FFFD where the file has bytes that are not UTF-8: choose a piece of text without them.".into();
+    }
+    let composed = |text: &str| text.nfc().collect::<String>();
+    if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
+        return "It is there in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a piece of text without accents.".into();
+    }
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = plain(old_text);
     if !wanted.is_empty() && plain(&text).contains(&wanted) {
@@ -428,6 +436,15 @@ mod tests {
         assert!(matches!(edit("x x x", "x", "b"), Err(Error::TextNotUnique(3))));
         let Err(Error::TextNotFound(hint)) = edit("one  two", "one two", "") else { panic!() };
         assert!(hint.contains("white space"), "{hint}");
+        for (text, old, word) in [
+            ("cafe\u{301} au lait", "café au", "Unicode form"),
+            ("한글", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}", "Unicode form"),
+        ] {
+            let Err(Error::TextNotFound(hint)) = edit(text, old, "") else { panic!("{text}") };
+            assert!(hint.contains(word), "{hint}");
+        }
+        let Err(Error::TextNotFound(hint)) = replace_once(b"caf\xe9 au lait", "caf\u{fffd} au", "") else { panic!() };
+        assert!(hint.contains("not UTF-8"), "{hint}");
         let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
         assert!(hint.contains("line 2"), "{hint}");
     }

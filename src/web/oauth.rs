@@ -6,7 +6,7 @@ use crate::form::Form;
 use crate::http::{Head, HeaderValue, Method, Reply, Response};
 use crate::oauth::authorize::{Approval, AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
-use crate::oauth::page::{self, Notice};
+use crate::oauth::page::{self, Notice, Typed};
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(super) fn html(status: u16, page: String) -> Response {
 
 /// The authorization endpoint: GET shows the login page, POST is its form.
 pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) -> Response {
-    let oauth = &app.oauth;
+    let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     let request = match Form::parse(head.query()) {
         Ok(query) => oauth.check(&query),
         Err(_) => Err(AuthorizeError::Show {
@@ -39,7 +39,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     // The form goes where the page came from, query and all; everything in it is checked again.
     let action = format!("/oauth/authorize?{}", head.query());
     if head.method() != Method::Post {
-        return html(200, page::login(&request, &action, "", None));
+        return html(200, page::login(&request, &action, Typed { user: "", access: Access::Write }, &abilities, None));
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(403, page::error("The form came from another web site.", "Start the login again in the application."));
@@ -47,10 +47,11 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     let Some(form) = form_of(head, body) else {
         return html(400, page::error("The form could not be read.", "Go back and try again."));
     };
-    decide(oauth, &request, &form, &action, from)
+    decide(app, &request, &form, &action, from)
 }
 
-fn decide(oauth: &Oauth, request: &AuthorizeRequest, form: &Form, action: &str, from: PeerAddress) -> Response {
+fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from: PeerAddress) -> Response {
+    let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     if form.get("decision") == Some("deny") {
         return see_other(&oauth.deny(request));
     }
@@ -58,10 +59,9 @@ fn decide(oauth: &Oauth, request: &AuthorizeRequest, form: &Form, action: &str, 
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     match oauth.approve(request, user, password, access, from, Now::read()) {
         Ok(Approval::Granted(location)) => see_other(&location),
-        Ok(Approval::Refused) => html(403, page::login(request, action, user, Some(Notice::WrongPassword))),
-        Ok(Approval::Busy) => {
-            html(429, page::login(request, action, user, Some(Notice::Busy))).header("Retry-After", HeaderValue::fixed("5"))
-        }
+        Ok(Approval::Refused) => html(403, page::login(request, action, Typed { user, access }, &abilities, Some(Notice::WrongPassword))),
+        Ok(Approval::Busy) => html(429, page::login(request, action, Typed { user, access }, &abilities, Some(Notice::Busy)))
+            .header("Retry-After", HeaderValue::fixed("5")),
         Err(error) => cannot_authorize(oauth, error),
     }
 }

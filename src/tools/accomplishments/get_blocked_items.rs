@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "What is blocked",
     description: "The accomplishments that wait for others which are not completed, the most important first, each with what it waits for.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[CURSOR],
     output: &[
         required("count", COUNT, "How many there are, on all pages"),

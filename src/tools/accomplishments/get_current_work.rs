@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "The accomplishments that are marked as being worked on, with their tasks in progress; and tasks in progress of \
         accomplishments that are not marked, which set_work_focus puts right.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[CURSOR],
     output: &[
         required(

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "How many accomplishments are on a canvas, by status, effort and priority; how many are blocked, ready to start and \
         being worked on; and how many of their tasks are complete. All numbers are of one moment.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[CANVAS_SOURCE],
     output: &[
         required("canvas_source", ANY_TEXT, "The canvas"),

@@ -11,6 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "What can be begun",
     description: "The accomplishments that are not started and wait for nothing, the most important first.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[CURSOR],
     output: &[
         required("count", COUNT, "How many there are, on all pages"),

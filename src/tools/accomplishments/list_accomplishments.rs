@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "All accomplishments by id, with what each waits for and how many of its tasks are complete. Narrow them by status or \
         canvas; get_accomplishment has the rest.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[optional("status", Shape::Status(&STATUSES), "Only those of this status"), CANVAS_SOURCE_FILTER, CURSOR],
     output: &[
         required("count", COUNT, "How many there are, on all pages"),

@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
         note, ticked boxes and words of people's included, stays. delete moves the note to the vault's trash and removes its node, its \
         edges and its id where others depended on it. For tasks use manage_task, for one dependency manage_dependency.",
     effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
         optional("id", ANY_TEXT, "Required for update and delete; see list_accomplishments. To create, leave it out to get the next one"),

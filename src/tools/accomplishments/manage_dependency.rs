@@ -11,7 +11,8 @@ pub(super) static TOOL: Tool = Tool {
     description: "Has one accomplishment block another, or not any more: an edge on the canvas and depends_on in the blocked one's note. \
         add also moves the blocked one's node to the right of all it depends on. Both have to be on one canvas, and nothing may block \
         itself, directly or through others.",
-    effect: Effect::Replaces { idempotent: true },
+    effect: Effect::Sets { idempotent: true },
+    reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["add", "remove"]), "What to do"),
         required("blocker_id", ANY_TEXT, ID),

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
         changes only the fields that data names. remove takes the task's heading and fields away, keeps other text that a person wrote \
         below them, and numbers the remaining tasks anew, so that their ids change.",
     effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["add", "update", "remove"]), "What to do"),
         required("accomplishment_id", ANY_TEXT, ID),

@@ -215,7 +215,7 @@ fn page<'a, T: Serialize>(
     }
     let items = fitting(all.iter().map(|(_, found)| shown(found)));
     let last = items.len().checked_sub(1).filter(|_| items.len() < all.len()).and_then(|last| all.get(last));
-    let next = Next::after(last.map(|(key, _)| key.as_str()));
+    let next = Next::after(arguments, last.map(|(key, _)| key.as_str()));
     Ok((count, items, next))
 }
 

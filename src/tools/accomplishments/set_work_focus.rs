@@ -12,7 +12,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Say what is being worked on",
     description: "Marks an accomplishment as being worked on or not, sets the status of one of its tasks, or both. A task that is set to \
         InProgress marks its accomplishment too, unless in_progress says otherwise.",
-    effect: Effect::Replaces { idempotent: true },
+    effect: Effect::Sets { idempotent: true },
+    reaches_out: false,
     input: &[
         required("accomplishment_id", ANY_TEXT, ID),
         optional("in_progress", Shape::Flag, "Whether the accomplishment is being worked on"),

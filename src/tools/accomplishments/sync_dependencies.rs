@@ -12,7 +12,8 @@ pub(super) static TOOL: Tool = Tool {
     description: "After somebody has drawn or removed edges on a canvas: sets depends_on of every accomplishment on it to what the edges \
         say. An edge blocks in the direction of its arrow. Edges that would close a circle, or that join anything but accomplishments, \
         are left out and reported. Doing it twice changes nothing more.",
-    effect: Effect::Replaces { idempotent: true },
+    effect: Effect::Sets { idempotent: true },
+    reaches_out: false,
     input: &[CANVAS_SOURCE],
     output: &[
         SUCCESS,

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
         content before start_line, replace_at puts it in the place of start_line up to but without end_line. Everything else of the \
         document stays. delete moves it to the vault's trash. Notes that are on the canvas are not context documents.",
     effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
     input: &[
         required("name", ANY_TEXT, "File name that ends in .md; with context: in front for the folder of further documents"),
         required("operation", Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]), "What to do"),

@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
         together into one call. If your calls time out before that, set background and ask ingest_status. The same call again joins \
         the one that is running. Knowledge only: no tasks, no dates to keep.",
     effect: Effect::Replaces { idempotent: false },
+    reaches_out: true,
     input: &[
         required("content", Shape::Text { max: limits::AGENT_CONTENT_CHARS }, "The material as text; may be empty if there are files"),
         optional(

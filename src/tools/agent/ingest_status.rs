@@ -11,6 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Tells how far a background ingest is: what it does, what it has written, and when it has ended its result or error. \
         Without a job_id it lists your jobs. Ask every half minute or so; a job takes minutes.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[optional("job_id", ANY_TEXT, JOB_ID)],
     output: &OUTPUT,
     run,

@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
         files that they keep. Changes nothing. Takes up to minutes and costs money: to find a note or a word, vault_search is at once \
         and free.",
     effect: Effect::Reads,
+    reaches_out: true,
     input: &[
         required("question", Shape::Text { max: limits::AGENT_QUESTION_CHARS }, "What you want to know"),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),

@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Loads all notes of one context, whole, the oldest first: those whose frontmatter has the property context with \
         this value, for example personal or work. A good first call of a conversation. Long contexts come in chunks.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         optional("context_type", ANY_TEXT, "Value of the property context; without it the configured default context"),
         CHUNK_INDEX,

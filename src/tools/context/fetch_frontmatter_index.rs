@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "A table of notes without their text: title, path, tags, context, type, modification time and size, the oldest \
         first. Narrow it with properties and tags, then load single notes with fetch_specific_file. A long table comes in chunks.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
     output: &ABOUT,
     run,

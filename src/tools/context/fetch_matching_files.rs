@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Loads all notes with certain frontmatter properties and tags, whole, the oldest first. Both have to match; \
         what is left out asks for nothing. See what there is with fetch_frontmatter_index first. Much text comes in chunks.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
     output: &ABOUT,
     run,

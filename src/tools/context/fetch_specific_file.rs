@@ -11,6 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Load a note",
     description: "Loads one note, whole, by its path from fetch_frontmatter_index or search_vault_content. A long note comes in chunks.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         required("file_path", ANY_TEXT, "Path relative to the vault root, for example research/ai-governance.md"),
         CHUNK_INDEX,

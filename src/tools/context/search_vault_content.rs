@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
         notes that have it, most matches first, with title, tags, context and a few places in context. Load what looks right \
         with fetch_specific_file. A long answer comes in chunks.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find, or with regex a regular expression"),
         defaulted("case_sensitive", Shape::Flag, Default::Flag(false), "Tell capital letters from small ones"),

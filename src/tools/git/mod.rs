@@ -32,7 +32,7 @@ const MESSAGE: Field =
 const IF_MATCH: Field = optional(
     "if_match",
     ANY_TEXT,
-    "The etag of the note as it was read. Needed only where the note has changes on disk that nobody has committed; then it says that those may be replaced",
+    "The etag of the note as it was read. Needed only where the note has changes on disk that are not committed: a write then replaces them, and a delete commits them first",
 );
 const ETAG: &str = "Changes when the content changes; pass it as if_match";
 
@@ -134,6 +134,7 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         Failure::Conflict(words, None) => Error::new(Code::Conflict, words),
         Failure::Git(words) => Error::new(Code::WriteError, format!("Nothing was changed; git: {words}")),
         Failure::Cancelled => Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed"),
+        Failure::Refused(words) => Error::new(Code::GitRefused, words),
         other => Error::new(Code::WriteError, other.to_string()),
     };
     let outcome = Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };

@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Deletes a note, as one commit that is pushed. The history keeps it: vault_history lists its versions, and \
         vault_restore brings one back. Nothing is changed when the commit cannot be pushed.",
     effect: Effect::Replaces { idempotent: false },
+    reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],
     output: &OUTPUT,
     run,

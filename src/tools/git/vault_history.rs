@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the commits that changed a note, the newest first: who, when, and the first line of the message. A \
         note that was renamed is followed to its earlier names; one that was deleted has its history too. vault_restore brings a version back.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         defaulted(

@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the notes (.md) of a folder, with everything below it unless recursive is false, by a pattern of their names. \
         Hidden files and folders are left out. A long list comes in pages: if truncated is true, call again with cursor set to next_cursor.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         defaulted("directory", ANY_TEXT, Default::Text(""), "Folder relative to the vault root; empty for the whole vault"),
         defaulted(
@@ -93,6 +94,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         modified_iso: entry.stamp.modified().rfc3339(),
     }));
     let truncated = files.len() < total;
-    let next = Next::after(files.last().filter(|_| truncated).map(|last| last.path));
+    let next = Next::after(arguments, files.last().filter(|_| truncated).map(|last| last.path));
     Reply::of(&Listing { directory: folder.as_str(), files, next })
 }

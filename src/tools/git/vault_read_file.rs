@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Reads one note, whole, by its path. A note that does not exist is exists: false, no error. A long one is cut: \
         if truncated is true, call again with offset set to next_offset.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         defaulted(

@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Writes an old version of a note from vault_history as a new commit that is pushed; also of a note that was deleted, or had another name then. \
         Nothing of the history is lost. To undo a commit that deleted a note, give the commit before it.",
     effect: Effect::Replaces { idempotent: true },
+    reaches_out: true,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("commit_sha", Shape::Text { max: 64 }, "A commit from vault_history that has the version wanted; 7 digits or more"),

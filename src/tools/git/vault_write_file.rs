@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Creates a note or replaces a whole one, as one commit that is pushed. The content must begin with frontmatter that \
         has date, tags and type. Nothing is changed when the commit cannot be pushed. Read a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
+    reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), required("content", ANY_TEXT, "The full content, frontmatter first"), MESSAGE, IF_MATCH],
     output: &OUTPUT,
     run,

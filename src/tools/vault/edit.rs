@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
         white space and line breaks included, and must appear exactly once: include enough of the surrounding lines. \
         Empty new_text deletes. Not a regular expression; new_text is taken literally, but line breaks become CRLF in a file that has only those.",
     effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("old_text", ANY_TEXT, "Exact text to find"),

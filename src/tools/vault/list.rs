@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists one folder of the vault, one level deep: folders first with the number of their children, then \
         files with size and modification time.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR],
     output: &[
         required("path", ANY_TEXT, "The folder, with a leading /"),
@@ -78,6 +79,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let entries = fitting(rest.iter().map(|child| Listed::of(context, &folder, child)));
     let truncated = entries.len() < rest.len();
     let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
-    let next = Next::after(last.filter(|_| truncated).map(|child| order(child)).as_deref());
+    let next = Next::after(arguments, last.filter(|_| truncated).map(|child| order(child)).as_deref());
     Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), next })
 }

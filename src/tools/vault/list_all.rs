@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
         A good first call: it is the map of the vault. Narrow it with path or tag. \
         A large vault comes in pages: if truncated is true, call again with cursor set to next_cursor.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),
         optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it, with or without #"),
@@ -76,6 +77,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     })?;
     let files = fitting(page.files.iter().map(|entry| File::of(entry)));
     let truncated = page.more || files.len() < page.files.len();
-    let next = Next::after(files.last().filter(|_| truncated).map(|last| last.path));
+    let next = Next::after(arguments, files.last().filter(|_| truncated).map(|last| last.path));
     Reply::of(&Listing { total_files: page.total, files, next })
 }

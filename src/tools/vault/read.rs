@@ -23,6 +23,7 @@ pub(super) static TOOL: Tool = Tool {
         old_text of vault_edit. Long files are cut: if truncated is true, call again with offset set to next_offset. \
         Ask for a range with offset and limit. Images come back as pictures, PDF and audio as embedded files.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         defaulted("offset", LINE, Default::Integer(1), "First line to show, counted from 1"),

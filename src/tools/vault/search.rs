@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
         Several words match as a phrase first, then files that have all of them. One result per file: path, match_type, \
         a snippet with the match in **bold**, and the line, which can be passed to vault_read as offset.",
     effect: Effect::Reads,
+    reaches_out: false,
     input: &[
         required(
             "query",
@@ -43,6 +44,7 @@ pub(super) static TOOL: Tool = Tool {
             ])),
             "Best matches first",
         ),
+        optional("truncated", Shape::Flag, "There are more than those returned: raise max_results, or narrow with path, tag or more words"),
         optional("indexing", Shape::Flag, "The vault is still being indexed: there may be more; ask again in some seconds"),
         optional("indexed_files", COUNT, "While it is: files that are indexed, and could be found"),
         optional("all_files", COUNT, "While it is: files that there are"),
@@ -56,6 +58,8 @@ struct Results<'a> {
     query: &'a str,
     total_matches: usize,
     results: Vec<Match<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     indexing: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,10 +106,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             !context.caller.has_cancelled()
         },
     )?;
+    let results = fitting(found.hits.iter().map(Match::of));
     Reply::of(&Results {
         query,
         total_matches: found.total,
-        results: fitting(found.hits.iter().map(Match::of)),
+        truncated: results.len() < found.total,
+        results,
         indexing: found.filling.map(|_| true),
         indexed_files: found.filling.map(|filling| filling.indexed),
         all_files: found.filling.map(|filling| filling.files),

@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Creates a file with the given content, or replaces the whole content of an existing one. To change part of \
         a note use vault_edit, which cannot lose the rest. Before replacing a note read it, and pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
+    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("content", ANY_TEXT, "The full content"),

@@ -1,0 +1,103 @@
+//! Toolset `git`: what hooks see, what a delete keeps, and how a refusal is told.
+
+use crate::git::{belongings, hook, note, outcome, write};
+use crate::support::eventually;
+use crate::support::repository::Repository;
+use crate::support::{TOKEN, mcp_head};
+use serde_json::json;
+
+fn with_hook(script: &str) -> Repository {
+    let repository = Repository::with(&[("ours.md", &note("as it was"))]);
+    hook(&repository.folder.vault().join(".git"), "pre-commit", script);
+    repository
+}
+
+#[test]
+fn a_pre_commit_hook_sees_what_is_committed_in_the_index_and_on_disk() {
+    let repository = with_hook("! grep -r forbidden --include='*.md' . && ! git grep --cached -q forbidden");
+    let before = belongings(&repository, &[]);
+    let server = repository.serve();
+    for path in ["ours.md", "new folder/new.md"] {
+        let refused = write(&server, path, "a forbidden word");
+        assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+        assert_eq!(belongings(&repository, &[]), before, "{path}");
+        assert!(!repository.folder.vault().join("new folder").exists() && !repository.folder.vault().join(".trash").exists());
+    }
+    assert_eq!(write(&server, "ours.md", "an allowed word")["pushed"], true);
+    assert_eq!(repository.folder.read("ours.md"), note("an allowed word").as_bytes());
+    // The other way round: what goes is not there any more.
+    repository.write("bad.md", &note("forbidden"));
+    repository.git(&["add", "bad.md"]);
+    repository.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "bad"]);
+    assert_eq!(outcome(&server, "vault_delete_file", json!({ "path": "bad.md" }))["deleted"], true);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_hook_that_changes_what_is_committed_is_refused() {
+    let repository = with_hook("echo more >> ours.md; git add ours.md");
+    let server = repository.serve();
+    let refused = write(&server, "ours.md", "new");
+    assert!(refused["git_error"].as_str().unwrap().contains("hook changed ours.md"), "{refused}");
+    assert_eq!(repository.git(&["log", "--format=%s"]), "first\n");
+}
+
+#[test]
+fn killed_while_a_hook_runs_the_note_is_as_it_was() {
+    let repository = with_hook("touch started; sleep 5");
+    let server = repository.serve();
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } }).to_string();
+    let mut connection = server.connect();
+    connection.send(format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", mcp_head(TOKEN, ""), call.len()));
+    eventually("the hook runs", || repository.folder.vault().join("started").exists());
+    assert_eq!(repository.folder.read("ours.md"), note("new").as_bytes(), "the hook sees it");
+    server.kill();
+    let _server = repository.serve();
+    assert_eq!(repository.folder.read("ours.md"), note("as it was").as_bytes());
+    assert_eq!(repository.git(&["log", "--format=%s"]), "first\n");
+}
+
+#[test]
+fn a_note_that_is_not_committed_is_committed_before_it_is_deleted() {
+    let repository = Repository::with(&[("ours.md", &note("as it was"))]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    server.call("vault_edit", json!({ "path": "ours.md", "old_text": "as it was", "new_text": "edited" }));
+    let refused = outcome(&server, "vault_delete_file", json!({ "path": "ours.md" }));
+    assert_eq!(refused["error"]["code"], "GIT_REFUSED", "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("if_match"), "{refused}");
+    let etag = server.call("vault_read", json!({ "path": "ours.md" }))["etag"].clone();
+    let done = outcome(&server, "vault_delete_file", json!({ "path": "ours.md", "if_match": etag }));
+    assert_eq!((&done["deleted"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
+    assert_eq!(repository.git(&["show", "HEAD~1:ours.md"]), note("edited"), "the history has it");
+    assert!(!repository.folder.vault().join("ours.md").exists());
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_link_to_outside_is_refused_as_by_every_tool() {
+    let repository = Repository::with(&[("ours.md", &note("x"))]);
+    let outside = repository.folder.path().join("outside.md");
+    std::fs::write(&outside, note("outside")).unwrap();
+    std::os::unix::fs::symlink(&outside, repository.folder.vault().join("link.md")).unwrap();
+    let server = repository.serve();
+    for (tool, arguments) in
+        [("vault_write_file", json!({ "path": "link.md", "content": note("new") })), ("vault_delete_file", json!({ "path": "link.md" }))]
+    {
+        assert_eq!(outcome(&server, tool, arguments)["error"]["code"], "PATH_NOT_ALLOWED", "{tool}");
+    }
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), note("outside"));
+}
+
+#[test]
+fn an_upper_case_commit_of_a_renamed_note_is_restored() {
+    let repository = Repository::with(&[("old.md", &note("a text that is long enough to be followed\nand more of it\n"))]);
+    let commit = repository.git(&["rev-parse", "HEAD"]).trim().to_uppercase();
+    repository.git(&["mv", "old.md", "ours.md"]);
+    repository.git(&["commit", "-q", "-m", "renamed"]);
+    let text = std::fs::read_to_string(repository.folder.vault().join("ours.md")).unwrap();
+    let server = repository.serve();
+    write(&server, "ours.md", "something else");
+    let done = outcome(&server, "vault_restore", json!({ "path": "ours.md", "commit_sha": commit }));
+    assert_eq!(done["written"], true, "{done}");
+    assert_eq!(repository.folder.read("ours.md"), text.as_bytes());
+}
