@@ -179,6 +179,16 @@ pub const FILL_PATIENCE: Duration = Duration::from_secs(1);
 pub const FILL_BLOCK: usize = 512;
 /// Results of one search.
 pub const SEARCH_RESULTS: usize = 200;
+/// Words of a query that are looked for; further ones are left out. The bits of a number hold them.
+pub const QUERY_WORDS: usize = 32;
+/// Files whose relevance is computed: those with the rarest words. The others are counted.
+pub const RANKED_FILES: usize = 300;
+/// Occurrences of one word in one file that count.
+pub const RANKED_OCCURRENCES: usize = 64;
+/// Bytes at the head of a text that count as much as a heading: frontmatter and some sixty words.
+pub const RANKED_HEAD_BYTES: usize = 500;
+/// Bytes of a passage: about two hundred words.
+pub const PASSAGE_BYTES: usize = 1_200;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
 /// How long a change of several files waits for its turn; another one takes milliseconds.

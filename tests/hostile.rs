@@ -92,7 +92,7 @@ fn a_search_for_an_expression_answers_in_seconds_and_says_what_it_has_not_search
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     let started = Instant::now();
     let answer = server.result_of("tools/call", slow_call());
-    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     let missing = answer["structuredContent"]["not_searched"].as_u64().unwrap();
     assert!(answer["content"][0]["text"].as_str().unwrap().contains(&format!("{missing} notes were not searched")), "{answer}");
 }

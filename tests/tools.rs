@@ -412,7 +412,13 @@ fn search_ranks_what_a_person_would() {
         ["garden.md", "garden plan.md", "my garden.md", "kindergarden.md", "garden/other.md", "a.md", "b.md", "c.md", "d.md", "e.md"];
     assert_eq!(paths("Garden"), expected);
     assert_eq!(paths("Garden"), expected, "the same each time");
-    assert_eq!(paths("later garden"), ["e.md"], "all words, in any order");
+    assert_eq!(paths("later garden")[0], "e.md", "all words, in any order, before those with some");
+    let found = server.call("vault_search", json!({ "query": "when is the later garden?" }));
+    assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(1), &json!(9)));
+    assert_eq!((found["results"][0].get("missing"), &found["results"][1]["missing"]), (None, &json!(["later"])));
+    let found = server.call("vault_search", json!({ "query": "gardem" }));
+    assert_eq!((&found["total_matches"], &found["did_you_mean"]), (&json!(0), &json!({ "gardem": "garden" })), "{found}");
+    assert_eq!(found["results"][0]["path"], "garden.md");
 }
 
 #[test]

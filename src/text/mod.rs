@@ -8,6 +8,7 @@
 //! | [`filter`] | which files can have a word at all |
 //! | [`matching`] | whether a query is in a path, in tags or in a text, and how well |
 //! | [`pattern`] | regular expressions |
+//! | [`words`] | the words of a query, their stems and what stands in for them |
 //! | [`mod@snippet`] | the text around a match |
 //! | [`json`] | text as a JSON string |
 
@@ -20,3 +21,4 @@ pub mod pattern;
 #[cfg(test)]
 pub(crate) mod random;
 pub mod snippet;
+pub mod words;

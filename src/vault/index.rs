@@ -119,6 +119,12 @@ impl Index {
         self.table.read().unwrap_or_else(PoisonError::into_inner).candidates(words, wanted)
     }
 
+    /// The entries that may have some of these words, each with those as bits; a word is any of its folded texts. And how many there
+    /// are whose text is not searched.
+    pub(super) fn candidates_by_word(&self, words: &[Vec<&str>], wanted: &dyn Fn(&Entry) -> bool) -> (Vec<(Arc<Entry>, u64)>, usize) {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).candidates_by_word(words, wanted)
+    }
+
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
     /// with what is there by then; how far that is.
     pub(super) fn refresh_or_go_on(self: &Arc<Self>) -> Result<Option<Filling>, Error> {

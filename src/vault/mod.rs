@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `pace`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `rank` | several words ranked |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
@@ -45,6 +46,7 @@ pub mod media;
 mod pace;
 pub mod path;
 pub mod properties;
+mod rank;
 pub mod read;
 pub mod search;
 mod table;

@@ -14,6 +14,7 @@ use crate::limits;
 use crate::text::fold::{Folded, fold};
 use crate::text::matching::{Match, Matcher, Needles};
 use crate::text::snippet::{line_of, of_kept, snippet};
+use crate::text::words;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -53,13 +54,19 @@ pub struct Hit {
     pub snippet: String,
     /// Its line, from 1; 1 for a match in the name.
     pub line: usize,
+    /// Words of the query that the file does not have.
+    pub missing: Vec<String>,
 }
 
 /// The outcome of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// All files that match.
+    /// All files that match: that have all words.
     pub total: usize,
+    /// Files that have some of the words.
+    pub partial: usize,
+    /// Words that no file has, and what was looked for instead.
+    pub did_you_mean: Vec<(String, String)>,
     /// The best of them, best first.
     pub hits: Vec<Hit>,
     /// Files whose text could not be searched, too large or unreadable; their names and tags were.
@@ -90,12 +97,50 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         let filling = self.index.refresh_or_go_on()?;
-        let needles = Needles::of(query.text);
+        let words = words::of_query(query.text);
         let tag = wanted_tag(query.tag);
         let below = self.narrowed(query.below.as_ref())?;
         let wanted = |entry: &Entry| {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         };
+        if words.len() > 1 || query.text.split_whitespace().nth(1).is_some() {
+            return Ok(Found { filling, ..self.ranked(query, &words, &wanted, go_on)? });
+        }
+        let mut found = self.search_one(query, Needles::of(query.text), &wanted, go_on)?;
+        // A mark at the end of a word is no part of it, unless it stands so in a text.
+        if let (0, [word]) = (found.total, words.as_slice()) {
+            found = self.search_one(query, Needles::of(word), &wanted, go_on)?;
+        }
+        // A single word that nothing has may be mistyped, or in another form.
+        let instead = match words.first() {
+            Some(word) if found.total == 0 && found.not_searched == 0 => self.stand_in(word, &wanted, &AtomicU64::new(0)),
+            _ => Vec::new(),
+        };
+        match (words.first(), instead.as_slice()) {
+            (Some(word), [used]) => {
+                let other = self.search_one(query, Needles::of(used), &wanted, go_on)?;
+                let hits = other.hits.into_iter().map(|hit| Hit { missing: vec![word.clone()], ..hit }).collect();
+                let did_you_mean = vec![(word.clone(), used.clone())];
+                Ok(Found { total: 0, partial: other.total, hits, did_you_mean, filling, ..other })
+            }
+            (Some(word), pairs) if pairs.len() > 1 => {
+                let ranked = self.ranked(query, pairs, &wanted, go_on)?;
+                let hits = ranked.hits.into_iter().map(|hit| Hit { missing: vec![word.clone()], ..hit }).collect();
+                let did_you_mean = vec![(word.clone(), pairs.join(" "))];
+                Ok(Found { total: 0, partial: ranked.total + ranked.partial, hits, did_you_mean, filling, ..ranked })
+            }
+            _ => Ok(Found { filling, ..found }),
+        }
+    }
+
+    /// Searches for one word or text.
+    fn search_one(
+        &self,
+        query: &Query<'_>,
+        needles: Needles,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Found, Error> {
         // A tag is asked for with or without its number sign.
         let words = needles.words().map(|word| word.trim_start_matches('#'));
         let (entries, too_much) = self.index.candidates(words, wanted);
@@ -108,7 +153,7 @@ impl Vault {
         candidates.truncate(query.max_results);
         candidates.sort_unstable_by(order);
         let hits = candidates.iter().map(|candidate| self.hit(candidate, &needles)).collect();
-        Ok(Found { total, hits, not_searched: too_much + unread, filling })
+        Ok(Found { total, partial: 0, did_you_mean: Vec::new(), hits, not_searched: too_much + unread, filling: None })
     }
 
     /// Those that match, with how well; and how many texts could not be read. More than one core takes part where there is
@@ -120,48 +165,71 @@ impl Vault {
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(Vec<Candidate<'a>>, usize), Error> {
         let matcher = Matcher::of(needles);
-        let bytes: u64 = entries.iter().map(|entry| entry.text_bytes()).sum();
-        let (next, stopped, read) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicU64::new(0));
+        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
+        let read = AtomicU64::new(0);
+        let look = |entry: &Arc<Entry>| score(&matcher, entry, |entry| self.folded_from_disk(entry, &read));
+        let (mut candidates, mut unread) = (Vec::new(), 0);
+        for (entry, outcome) in entries.iter().zip(self.on_all_cores(entries, bytes, &look, go_on)?) {
+            match outcome {
+                Ok(Some((rank, at))) => candidates.push(Candidate { rank, entry, at }),
+                Ok(None) => {}
+                Err(Unread) => unread += 1,
+            }
+        }
+        Ok((candidates, unread))
+    }
+
+    /// What `look` says of each item, in their order. More than one core takes part where there is more to read than it costs to
+    /// ask for help.
+    pub(super) fn on_all_cores<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        bytes: u64,
+        look: &(dyn Fn(&T) -> R + Sync),
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<R>, Error> {
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         // Whoever is free takes the next piece, so all are done at the same time.
         let work = |go_on: &dyn Fn(usize) -> bool| {
-            let (mut candidates, mut unread) = (Vec::new(), 0);
+            let mut pieces: Vec<(usize, Vec<R>)> = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
                 let from = next.fetch_add(limits::SEARCH_BLOCK, Ordering::Relaxed);
-                let Some(rest) = entries.get(from..).filter(|rest| !rest.is_empty()) else { break };
-                for entry in rest.iter().take(limits::SEARCH_BLOCK) {
-                    match score(&matcher, entry, |entry| self.folded_from_disk(entry, &read)) {
-                        Ok(Some((rank, at))) => candidates.push(Candidate { rank, entry, at }),
-                        Ok(None) => {}
-                        Err(Unread) => unread += 1,
-                    }
-                }
-                if !go_on((from + limits::SEARCH_BLOCK).min(entries.len())) {
+                let Some(rest) = items.get(from..).filter(|rest| !rest.is_empty()) else { break };
+                pieces.push((from, rest.iter().take(limits::SEARCH_BLOCK).map(look).collect()));
+                if !go_on((from + limits::SEARCH_BLOCK).min(items.len())) {
                     stopped.store(true, Ordering::Relaxed);
                 }
             }
-            (candidates, unread)
+            pieces
         };
         let helpers = if bytes < limits::SEARCH_ALONE_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
-        let (candidates, unread) = std::thread::scope(|scope| {
+        let (mut pieces, failed) = std::thread::scope(|scope| {
             let work = &work;
             // Without a thread to be had the others do it all.
             let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
             let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
-            let (mut candidates, mut unread) = work(&|done| go_on(done, entries.len()));
+            let (mut pieces, mut failed) = (work(&|done| go_on(done, items.len())), false);
             for helper in helping {
-                // One that panicked has found nothing; the log has why.
-                if let Ok((more, missing)) = helper.join() {
-                    candidates.extend(more);
-                    unread += missing;
+                match helper.join() {
+                    Ok(more) => pieces.extend(more),
+                    Err(_) => failed = true,
                 }
             }
-            (candidates, unread)
+            (pieces, failed)
         });
-        if stopped.into_inner() { Err(Error::Cancelled) } else { Ok((candidates, unread)) }
+        if stopped.into_inner() {
+            return Err(Error::Cancelled);
+        }
+        // A mistake of ours is the caller's error, and no answer that lacks a piece.
+        if failed {
+            std::panic::resume_unwind(Box::new("a search ended early"));
+        }
+        pieces.sort_unstable_by_key(|(from, _)| *from);
+        Ok(pieces.into_iter().flat_map(|(_, piece)| piece).collect())
     }
 
     /// The folded text of a file that is not kept, as long as one search has not read too much.
-    fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
+    pub(super) fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
         if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
             return None;
         }
@@ -184,12 +252,12 @@ impl Vault {
                 }
             },
         };
-        Hit { entry, match_type, snippet, line }
+        Hit { entry, match_type, snippet, line, missing: Vec::new() }
     }
 }
 
 /// The text of a file could not be read.
-struct Unread;
+pub(super) struct Unread;
 
 /// How well a file matches: by its name, else by its tags, else by its text, which is `from_disk` if it is not kept.
 fn score(matcher: &Matcher<'_>, entry: &Entry, from_disk: impl Fn(&Entry) -> Option<String>) -> Result<Option<Ranked>, Unread> {

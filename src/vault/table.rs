@@ -39,6 +39,22 @@ impl Shelf {
         self.free.push(slot);
     }
 
+    /// Adds the wanted entries that may have some of the words, each with those as bits. A word is any of its texts.
+    fn candidates_by_word(&self, words: &[Vec<&str>], wanted: &dyn Fn(&Entry) -> bool, found: &mut Vec<(Arc<Entry>, u64)>) {
+        let mut bits = vec![0_u64; self.slots.len()];
+        for (number, texts) in words.iter().enumerate() {
+            for text in texts {
+                match self.filter.passing(&[text]) {
+                    None => bits.iter_mut().for_each(|bits| *bits |= 1 << number),
+                    Some(slots) => slots.into_iter().for_each(|slot| bits.get_mut(slot).into_iter().for_each(|bits| *bits |= 1 << number)),
+                }
+            }
+        }
+        let having = self.slots.iter().zip(bits).filter(|(_, bits)| *bits != 0);
+        found
+            .extend(having.filter_map(|(entry, bits)| entry.as_ref().filter(|entry| wanted(entry)).map(|entry| (Arc::clone(entry), bits))));
+    }
+
     /// Adds the wanted entries that may have all these words; all of them where the words are too short to say.
     fn candidates(&self, words: &[&str], wanted: impl Fn(&Entry) -> bool, found: &mut Vec<Arc<Entry>>) {
         match self.filter.passing(words) {
@@ -92,13 +108,25 @@ impl Table {
         Some(before)
     }
 
+    /// See [`super::index::Index::candidates_by_word`].
+    pub(super) fn candidates_by_word(&self, words: &[Vec<&str>], wanted: &dyn Fn(&Entry) -> bool) -> (Vec<(Arc<Entry>, u64)>, usize) {
+        let mut found = Vec::new();
+        self.texts.candidates_by_word(words, wanted, &mut found);
+        self.names.candidates_by_word(words, wanted, &mut found);
+        (found, self.unsearched(wanted))
+    }
+
+    /// Wanted files whose text is not searched.
+    fn unsearched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
+        self.too_much.iter().filter_map(|path| self.entries.get(path)).filter(|entry| wanted(entry)).count()
+    }
+
     /// See [`super::index::Index::candidates`].
     pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
         let words: Vec<&str> = words.collect();
         let mut found = Vec::new();
         self.texts.candidates(&words, &wanted, &mut found);
         self.names.candidates(&words, &wanted, &mut found);
-        let unsearched = self.too_much.iter().filter_map(|path| self.entries.get(path)).filter(|entry| wanted(entry)).count();
-        (found, unsearched)
+        (found, self.unsearched(&wanted))
     }
 }

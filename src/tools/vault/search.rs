@@ -7,20 +7,21 @@ use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::search::{Hit, MatchType, Query};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
     title: "Search the vault",
-    description: "Searches file names and paths, then frontmatter tags, then the text of notes, without regard to case. \
-        Several words match as a phrase first, then files that have all of them. One result per file: path, match_type, \
-        a snippet with the match in **bold**, and the line, which can be passed to vault_read as offset.",
+    description: "Finds notes by words or by a question: names, aliases, tags, headings and text, without regard to case, the most relevant \
+        first. Files that have all words are counted apart from those that have some, which say what is missing. One result per \
+        file: path, match_type, a snippet with the match in **bold**, and the line, which can be passed to vault_read as offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
         required(
             "query",
             Shape::Text { max: limits::QUERY_CHARS },
-            "A word, several words or part of a word; no operators, not a regular expression",
+            "A question, several words, a word or part of one; no operators, not a regular expression",
         ),
         defaulted(
             "max_results",
@@ -33,7 +34,8 @@ pub(super) static TOOL: Tool = Tool {
     ],
     output: &[
         required("query", ANY_TEXT, "The query"),
-        required("total_matches", COUNT, "All matching files, also those not returned"),
+        required("total_matches", COUNT, "Files that have all words, also those not returned"),
+        required("partial_matches", COUNT, "Files that have some of the words"),
         required(
             "results",
             Shape::List(&Shape::Object(&[
@@ -41,9 +43,11 @@ pub(super) static TOOL: Tool = Tool {
                 required("match_type", Shape::OneOf(&["filename", "tag", "content"]), "Where it matched"),
                 required("snippet", ANY_TEXT, "The match in **bold** with what stands around it"),
                 required("line", COUNT, "Line of the match, counted from 1"),
+                optional("missing", Shape::List(&ANY_TEXT), "Words that the file does not have"),
             ])),
             "Best matches first",
         ),
+        optional("did_you_mean", Shape::Anything, "Words that no file has, each with what was looked for instead"),
         optional("truncated", Shape::Flag, "There are more than those returned: raise max_results, or narrow with path, tag or more words"),
         optional("indexing", Shape::Flag, "The vault is still being indexed: there may be more; ask again in some seconds"),
         optional("indexed_files", COUNT, "While it is: files that are indexed, and could be found"),
@@ -57,7 +61,10 @@ pub(super) static TOOL: Tool = Tool {
 struct Results<'a> {
     query: &'a str,
     total_matches: usize,
+    partial_matches: usize,
     results: Vec<Match<'a>>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    did_you_mean: Map<String, Value>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,6 +83,8 @@ struct Match<'a> {
     match_type: &'static str,
     snippet: &'a str,
     line: usize,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    missing: &'a [String],
 }
 
 impl<'a> Match<'a> {
@@ -85,7 +94,7 @@ impl<'a> Match<'a> {
             MatchType::Tag => "tag",
             MatchType::Content => "content",
         };
-        Match { path: &hit.entry.path, match_type, snippet: &hit.snippet, line: hit.line }
+        Match { path: &hit.entry.path, match_type, snippet: &hit.snippet, line: hit.line, missing: &hit.missing }
     }
 }
 
@@ -110,7 +119,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     Reply::of(&Results {
         query,
         total_matches: found.total,
-        truncated: results.len() < found.total,
+        partial_matches: found.partial,
+        did_you_mean: found.did_you_mean.into_iter().map(|(word, used)| (word, used.into())).collect(),
+        truncated: results.len() < found.total + found.partial,
         results,
         indexing: found.filling.map(|_| true),
         indexed_files: found.filling.map(|filling| filling.indexed),
