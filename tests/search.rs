@@ -72,7 +72,8 @@ fn a_search_finds_what_a_slow_one_finds() {
         };
         let asked: Vec<String> = folded(&query).split_whitespace().map(str::to_owned).collect();
         let counting: Vec<String> = of_query(&query).iter().map(|word| folded(word)).collect();
-        if asked.is_empty() {
+        // What a minus sign excludes is tested with the language.
+        if asked.is_empty() || asked.iter().any(|word| word.starts_with('-')) {
             continue;
         }
         // Each word somewhere: in the name or in the text.
@@ -316,4 +317,62 @@ fn a_file_that_cannot_be_read_is_counted_as_not_searched() {
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     let found = server.result("search_vault_content", json!({ "search_pattern": "word" }));
     assert_eq!((&found["structuredContent"]["files"], &found["structuredContent"]["not_searched"]), (&json!(1), &json!(1)), "{found}");
+}
+
+#[test]
+fn the_search_language_narrows_what_is_found_in_both_memory_modes() {
+    let folder = Folder::with(&[
+        (
+            "Drinks/Black tea.md",
+            "---\ntags: [drinks/hot]\nstatus: Done\nkinds: [leaf, 12]\n---\nSteep it for four minutes. No milk.\n".as_bytes(),
+        ),
+        (
+            "Drinks/Green tea.md",
+            "---\ntags: drinks\nstatus: open\n---\nA leaf at eighty degrees; it is black\ntea that takes more.\n".as_bytes(),
+        ),
+        ("Cake.md", "Goes with tea, black or green. Milk and sugar.\n".as_bytes()),
+        ("Old/Notes.md", "C++ and -fast: \"quoted [x] text.\n".as_bytes()),
+    ]);
+    for memory in ["full", "small"] {
+        let server = Server::with(&folder.vault(), &[("SEARCH_MEMORY", memory)]);
+        let paths = |query: &str| -> BTreeSet<String> {
+            let found = server.call("vault_search", json!({ "query": query }));
+            let results = found["results"].as_array().unwrap();
+            let whole = results.iter().filter(|hit| hit.get("missing").is_none());
+            let whole: BTreeSet<String> =
+                whole.map(|hit| hit["path"].as_str().unwrap().rsplit('/').next().unwrap().replace(".md", "")).collect();
+            assert_eq!(found["total_matches"], whole.len(), "{query}: {found}");
+            whole
+        };
+        for (query, expected) in [
+            ("tea", &["Black tea", "Green tea", "Cake"][..]),
+            ("tea -milk", &["Green tea"]),
+            ("tea -(milk OR eighty)", &[]),
+            ("\"black tea\"", &["Black tea"]),
+            ("\"tea, black\" sugar", &["Cake"]),
+            ("steep OR sugar", &["Black tea", "Cake"]),
+            ("tea (steep OR sugar)", &["Black tea", "Cake"]),
+            ("file:tea", &["Black tea", "Green tea"]),
+            ("path:drinks -file:green", &["Black tea"]),
+            ("content:black", &["Green tea", "Cake"]),
+            ("tag:#drinks", &["Black tea", "Green tea"]),
+            ("tag:drinks/hot leaf", &["Black tea"]),
+            ("[status]", &["Black tea", "Green tea"]),
+            ("[status:done]", &["Black tea"]),
+            ("[kinds:LEAF]", &["Black tea"]),
+            ("[kinds:12] steep", &["Black tea"]),
+            ("-tea", &["Notes"]),
+            ("C++", &["Notes"]),
+            ("[x] text", &["Notes"]),
+            ("\"quoted", &["Notes"]),
+        ] {
+            assert_eq!(paths(query), expected.iter().map(|name| (*name).to_owned()).collect(), "{memory}: {query}");
+        }
+        let found = server.call("vault_search", json!({ "query": "steep \"tea, black\"" }));
+        assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(0), &json!(2)), "{found}");
+        let found = server.call("vault_search", json!({ "query": "(".repeat(900) }));
+        assert_eq!(found["total_matches"], 0, "{found}");
+        let found = server.call("vault_search", json!({ "query": "content:sugar", "max_results": 1 }));
+        assert!(found["results"][0]["snippet"].as_str().unwrap().contains("**sugar**"), "{found}");
+    }
 }

@@ -8,6 +8,7 @@
 //! | [`filter`] | which files can have a word at all |
 //! | [`matching`] | whether a query is in a path, in tags or in a text, and how well |
 //! | [`pattern`] | regular expressions |
+//! | [`query`] | Obsidian's search language |
 //! | [`words`] | the words of a query, their stems and what stands in for them |
 //! | [`mod@snippet`] | the text around a match |
 //! | [`json`] | text as a JSON string |
@@ -18,6 +19,7 @@ pub mod json;
 pub mod kept;
 pub mod matching;
 pub mod pattern;
+pub mod query;
 #[cfg(test)]
 pub(crate) mod random;
 pub mod snippet;

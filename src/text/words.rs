@@ -27,9 +27,12 @@ pub fn of_query(query: &str) -> Vec<String> {
     if said.is_empty() { all } else { said }
 }
 
-/// What an English word and its plural, tenses and nouns begin with; the word itself where no rule fits. At least three letters
+/// What an English word and its plural, tenses and nouns begin with; the word itself where no rule fits, and a phrase as it is. At least three letters
 /// are left.
 pub fn stem(word: &str) -> &str {
+    if word.contains(' ') {
+        return word;
+    }
     if !word.is_ascii() || word.len() < 5 {
         return word
             .strip_suffix('s')

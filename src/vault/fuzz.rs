@@ -43,14 +43,18 @@ fn is_plain(text: &str) -> bool {
 pub fn edit(text: &str, old: &str, new: &str) {
     let Ok(edited) = replace_once(text.as_bytes(), old, new) else { return };
     let edited = String::from_utf8(edited).expect("still UTF-8");
-    // The line ends of both texts may have been made the file's.
-    let found = [old.to_owned(), old.replace("\r\n", "\n").replace('\n', "\r\n")].into_iter().find_map(|old| {
-        let at = text.find(&old)?;
-        let (before, after) = (&text[..at], &text[at + old.len()..]);
-        [new.to_owned(), new.replace("\r\n", "\n").replace('\n', "\r\n")]
-            .iter()
-            .any(|new| edited == format!("{before}{new}{after}"))
-            .then_some(())
-    });
-    assert!(found.is_some(), "{text:?} became {edited:?}");
+    // Both texts get the line ends of the file, which may have several kinds.
+    let plain = |text: &str| text.replace('\r', "");
+    // A carriage return alone may become a line end.
+    let forms = |text: &str| [plain(text), text.replace("\r\n", "\n").replace('\r', "\n")];
+    let before = plain(text);
+    let is_put = |wanted: &str, new: &str| {
+        let put = |(at, _): (usize, &str)| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat();
+        before.match_indices(wanted).any(put)
+    };
+    assert!(forms(old).iter().any(|old| forms(new).iter().any(|new| is_put(old, new))), "{text:?} became {edited:?}");
+    let same = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| a.zip(b).take_while(|(a, b)| a == b).count();
+    let outside = same(&mut text.bytes(), &mut edited.bytes()) + same(&mut text.bytes().rev(), &mut edited.bytes().rev());
+    let replaced = plain(old).replace('\n', "\r\n").len() + old.matches('\r').count();
+    assert!(outside + replaced >= text.len(), "{text:?} became {edited:?}");
 }

@@ -178,7 +178,7 @@ fn matches(value: &Value, wanted: &Value) -> bool {
     }
 }
 
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Bool(truth) => truth.to_string(),

@@ -7,9 +7,11 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::search::{Found, Hit, MatchType, Query, Unread};
+use super::properties::shown;
+use super::search::{Found, Hit, MatchType, Unread};
 use crate::limits;
 use crate::text::fold::{Folded, fold};
+use crate::text::query::{Condition, Parsed};
 use crate::text::snippet::{line_of, of_kept, snippet};
 use crate::text::words::{Form, instead, stem};
 use memchr::memmem::{self, Finder};
@@ -61,23 +63,21 @@ struct Ranked {
 }
 
 impl Vault {
-    /// Searches for several words that were folded; see [`crate::text::words::of_query`].
+    /// Searches for words and conditions.
     pub(super) fn ranked(
         &self,
-        query: &Query<'_>,
-        words: &[String],
+        query: &Parsed,
+        max_results: usize,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Found, Error> {
         let read = AtomicU64::new(0);
-        let mut words: Vec<Word> = words
-            .iter()
-            .take(limits::QUERY_WORDS)
-            .map(|word| Word { asked: word.clone(), texts: vec![word.clone()], weight: 0.0 })
-            .collect();
-        let (mut having, mut counts, mut not_searched) = self.having(&words, wanted, &read, go_on)?;
+        let asked = query.words.len().min(limits::QUERY_WORDS);
+        let texts = query.words.iter().take(asked).chain(&query.hints).take(limits::QUERY_WORDS);
+        let mut words: Vec<Word> = texts.map(|word| Word { asked: word.clone(), texts: vec![word.clone()], weight: 0.0 }).collect();
+        let (mut having, mut counts, mut not_searched) = self.having(&words, query, wanted, &read, go_on)?;
         let mut did_you_mean = Vec::new();
-        for (number, _) in counts.iter().enumerate().filter(|(_, count)| **count == 0) {
+        for (number, _) in counts.iter().enumerate().take(asked).filter(|(_, count)| **count == 0) {
             let Some(word) = words.get_mut(number) else { continue };
             let used = self.stand_in(&word.asked, wanted, &read);
             if let Some(first) = used.first() {
@@ -86,37 +86,37 @@ impl Vault {
             }
         }
         if !did_you_mean.is_empty() {
-            (having, counts, not_searched) = self.having(&words, wanted, &read, go_on)?;
+            (having, counts, not_searched) = self.having(&words, query, wanted, &read, go_on)?;
         }
         let files = self.size() as f64;
         for (word, count) in words.iter_mut().zip(&counts) {
             word.weight = (1.0 + (files - *count as f64 + 0.5).max(0.0) / (*count as f64 + 0.5)).ln();
         }
-        let all = (1_u64 << words.len()) - 1;
+        let all = (1_u64 << asked) - 1;
         // A word that stands in for another does not make a file one that has all of them.
         let exact = words
             .iter()
             .enumerate()
             .filter(|(_, word)| word.texts.first() == Some(&word.asked))
             .fold(0, |bits, (number, _)| bits | 1 << number);
-        let total = having.iter().filter(|having| having.words == all && exact == all).count();
+        let total = having.iter().filter(|having| having.words & exact & all == all).count();
         let partial = having.len() - total;
         let bound = |having: &Having| -> f64 {
             words.iter().enumerate().filter(|(number, _)| having.words >> number & 1 == 1).map(|(_, word)| word.weight).sum()
         };
         let best_first =
             |a: &Having, b: &Having| bound(b).total_cmp(&bound(a)).then_with(|| b.entry.stamp.order().cmp(&a.entry.stamp.order()));
-        let looked_at = limits::RANKED_FILES.max(query.max_results);
+        let looked_at = limits::RANKED_FILES.max(max_results);
         if having.len() > looked_at {
             having.select_nth_unstable_by(looked_at, best_first);
             having.truncate(looked_at);
         }
-        let phrase = fold(query.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let average = (having.iter().map(|having| having.entry.stamp.size).sum::<u64>() as f64 / having.len().max(1) as f64).max(1.0);
-        let mut ranked: Vec<Ranked> = having.into_iter().map(|having| self.rank(having, &words, &phrase, average, &read)).collect();
+        let mut ranked: Vec<Ranked> =
+            having.into_iter().map(|having| self.rank(having, &words, all, &query.phrase, average, &read)).collect();
         ranked.sort_by(order);
-        ranked.truncate(query.max_results);
-        let hits = ranked.iter().map(|ranked| self.ranked_hit(ranked, &words)).collect();
+        ranked.truncate(max_results);
+        let hits = ranked.iter().map(|ranked| self.ranked_hit(ranked, &words, asked)).collect();
         Ok(Found { total, partial, hits, did_you_mean, not_searched, filling: None })
     }
 
@@ -124,14 +124,20 @@ impl Vault {
     fn having(
         &self,
         words: &[Word],
+        query: &Parsed,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(Vec<Having>, Vec<usize>, usize), Error> {
         let texts: Vec<Vec<&str>> = words.iter().map(|word| word.texts.iter().map(String::as_str).collect()).collect();
-        let (candidates, too_much) = self.index.candidates_by_word(&texts, wanted);
+        let (candidates, too_much) = if query.words.is_empty() {
+            let (all, too_much) = self.index.candidates(std::iter::empty(), wanted);
+            (all.into_iter().map(|entry| (entry, u64::MAX)).collect(), too_much)
+        } else {
+            self.index.candidates_by_word(&texts, wanted)
+        };
         let finders: Vec<Vec<Finder<'_>>> = texts.iter().map(|texts| texts.iter().map(Finder::new).collect()).collect();
-        let look = |(entry, may_have): &(Arc<Entry>, u64)| -> Result<u64, Unread> {
+        let look = |(entry, may_have): &(Arc<Entry>, u64)| -> Result<Option<u64>, Unread> {
             let disk;
             let text: &[u8] = match &entry.text {
                 Text::Kept(kept) => kept.folded().as_bytes(),
@@ -150,16 +156,20 @@ impl Vault {
                     || finder.find(path.as_bytes()).is_some()
                     || entry.folded_tags().iter().any(|tag| finder.find(tag.as_bytes()).is_some())
             };
+            if !query.conditions.iter().all(|condition| holds(condition, entry, text)) {
+                return Ok(None);
+            }
             let bits = finders.iter().enumerate().filter(|(number, finders)| may_have >> number & 1 == 1 && finders.iter().any(has));
-            Ok(bits.fold(0, |bits, (number, _)| bits | 1 << number))
+            let bits = bits.fold(0, |bits, (number, _)| bits | 1 << number);
+            Ok(Some(bits).filter(|bits| *bits != 0 || query.words.is_empty()))
         };
         let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
         let looked = self.on_all_cores(&candidates, bytes, &look, go_on)?;
         let (mut found, mut counts, mut unread) = (Vec::new(), vec![0; words.len()], too_much);
         for ((entry, _), bits) in candidates.into_iter().zip(looked) {
             match bits {
-                Ok(0) => {}
-                Ok(bits) => {
+                Ok(None) => {}
+                Ok(Some(bits)) => {
                     counts.iter_mut().enumerate().for_each(|(number, count)| *count += (bits >> number & 1) as usize);
                     found.push(Having { entry, words: bits });
                 }
@@ -171,6 +181,9 @@ impl Vault {
 
     /// What some file has in place of a word that none has: the nearest form; of a script without spaces all pairs of letters.
     pub(super) fn stand_in(&self, word: &str, wanted: &(dyn Fn(&Entry) -> bool + Sync), read: &AtomicU64) -> Vec<String> {
+        if word.contains(' ') {
+            return Vec::new();
+        }
         let forms = instead(word);
         let exists = |form: &Form| {
             let has = |text: &str| memmem::find_iter(text.as_bytes(), &form.text).any(|at| is_word(text, at, form));
@@ -188,7 +201,7 @@ impl Vault {
         forms.into_iter().find(exists).map(|form| form.text).into_iter().collect()
     }
 
-    fn rank(&self, having: Having, words: &[Word], phrase: &str, average: f64, read: &AtomicU64) -> Ranked {
+    fn rank(&self, having: Having, words: &[Word], all: u64, phrase: &str, average: f64, read: &AtomicU64) -> Ranked {
         let entry = &having.entry;
         let disk;
         let text: &str = match &entry.text {
@@ -223,27 +236,27 @@ impl Vault {
         let weight =
             |bits: u64| words.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1).map(|(_, word)| word.weight).sum::<f64>();
         let passage = best_passage(&places, beside, &weight);
-        let all = (1_u64 << words.len()) - 1;
         score += PASSAGE * weight(passage.words) * passage.nearness;
-        let phrase_at = memmem::find(text.as_bytes(), phrase.as_bytes());
+        let phrase_at = if phrase.is_empty() { None } else { memmem::find(text.as_bytes(), phrase.as_bytes()) };
         let class = if name == phrase {
             0
-        } else if phrase_at.is_some() || path.contains(phrase) {
+        } else if phrase_at.is_some() || !phrase.is_empty() && path.contains(phrase) {
             1
-        } else if passage.words == all {
+        } else if passage.words & all == all {
             2
         } else {
             3
         };
         let at = phrase_at.map(|at| (at, at + phrase.len())).or(passage.at);
-        Ranked { class, score, at, in_name: in_name == having.words && (at.is_none() || name == phrase || in_name == all), having }
+        Ranked { class, score, at, in_name: in_name == having.words && (at.is_none() || name == phrase || in_name & all == all), having }
     }
 
-    fn ranked_hit(&self, ranked: &Ranked, words: &[Word]) -> Hit {
+    fn ranked_hit(&self, ranked: &Ranked, words: &[Word], asked: usize) -> Hit {
         let entry = Arc::clone(&ranked.having.entry);
         let needles: Vec<&str> = words.iter().flat_map(|word| word.texts.iter().map(String::as_str)).collect();
         let missing = words
             .iter()
+            .take(asked)
             .enumerate()
             .filter(|(number, word)| ranked.having.words >> number & 1 == 0 || word.texts.first() != Some(&word.asked));
         let missing = missing.map(|(_, word)| word.asked.clone()).collect();
@@ -258,9 +271,10 @@ impl Vault {
                 let folded = Folded::of(&entry.path);
                 let path = folded.text(&entry.path);
                 let first = needles.iter().find_map(|needle| path.find(needle).map(|at| at..at + needle.len()));
-                let match_type = if first.is_some() { MatchType::Filename } else { MatchType::Tag };
+                let match_type = if first.is_some() || needles.is_empty() { MatchType::Filename } else { MatchType::Tag };
                 let shown = match &first {
                     Some(range) => snippet(&entry.path, &folded, range.clone(), &needles),
+                    None if needles.is_empty() => entry.path.to_string(),
                     None => entry.tags.join(", "),
                 };
                 (match_type, (shown, 1))
@@ -273,6 +287,31 @@ impl Vault {
 fn order(a: &Ranked, b: &Ranked) -> Ordering {
     let entry = |ranked: &Ranked| (std::cmp::Reverse(ranked.having.entry.stamp.order()), Arc::clone(&ranked.having.entry.path));
     a.class.cmp(&b.class).then_with(|| b.score.total_cmp(&a.score)).then_with(|| entry(a).cmp(&entry(b)))
+}
+
+/// Whether a file fulfils a condition. `text` is its text, folded.
+fn holds(condition: &Condition, entry: &Entry, text: &[u8]) -> bool {
+    let path = entry.folded_path();
+    let has = |wanted: &str| memmem::find(text, wanted.as_bytes()).is_some();
+    match condition {
+        Condition::Has(wanted) => has(wanted) || path.contains(wanted) || entry.folded_tags().iter().any(|tag| tag.contains(&**wanted)),
+        Condition::Name(wanted) => path.rsplit_once('/').map_or(path, |(_, name)| name).contains(wanted),
+        Condition::Path(wanted) => path.contains(wanted),
+        Condition::Content(wanted) => has(wanted),
+        Condition::Tag(wanted) => entry.has_tag(wanted.trim_end_matches('/')),
+        Condition::Property(name, value) => entry.properties().is_some_and(|properties| {
+            let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
+            let equals = |own: &Value, wanted: &str| fold(&shown(own)) == wanted;
+            own.is_some_and(|own| match (value, own) {
+                (None, _) => true,
+                (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
+                (Some(wanted), own) => equals(own, wanted),
+            })
+        }),
+        Condition::Not(condition) => !holds(condition, entry, text),
+        Condition::All(conditions) => conditions.iter().all(|condition| holds(condition, entry, text)),
+        Condition::Any(conditions) => conditions.iter().any(|condition| holds(condition, entry, text)),
+    }
 }
 
 /// The aliases of a note, folded.

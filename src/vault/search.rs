@@ -13,6 +13,7 @@ use super::{Vault, cores, frontmatter};
 use crate::limits;
 use crate::text::fold::{Folded, fold};
 use crate::text::matching::{Match, Matcher, Needles};
+use crate::text::query::{self, Parsed};
 use crate::text::snippet::{line_of, of_kept, snippet};
 use crate::text::words;
 use std::cmp::Reverse;
@@ -103,8 +104,12 @@ impl Vault {
         let wanted = |entry: &Entry| {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         };
+        if let Some(parsed) = query::parse(query.text) {
+            return Ok(Found { filling, ..self.ranked(&parsed, query.max_results, &wanted, go_on)? });
+        }
         if words.len() > 1 || query.text.split_whitespace().nth(1).is_some() {
-            return Ok(Found { filling, ..self.ranked(query, &words, &wanted, go_on)? });
+            let parsed = Parsed::of_words(words, query.text);
+            return Ok(Found { filling, ..self.ranked(&parsed, query.max_results, &wanted, go_on)? });
         }
         let mut found = self.search_one(query, Needles::of(query.text), &wanted, go_on)?;
         // A mark at the end of a word is no part of it, unless it stands so in a text.
@@ -124,7 +129,8 @@ impl Vault {
                 Ok(Found { total: 0, partial: other.total, hits, did_you_mean, filling, ..other })
             }
             (Some(word), pairs) if pairs.len() > 1 => {
-                let ranked = self.ranked(query, pairs, &wanted, go_on)?;
+                let parsed = Parsed::of_words(pairs.to_vec(), query.text);
+                let ranked = self.ranked(&parsed, query.max_results, &wanted, go_on)?;
                 let hits = ranked.hits.into_iter().map(|hit| Hit { missing: vec![word.clone()], ..hit }).collect();
                 let did_you_mean = vec![(word.clone(), pairs.join(" "))];
                 Ok(Found { total: 0, partial: ranked.total + ranked.partial, hits, did_you_mean, filling, ..ranked })

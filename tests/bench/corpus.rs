@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 /// What is searched for, and in how many notes it is.
-pub const QUERIES: [(&str, &str); 7] = [
+pub const QUERIES: [(&str, &str); 8] = [
     ("an absent word", "xylophonist"),
     ("a rare word", "lighthouse"),
     ("in one of ten", "telescope"),
     ("in all", "the"),
     ("two words", "telescope harbour"),
+    ("a question of six words", "which telescope has the harbour a lighthouse, verti, ansol or moro?"),
     ("one letter", "e"),
     ("not ASCII", "größenwahn"),
 ];

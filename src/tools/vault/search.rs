@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
         required(
             "query",
             Shape::Text { max: limits::QUERY_CHARS },
-            "A question, several words, a word or part of one; no operators, not a regular expression",
+            "A question, words or parts of words; also \"a phrase\", -word, OR, (), file:, path:, content:, tag:, [property], [property:value]",
         ),
         defaulted(
             "max_results",
