@@ -49,8 +49,9 @@ pub fn edit(text: &str, old: &str, new: &str) {
     let forms = |text: &str| [plain(text), text.replace("\r\n", "\n").replace('\r', "\n")];
     let before = plain(text);
     let is_put = |wanted: &str, new: &str| {
-        let put = |(at, _): (usize, &str)| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat();
-        before.match_indices(wanted).any(put)
+        // Places may overlap.
+        let mut found = (0..=before.len()).filter(|&at| before.get(at..).is_some_and(|rest| rest.starts_with(wanted)));
+        found.any(|at| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat())
     };
     assert!(forms(old).iter().any(|old| forms(new).iter().any(|new| is_put(old, new))), "{text:?} became {edited:?}");
     let same = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| a.zip(b).take_while(|(a, b)| a == b).count();
