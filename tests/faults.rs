@@ -301,3 +301,21 @@ fn two_servers_and_a_busy_sync_program_lose_nothing() {
         assert!(text.starts_with("version "), "{text}");
     }
 }
+
+#[test]
+fn a_vault_that_cannot_be_written_is_only_served_read_only() {
+    let folder = Folder::new();
+    let vault = folder.path().join("mounted");
+    let Some(disk) = Mount::on(&vault, "size=256k") else { return };
+    std::fs::write(vault.join("note.md"), "text\n").unwrap();
+    disk.again("ro");
+    let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
+    // A port that is taken: a server that went on would end all the same.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let variables = [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "https://vault.example.com"), ("API_TOKENS", token)];
+    let output = crate::commands::run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &variables, "");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("set READ_ONLY=true"), "{said}");
+    let server = Server::with(&vault, &[("READ_ONLY", "true")]);
+    assert_eq!(server.call("vault_read", json!({ "path": "note.md" }))["content"], "text\n");
+}
