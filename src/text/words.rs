@@ -104,6 +104,13 @@ pub fn instead(word: &str) -> Vec<Form> {
     forms
 }
 
+/// The parts of a word of which any edit of [`instead`] leaves one as it is.
+pub fn kept_parts(word: &str) -> [String; 2] {
+    let letters: Vec<char> = word.chars().collect();
+    let middle = letters.len() / 2;
+    [letters.iter().take(middle.saturating_sub(1)).collect(), letters.iter().skip(middle).collect()]
+}
+
 /// Whether a word is of a script that puts no spaces between words.
 fn is_unspaced(word: &str) -> bool {
     word.chars().count() > 2 && word.chars().all(|c| matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7a3}'))
@@ -141,6 +148,11 @@ mod tests {
     fn one_edit_makes_a_word_of_a_typing_error() {
         for (typed, meant) in [("kettel", "kettle"), ("contoller", "controller"), ("obsidiann", "obsidian"), ("pluggin", "plugin")] {
             assert!(instead(typed).iter().any(|form| form.text == meant), "{typed}");
+        }
+        for word in ["abcd", "abcde", "xylophonist"] {
+            let parts = kept_parts(word);
+            let keeps = |form: &Form| !form.is_whole || parts.iter().any(|part| form.text.contains(part));
+            assert!(instead(word).iter().all(keeps), "{word}");
         }
         assert!(instead("회의록").iter().map(|form| form.text.as_str()).eq(["회의", "의록"]));
     }

@@ -13,7 +13,7 @@ use crate::limits;
 use crate::text::fold::{Folded, fold};
 use crate::text::query::{Condition, Parsed};
 use crate::text::snippet::{line_of, of_kept, snippet};
-use crate::text::words::{Form, instead, stem};
+use crate::text::words::{Form, instead, kept_parts, stem};
 use memchr::memmem::{self, Finder};
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -185,20 +185,24 @@ impl Vault {
             return Vec::new();
         }
         let forms = instead(word);
-        let exists = |form: &Form| {
-            let has = |text: &str| memmem::find_iter(text.as_bytes(), &form.text).any(|at| is_word(text, at, form));
-            let (candidates, _) = self.index.candidates(std::iter::once(form.text.as_str()), wanted);
-            candidates.iter().any(|entry| match &entry.text {
-                _ if has(entry.folded_path()) => true,
-                Text::Kept(kept) => has(kept.folded()),
-                Text::OnDisk { .. } => self.folded_from_disk(entry, read).is_some_and(|text| has(&text)),
-                Text::None | Text::TooMuch { .. } => false,
-            })
-        };
         if forms.iter().all(|form| form.text.chars().count() == 2) {
             return forms.into_iter().map(|form| form.text).collect();
         }
-        forms.into_iter().find(exists).map(|form| form.text).into_iter().collect()
+        let exists = |text: &str, fits: &dyn Fn(&str, usize) -> bool| {
+            let has = |own: &str| memmem::find_iter(own.as_bytes(), text).any(|at| fits(own, at));
+            let (candidates, _) = self.index.candidates(std::iter::once(text), wanted);
+            candidates.iter().any(|entry| match &entry.text {
+                _ if has(entry.folded_path()) => true,
+                Text::Kept(kept) => has(kept.folded()),
+                Text::OnDisk { .. } => self.folded_from_disk(entry, read).is_some_and(|own| has(&own)),
+                Text::None | Text::TooMuch { .. } => false,
+            })
+        };
+        // Hundreds of edits need not be looked for where nothing has what they leave as it is.
+        let parts: Vec<String> = kept_parts(word).into_iter().filter(|part| exists(part, &|_, _| true)).collect();
+        let is_possible = |form: &Form| !form.is_whole || parts.iter().any(|part| form.text.contains(part));
+        let mut existing = forms.into_iter().filter(|form| is_possible(form) && exists(&form.text, &|own, at| is_word(own, at, form)));
+        existing.next().map(|form| form.text).into_iter().collect()
     }
 
     fn rank(&self, having: Having, words: &[Word], all: u64, phrase: &str, average: f64, read: &AtomicU64) -> Ranked {
