@@ -187,6 +187,10 @@ pub const RANKED_FILES: usize = 300;
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Bytes at the head of a text that count as much as a heading: frontmatter and some sixty words.
 pub const RANKED_HEAD_BYTES: usize = 500;
+/// Words of one query that are looked for in another form because nothing has them; each takes up to some milliseconds.
+pub const QUERY_CORRECTIONS: usize = 4;
+/// Letters of the longest word that is looked for in another form: an edit of it is as long, and there are 54 for each letter.
+pub const CORRECTED_LETTERS: usize = 40;
 /// Bytes of a passage: about two hundred words.
 pub const PASSAGE_BYTES: usize = 1_200;
 /// Characters of a search query.

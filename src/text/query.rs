@@ -3,6 +3,7 @@
 
 use super::fold::fold;
 use super::words::of_query;
+use std::collections::HashSet;
 
 /// Parentheses and minus signs inside of each other that are read.
 const NESTED: usize = 16;
@@ -76,6 +77,8 @@ pub fn parse(query: &str) -> Option<Parsed> {
         return None;
     }
     parsed.words.extend(of_query(&plain));
+    let mut seen = HashSet::new();
+    parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
     Some(parsed)
 }

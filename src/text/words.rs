@@ -1,6 +1,7 @@
 //! The words of a query: which of them count, and what to look for in place of one that nothing has.
 
 use super::fold::fold;
+use crate::limits;
 
 /// English words that say nothing of what is looked for; those of questions among them.
 const STOP_WORDS: [&str; 105] = [
@@ -83,7 +84,7 @@ pub fn instead(word: &str) -> Vec<Form> {
         return letters.windows(2).map(|pair| begins(text(pair))).collect();
     }
     let mut edits: Vec<String> = Vec::new();
-    if letters.len() >= 4 {
+    if (4..=limits::CORRECTED_LETTERS).contains(&letters.len()) {
         for at in 0..=letters.len() {
             let (before, after) = letters.split_at(at);
             if let [first, second, rest @ ..] = after {
@@ -96,7 +97,7 @@ pub fn instead(word: &str) -> Vec<Form> {
             edits.extend(('a'..='z').map(|letter| text(&[before, &[letter], after].concat())));
         }
     }
-    let beginnings = (4..letters.len()).rev().map(|length| begins(letters.iter().take(length).collect()));
+    let beginnings = (4..letters.len().min(limits::CORRECTED_LETTERS)).rev().map(|length| begins(letters.iter().take(length).collect()));
     let mut forms = vec![begins(stem(word).to_owned())];
     forms.extend(edits.into_iter().map(|text| Form { text, is_whole: true }));
     forms.extend(beginnings);

@@ -77,7 +77,7 @@ impl Vault {
         let mut words: Vec<Word> = texts.map(|word| Word { asked: word.clone(), texts: vec![word.clone()], weight: 0.0 }).collect();
         let (mut having, mut counts, mut not_searched) = self.having(&words, query, wanted, &read, go_on)?;
         let mut did_you_mean = Vec::new();
-        for (number, _) in counts.iter().enumerate().take(asked).filter(|(_, count)| **count == 0) {
+        for (number, _) in counts.iter().enumerate().take(asked).filter(|(_, count)| **count == 0).take(limits::QUERY_CORRECTIONS) {
             let Some(word) = words.get_mut(number) else { continue };
             let used = self.stand_in(&word.asked, wanted, &read);
             if let Some(first) = used.first() {
@@ -384,6 +384,7 @@ struct Passage {
 fn best_passage(places: &[(usize, usize, usize)], beside: u64, weight: &dyn Fn(u64) -> f64) -> Passage {
     let mut best = Passage { words: beside, nearness: 1.0, at: None };
     let mut best_score = -1.0;
+    let all = places.iter().fold(0, |bits, (_, _, number)| bits | 1 << number);
     for (first, &(from, to, _)) in places.iter().enumerate() {
         let inside = places.iter().skip(first).take_while(|(at, ..)| *at < from + limits::PASSAGE_BYTES);
         let (mut words, mut last) = (0_u64, from);
@@ -391,6 +392,9 @@ fn best_passage(places: &[(usize, usize, usize)], beside: u64, weight: &dyn Fn(u
             if words >> number & 1 == 0 {
                 words |= 1 << number;
                 last = *at;
+            }
+            if words == all {
+                break;
             }
         }
         let nearness = 1.0 - 0.5 * (last - from) as f64 / limits::PASSAGE_BYTES as f64;
