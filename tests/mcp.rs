@@ -226,13 +226,13 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     server.log_with("index complete");
     let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
+    let elsewhere = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     let cancel = |id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
     let (_, mut stream) = open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
     for other in [json!("7"), json!(8), json!(null)] {
         assert_eq!(server.post_with(TOKEN, &session, &cancel(other)).status, 202);
     }
-    let elsewhere = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     server.post_with(TOKEN, &elsewhere, &cancel(json!(7)));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress", "still under way");
     assert_eq!(server.post_with(TOKEN, &session, &cancel(json!(7))).status, 202);
