@@ -258,7 +258,7 @@ pub fn set_mode(file: &Path, mode: u32) -> io::Result<()> {
 /// # Errors
 /// What the disk says.
 pub fn make_private(file: &Path) -> io::Result<()> {
-    std::fs::set_permissions(file, Permissions::from_mode(0o600))
+    set_mode(file, 0o600)
 }
 
 /// Makes a folder for secrets, mode 0700, with the folders above it.

@@ -354,7 +354,7 @@ pub const AGENT_NAMES: u32 = 1_000;
 pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
-/// Bytes at the head of a file without a known ending by which it is told whether it is text.
+/// Bytes at the head of a file without a known ending from which it is decided whether it is text.
 pub const SNIFFED_BYTES: usize = 1024;
 /// All text kept for search, bytes, with its folded form where that differs and [`INDEX_ENTRY_BYTES`] for each file. Beyond it
 /// files are found by name, tag and property only. With the names of [`FILES`], bodies and answers it fits into the unit's MemoryMax.
@@ -483,7 +483,7 @@ pub const CLIENT_NAME_CHARS: usize = 80;
 pub const PASSWORD_CHECKS: usize = 2;
 /// Logins waiting for a password check; further ones are told to try again.
 pub const PASSWORD_QUEUE: usize = 64;
-/// Logins of one source that wait, so that nobody alone can fill the queue.
+/// Logins of one source that wait, so that one source cannot fill the queue.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
 /// Logins that wait at one address which several sources share: a proxy that is not trusted to name its clients.
 pub const PASSWORD_QUEUE_PER_PROXY: usize = 32;

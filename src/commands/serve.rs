@@ -23,7 +23,7 @@ pub(super) struct Serving {
 }
 
 pub(super) fn serve(config: Config) -> u8 {
-    // A full disk may be emptied; a right is given only by somebody who is told that it is missing.
+    // A full disk may be emptied while the server runs; a missing right has to be reported at the start.
     if let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
         && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
     {

@@ -33,7 +33,7 @@ pub struct AuthorizeRequest {
 pub struct PeerAddress {
     /// The peer's, or the one that a trusted proxy names.
     pub address: IpAddr,
-    /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then its clients cannot be told apart by it.
+    /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then all clients of that proxy have it.
     pub is_shared: bool,
 }
 

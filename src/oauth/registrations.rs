@@ -58,7 +58,7 @@ impl Registrations {
     }
 
     /// Adds one; when this returns, it is on the disk. Beyond [`limits::CLIENTS`] the oldest of the network that has most of
-    /// them goes, so whoever fills the table displaces nobody else's.
+    /// them goes, so a source that fills the table removes only its own.
     ///
     /// # Errors
     /// [`Failed`]: it could not be stored, and is not added.

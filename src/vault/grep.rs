@@ -3,7 +3,6 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::path::VaultPath;
 use super::properties::Criteria;
 use crate::clock::Deadline;
 use crate::limits;
@@ -89,7 +88,7 @@ impl Vault {
                 !cancelled && deadline.left().is_some()
             };
             let searched = in_time()
-                && self.original(&entry).is_some_and(|original| {
+                && self.text(&entry).is_ok_and(|original| {
                     each_match(pattern, &original, &mut in_time, |from, to| {
                         count += 1;
                         if places.len() < limits::GREP_PLACES {
@@ -107,14 +106,6 @@ impl Vault {
         }
         found.notes.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
         Ok(found)
-    }
-
-    /// The whole text of a note; `None` when it cannot be read.
-    fn original(&self, entry: &Entry) -> Option<String> {
-        match &entry.text {
-            Text::Kept(text) => Some(text.original()),
-            _ => self.bytes(&VaultPath::known(&entry.path)).ok().map(super::read::text_of),
-        }
     }
 }
 

@@ -5,14 +5,14 @@
 //! aliases, headings and the first words, tags, text), with the best passage beside it.
 
 use super::Vault;
-use super::entry::{Entry, Text};
+use super::entry::Entry;
 use super::error::Error;
 use super::properties::shown;
 use super::search::{Found, Hit, MatchType, Unread};
 use crate::limits;
 use crate::text::fold::{Folded, fold};
 use crate::text::query::{Condition, Parsed};
-use crate::text::snippet::{line_of, of_kept, snippet};
+use crate::text::snippet::snippet;
 use crate::text::words::{Form, instead, kept_parts, stem};
 use memchr::memmem::{self, Finder};
 use serde_json::Value;
@@ -138,15 +138,8 @@ impl Vault {
         };
         let finders: Vec<Vec<Finder<'_>>> = texts.iter().map(|texts| texts.iter().map(Finder::new).collect()).collect();
         let look = |(entry, may_have): &(Arc<Entry>, u64)| -> Result<Option<u64>, Unread> {
-            let disk;
-            let text: &[u8] = match &entry.text {
-                Text::Kept(kept) => kept.folded().as_bytes(),
-                Text::OnDisk { .. } => {
-                    disk = self.folded_from_disk(entry, read).ok_or(Unread)?;
-                    disk.as_bytes()
-                }
-                Text::None | Text::TooMuch { .. } => &[],
-            };
+            let text = self.folded_text(entry, read).ok_or(Unread)?;
+            let text = text.as_bytes();
             // Every note ends in .md; only who asks for that ending means it.
             let whole = entry.folded_path();
             let path = whole.strip_suffix(".md").unwrap_or(whole);
@@ -191,12 +184,7 @@ impl Vault {
         let exists = |text: &str, fits: &dyn Fn(&str, usize) -> bool| {
             let has = |own: &str| memmem::find_iter(own.as_bytes(), text).any(|at| fits(own, at));
             let (candidates, _) = self.index.candidates(std::iter::once(text), wanted);
-            candidates.iter().any(|entry| match &entry.text {
-                _ if has(entry.folded_path()) => true,
-                Text::Kept(kept) => has(kept.folded()),
-                Text::OnDisk { .. } => self.folded_from_disk(entry, read).is_some_and(|own| has(&own)),
-                Text::None | Text::TooMuch { .. } => false,
-            })
+            candidates.iter().any(|entry| has(entry.folded_path()) || self.folded_text(entry, read).is_some_and(|own| has(&own)))
         };
         // Hundreds of edits need not be looked for where nothing has what they leave as it is.
         let parts: Vec<String> = kept_parts(word).into_iter().filter(|part| exists(part, &|_, _| true)).collect();
@@ -207,15 +195,8 @@ impl Vault {
 
     fn rank(&self, having: Having, words: &[Word], all: u64, phrase: &str, average: f64, read: &AtomicU64) -> Ranked {
         let entry = &having.entry;
-        let disk;
-        let text: &str = match &entry.text {
-            Text::Kept(kept) => kept.folded(),
-            Text::OnDisk { .. } => {
-                disk = self.folded_from_disk(entry, read).unwrap_or_default();
-                &disk
-            }
-            Text::None | Text::TooMuch { .. } => "",
-        };
+        let text = self.folded_text(entry, read).unwrap_or_default();
+        let text: &str = &text;
         let path = entry.folded_path();
         let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
         let name = name.strip_suffix(".md").unwrap_or(name);
@@ -264,13 +245,8 @@ impl Vault {
             .enumerate()
             .filter(|(number, word)| ranked.having.words >> number & 1 == 0 || word.texts.first() != Some(&word.asked));
         let missing = missing.map(|(_, word)| word.asked.clone()).collect();
-        let (match_type, (snippet, line)) = match (ranked.at, &entry.text) {
-            (Some((from, to)), Text::Kept(kept)) if !ranked.in_name => (MatchType::Content, of_kept(kept, from..to, &needles)),
-            (Some((from, to)), Text::OnDisk { .. }) if !ranked.in_name => {
-                let original = self.text(&entry).unwrap_or_default();
-                let folded = Folded::of(&original);
-                (MatchType::Content, (snippet(&original, &folded, from..to, &needles), line_of(folded.text(&original), from)))
-            }
+        let (match_type, (snippet, line)) = match ranked.at {
+            Some((from, to)) if !ranked.in_name => (MatchType::Content, self.content_snippet(&entry, from..to, &needles)),
             _ => {
                 let folded = Folded::of(&entry.path);
                 let path = folded.text(&entry.path);

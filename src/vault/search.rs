@@ -16,7 +16,9 @@ use crate::text::matching::{Match, Matcher, Needles};
 use crate::text::query::{self, Parsed};
 use crate::text::snippet::{line_of, of_kept, snippet};
 use crate::text::words;
+use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -113,7 +115,9 @@ impl Vault {
         }
         let mut found = self.search_one(query, Needles::of(query.text), &wanted, go_on)?;
         // A mark at the end of a word is no part of it, unless it stands so in a text.
-        if let (0, [word]) = (found.total, words.as_slice()) {
+        if let (0, [word]) = (found.total, words.as_slice())
+            && *word != fold(query.text.trim())
+        {
             found = self.search_one(query, Needles::of(word), &wanted, go_on)?;
         }
         // A single word that nothing has may be mistyped, or in another form.
@@ -235,7 +239,7 @@ impl Vault {
     }
 
     /// The folded text of a file that is not kept, as long as one search has not read too much.
-    pub(super) fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
+    fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
         if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
             return None;
         }
@@ -249,16 +253,30 @@ impl Vault {
         let (snippet, line) = match match_type {
             MatchType::Filename => (snippet(&entry.path, &Folded::of(&entry.path), from..to, &needles.all()), 1),
             MatchType::Tag => tag_line(&entry, &self.text(&entry).unwrap_or_default(), needles),
-            MatchType::Content => match &entry.text {
-                Text::Kept(kept) => of_kept(kept, from..to, &needles.all()),
-                _ => {
-                    let original = self.text(&entry).unwrap_or_default();
-                    let folded = Folded::of(&original);
-                    (snippet(&original, &folded, from..to, &needles.all()), line_of(folded.text(&original), from))
-                }
-            },
+            MatchType::Content => self.content_snippet(&entry, from..to, &needles.all()),
         };
         Hit { entry, match_type, snippet, line, missing: Vec::new() }
+    }
+
+    /// A match in the folded text with what stands around it, and its line.
+    pub(super) fn content_snippet(&self, entry: &Entry, at: Range<usize>, needles: &[&str]) -> (String, usize) {
+        if let Text::Kept(kept) = &entry.text {
+            return of_kept(kept, at, needles);
+        }
+        let original = self.text(entry).unwrap_or_default();
+        let folded = Folded::of(&original);
+        let line = line_of(folded.text(&original), at.start);
+        (snippet(&original, &folded, at, needles), line)
+    }
+
+    /// The folded text of a file, empty where it has none that is searched; `None` if it cannot be read, or one search has read
+    /// too much.
+    pub(super) fn folded_text<'a>(&self, entry: &'a Entry, read: &AtomicU64) -> Option<Cow<'a, str>> {
+        match &entry.text {
+            Text::Kept(kept) => Some(Cow::Borrowed(kept.folded())),
+            Text::OnDisk { .. } => self.folded_from_disk(entry, read).map(Cow::Owned),
+            Text::None | Text::TooMuch { .. } => Some(Cow::Borrowed("")),
+        }
     }
 }
 
