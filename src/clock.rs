@@ -39,6 +39,47 @@ impl Now {
     }
 }
 
+/// The first and the last second of a date (`2026-02-08`, in UTC) or of a moment (RFC 3339); `None` for another text.
+pub fn parse(text: &str) -> Option<(Now, Now)> {
+    let number = |part: &str| Some(part).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse::<u64>().ok();
+    let (date, time) = text.split_at_checked(10)?;
+    let mut parts = date.splitn(3, '-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if (year.len(), month.len(), day.len()) != (4, 2, 2) {
+        return None;
+    }
+    let (year, month, day) = (number(year)?, number(month)?, number(day)?);
+    // A year has at most 366 days; the one that has this date is the answer.
+    let first = year.checked_sub(1970)? * 365;
+    let midnight =
+        (first..first + 200).chain(first + 200..first + year / 4 + 366).find(|&days| civil(days) == (year, month, day))? * 86_400;
+    let Some(time) = time.strip_prefix(['T', 't', ' ']) else {
+        return time.is_empty().then_some((Now(midnight), Now(midnight + 86_399)));
+    };
+    let (clock, zone) = time.split_at_checked(8)?;
+    let mut parts = clock.split(':');
+    let mut next = |end: u64| parts.next().filter(|part| part.len() == 2).and_then(number).filter(|number| *number < end);
+    let seconds = next(24)? * 3600 + next(60)? * 60 + next(61)?;
+    let zone = match zone.strip_prefix('.') {
+        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => zone,
+    };
+    let offset = match zone {
+        "Z" | "z" => 0,
+        _ => {
+            let (hours, minutes) = zone.get(1..)?.split_once(':').filter(|(hours, minutes)| (hours.len(), minutes.len()) == (2, 2))?;
+            let offset = i64::try_from(number(hours)? * 3600 + number(minutes)? * 60).ok()?;
+            match zone.chars().next()? {
+                '+' => offset,
+                '-' => -offset,
+                _ => return None,
+            }
+        }
+    };
+    let moment = Now((midnight + seconds).checked_add_signed(-offset)?);
+    Some((moment, moment))
+}
+
 /// The Gregorian date of a day counted from 1970-01-01: the years are counted from 1 March of year 0, so that the leap
 /// day is the last of its year and month lengths follow one linear formula.
 fn civil(days_since_1970: u64) -> (u64, u64, u64) {

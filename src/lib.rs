@@ -17,18 +17,19 @@
 //! | `quota` | a shared number of permits | |
 //! | `principal` | who is asking, and what they may do | |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
+//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `limits` `text` `yaml` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `quota` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `quota` `secret` `text` `yaml` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `markdown` `quota` `secret` `text` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `secret` `vault` `yaml` |
-//! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `vault` |
-//! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `process` `secret` `vault` `wiki` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `cursor` `git` `limits` `principal` `text` `uri` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `markdown` `secret` `vault` `yaml` |
+//! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
+//! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `markdown` `process` `secret` `vault` `wiki` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `clock` `cursor` `git` `limits` `markdown` `principal` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` |
@@ -83,6 +84,7 @@ pub mod form;
 pub mod git;
 pub mod http;
 pub mod limits;
+pub mod markdown;
 pub mod mcp;
 pub mod oauth;
 pub mod percent;

@@ -174,15 +174,23 @@ pub const SEARCH_HELPERS: usize = 7;
 /// Bytes of files that one search reads where texts are not kept; files beyond it are said not to be searched.
 pub const SEARCH_READ_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a search waits for the first look at the vault before it goes on with what is indexed by then.
-pub const FILL_PATIENCE: Duration = Duration::from_secs(1);
+pub const FILL_PATIENCE: Duration = Duration::from_secs(2);
 /// Files that are read before they are put into the index together.
 pub const FILL_BLOCK: usize = 512;
 /// Results of one search.
 pub const SEARCH_RESULTS: usize = 200;
 /// Words of a query that are looked for; further ones are left out. The bits of a number hold them.
 pub const QUERY_WORDS: usize = 32;
-/// Files whose relevance is computed: those with the rarest words. The others are counted.
-pub const RANKED_FILES: usize = 300;
+/// Regular expressions in one query; each takes up to [`REGEX_BYTES`].
+pub const QUERY_EXPRESSIONS: usize = 8;
+/// Files whose relevance is computed closely: those that are best by how often they have the words.
+pub const RANKED_FILES: usize = 100;
+/// Texts whose files are kept for the next query, if each has all files: four bytes a file. Words that few files have take less.
+pub const POSTINGS_LISTS: usize = 128;
+/// What a list costs at least, in files.
+pub const POSTINGS_LEAST: usize = 64;
+/// Files that may have changed since a list was made: each is looked at again with every query, until the list is made again.
+pub const RECENT_CHANGES: usize = 256;
 /// Occurrences of one word in one file that count.
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Bytes at the head of a text that count as much as a heading: frontmatter and some sixty words.
@@ -193,6 +201,12 @@ pub const QUERY_CORRECTIONS: usize = 4;
 pub const CORRECTED_LETTERS: usize = 40;
 /// Bytes of a passage: about two hundred words.
 pub const PASSAGE_BYTES: usize = 1_200;
+/// Characters of a passage that is shown.
+pub const PASSAGE_CHARS: usize = 600;
+/// Passages of one note that are shown.
+pub const PASSAGES: usize = 3;
+/// Characters of an answer with passages, unless another number is asked for: what a model reads at once.
+pub const PASSAGES_CHARS: usize = 8_000;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
 /// How long a change of several files waits for its turn; another one takes milliseconds.
@@ -383,6 +397,10 @@ pub const YAML_BYTES: usize = 256 * 1024;
 pub const YAML_BRACKETS: usize = 256;
 /// Tags of one note.
 pub const TAGS: usize = 256;
+
+/// Bytes of a code span, an inline formula or the target of a link: what is not closed by then is text, so that a note of a
+/// million opening signs takes no square of them.
+pub const INLINE_BYTES: usize = 4096;
 /// Walking time that may be spent ahead of the tenth that walks may take, so that after a pause every call sees the disk.
 pub const WALK_CREDIT: Duration = Duration::from_millis(100);
 /// A walk that took less than this is made in front of the call, when it is due or there is credit for it: waiting is

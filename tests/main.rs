@@ -54,6 +54,7 @@ mod oauth_attacks;
 mod oauth_owner;
 mod oauth_state;
 mod search;
+mod search_language;
 mod stdio;
 mod support;
 mod tidy;

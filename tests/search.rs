@@ -89,7 +89,7 @@ fn a_search_finds_what_a_slow_one_finds() {
             right = having(&counting);
         }
         for vault in &vaults {
-            let wanted = Query { text: &query, max_results: 1000, below: None, tag: None };
+            let wanted = Query { text: &query, max_results: 1000, ..Query::default() };
             let found = vault.search(&wanted, &|_, _| true).unwrap();
             let (whole, partly): (Vec<&Hit>, Vec<&Hit>) = found.hits.iter().partition(|hit| hit.missing.is_empty());
             assert_eq!(partly.len(), found.partial, "{query:?}");
@@ -129,8 +129,8 @@ fn results_are_ordered_as_a_model_likes() {
         ("tag.md", b"---\ntags: boiler\n---\n"),
         ("sub.md", b"---\ntags: boiler/gas\n---\n"),
         ("often.md", b"late late boiler boiler boiler"),
-        ("once early.md", b"boiler"),
-        ("once late.md", b"something before the boiler"),
+        ("once, older.md", b"boiler"),
+        ("once, newer.md", b"something before the boiler"),
     ]);
     let server = Server::on(&folder.vault());
     let found = server.call("vault_search", json!({ "query": "Boiler" }));
@@ -144,8 +144,8 @@ fn results_are_ordered_as_a_model_likes() {
         "tag.md",
         "sub.md",
         "often.md",
-        "once early.md",
-        "once late.md",
+        "once, newer.md",
+        "once, older.md",
     ];
     assert_eq!(paths, expected);
     let folder = Folder::with(&[("apart.md", b"talks to the controller of the heating"), ("phrase.md", b"x x x the heating controller")]);

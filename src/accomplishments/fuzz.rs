@@ -21,7 +21,7 @@ pub fn properties(text: &str) {
             before.iter().all(|(name, value)| name.as_str() == Some(key) || after.get(name) == Some(value)),
             "{text:?} became {edited:?}"
         );
-        let body = |text: &str| text.get(crate::vault::frontmatter::end(text)..).map(str::to_owned);
+        let body = |text: &str| text.get(crate::markdown::frontmatter::end(text)..).map(str::to_owned);
         assert_eq!(body(text), body(&edited), "below the frontmatter");
         assert_eq!(properties::set(&edited, key, new).as_ref(), Ok(&edited), "once is enough");
     }

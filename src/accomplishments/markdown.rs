@@ -1,6 +1,6 @@
 //! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
 
-use crate::vault::frontmatter;
+use crate::markdown::frontmatter;
 use std::ops::Range;
 
 /// What a line is.

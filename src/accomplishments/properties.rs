@@ -2,7 +2,7 @@
 //! was made is parsed again, and if it says anything but what was meant, it is not used.
 
 use super::markdown::line_end;
-use crate::vault::frontmatter;
+use crate::markdown::frontmatter;
 use crate::yaml;
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;

@@ -6,7 +6,7 @@
 
 use crate::disk::{self, Mode};
 use crate::limits;
-use crate::vault::frontmatter;
+use crate::markdown::frontmatter;
 use std::fs;
 use std::io;
 use std::path::Path;

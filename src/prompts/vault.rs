@@ -108,7 +108,7 @@ fn gather_notes(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<
     if topic.is_empty() {
         return Err(Error::Argument("Argument topic has no word in it.".into()));
     }
-    let query = Query { text: &topic, max_results: HITS, below: None, tag: None };
+    let query = Query { text: &topic, max_results: HITS, ..Query::default() };
     let found = context.vault.search(&query, &|_, _| !context.caller.has_cancelled())?;
     let mut text = format!("Tell me what my vault says about: {topic}\n\n");
     if found.hits.is_empty() {

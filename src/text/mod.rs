@@ -6,7 +6,6 @@
 //! | [`mod@fold`] | text without case, and the way back to the original |
 //! | [`kept`] | a text that is searched without case and takes little room |
 //! | [`filter`] | which files can have a word at all |
-//! | [`matching`] | whether a query is in a path, in tags or in a text, and how well |
 //! | [`pattern`] | regular expressions |
 //! | [`query`] | Obsidian's search language |
 //! | [`words`] | the words of a query, their stems and what stands in for them |
@@ -17,7 +16,6 @@ pub mod filter;
 pub mod fold;
 pub mod json;
 pub mod kept;
-pub mod matching;
 pub mod pattern;
 pub mod query;
 #[cfg(test)]

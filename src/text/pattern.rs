@@ -5,6 +5,11 @@ use super::fold::fold;
 use crate::limits;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
+use std::ops::Range;
+
+/// A text was not searched to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfinished;
 
 /// A regular expression. `^` and `$` match at line ends, and CR LF is one.
 #[derive(Debug)]
@@ -43,6 +48,27 @@ impl Expression {
     /// A text, folded, that is in the folded form of every text that has a match.
     pub fn required(&self) -> Option<&str> {
         self.required.as_deref()
+    }
+
+    /// The first match, which may be empty. `go_on` is asked for each window.
+    ///
+    /// # Errors
+    /// [`Unfinished`] when that said no.
+    pub fn find(&self, text: &str, go_on: &dyn Fn() -> bool) -> Result<Option<Range<usize>>, Unfinished> {
+        let mut at = 0;
+        loop {
+            if !go_on() {
+                return Err(Unfinished);
+            }
+            let end = window_end(text, at);
+            let is_last = end == text.len();
+            let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
+            let found = text.get(..end).and_then(|window| self.regex.find_at(window, at)).filter(|found| found.start() <= sure);
+            if found.is_some() || is_last {
+                return Ok(found.map(|found| found.range()));
+            }
+            at = ceil(text, sure);
+        }
     }
 
     /// Gives every match that is not empty, as a range of the text. `go_on` is asked for each window; whether all of the text was

@@ -1,44 +1,89 @@
-//! Obsidian's search language: words, `"a phrase"`, `-word`, `OR`, parentheses, `file:`, `path:`, `content:`, `tag:`,
-//! `[property]` and `[property:value]`.
+//! Obsidian's search language: words, `"a phrase"`, `-word`, `OR`, parentheses, `/regex/`, `file:`, `path:`, `content:`, `tag:`,
+//! `match-case:`, `ignore-case:`, `line:`, `block:`, `section:`, `task:`, `task-todo:`, `task-done:`, `[property]` and
+//! `[property:value]`.
 
 use super::fold::fold;
+use super::pattern::Expression;
 use super::words::of_query;
+use crate::limits;
 use std::collections::HashSet;
 
-/// Parentheses and minus signs inside of each other that are read.
+/// Parentheses, minus signs and operators inside of each other that are read.
 const NESTED: usize = 16;
 
-type MakeCondition = fn(String) -> Condition;
-
-/// What stands before a word or phrase to say where it has to be.
-const OPERATORS: [(&str, MakeCondition); 4] =
-    [("file:", Condition::Name), ("path:", Condition::Path), ("content:", Condition::Content), ("tag:", Condition::Tag)];
-
-/// What a file has to have. Texts are folded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
-    /// A word or phrase in name, tags or text.
-    Has(String),
-    /// In the name.
-    Name(String),
-    /// In the path.
-    Path(String),
+/// Where a text has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// In path, tags or text.
+    Any,
+    /// In the file's name.
+    Name,
+    Path,
     /// In the text.
-    Content(String),
-    /// A tag, or one nested below it; without its number sign.
+    Content,
+}
+
+/// A part of a note in which all of a condition has to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Line,
+    Block,
+    Section,
+    /// A list item with a checkbox, whatever is in it.
+    Task,
+    TaskTodo,
+    TaskDone,
+}
+
+/// A text to be found.
+#[derive(Debug)]
+pub enum Term {
+    /// Without case; folded.
+    Folded(String),
+    /// As it is.
+    Exact(String),
+    Regex(Expression),
+}
+
+/// What a file has to have.
+#[derive(Debug)]
+pub enum Condition {
+    Has(Field, Term),
+    /// A tag, or one nested below it; without its number sign, folded.
     Tag(String),
-    /// A property, with any value or with this one.
+    /// A property, with any value or with this one; folded.
     Property(String, Option<String>),
-    /// The opposite.
+    Within(Scope, Box<Condition>),
     Not(Box<Condition>),
-    /// Each of these.
     All(Vec<Condition>),
-    /// At least one of these.
     Any(Vec<Condition>),
 }
 
+#[derive(Clone, Copy)]
+enum Operator {
+    Field(Field),
+    Case(bool),
+    Scope(Scope),
+    Tag,
+}
+
+const OPERATORS: [(&str, Operator); 12] = [
+    ("file:", Operator::Field(Field::Name)),
+    ("path:", Operator::Field(Field::Path)),
+    ("content:", Operator::Field(Field::Content)),
+    ("match-case:", Operator::Case(true)),
+    ("ignore-case:", Operator::Case(false)),
+    ("line:", Operator::Scope(Scope::Line)),
+    ("block:", Operator::Scope(Scope::Block)),
+    ("section:", Operator::Scope(Scope::Section)),
+    ("task:", Operator::Scope(Scope::Task)),
+    ("task-todo:", Operator::Scope(Scope::TaskTodo)),
+    ("task-done:", Operator::Scope(Scope::TaskDone)),
+    ("tag:", Operator::Tag),
+];
+
 /// A query.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Parsed {
     /// Words and phrases that files are ranked by, folded; a file that has some of them is a result, too.
     pub words: Vec<String>,
@@ -50,12 +95,17 @@ pub struct Parsed {
     pub conditions: Vec<Condition>,
 }
 
-/// Reads a query; `None` when it is plain words, or is not of the language as a whole: then it is literal text.
-pub fn parse(query: &str) -> Option<Parsed> {
-    let mut parser = Parser { rest: query.trim(), nested: 0 };
-    let condition = parser.any()?;
-    if !parser.rest.is_empty() {
-        return None;
+/// Reads a query; one that is not of the language as a whole is plain words.
+///
+/// # Errors
+/// What is wrong with a `/regex/`, and where.
+pub fn parse(query: &str) -> Result<Parsed, String> {
+    let mut parser =
+        Parser { rest: query.trim(), nested: 0, field: Field::Any, match_case: false, scope: false, expressions: 0, wrong: None };
+    let condition = parser.any().filter(|_| parser.rest.is_empty());
+    let Some(condition) = condition else { return Ok(Parsed::of_words(query)) };
+    if let Some(wrong) = parser.wrong {
+        return Err(wrong);
     }
     let parts = match condition {
         Condition::All(parts) => parts,
@@ -65,8 +115,8 @@ pub fn parse(query: &str) -> Option<Parsed> {
     let mut plain = String::new();
     for part in parts {
         match part {
-            Condition::Has(text) if !text.contains(' ') => plain = format!("{plain} {text}"),
-            Condition::Has(phrase) => parsed.words.push(phrase),
+            Condition::Has(Field::Any, Term::Folded(text)) if !text.contains(' ') => plain = format!("{plain} {text}"),
+            Condition::Has(Field::Any, Term::Folded(phrase)) => parsed.words.push(phrase),
             condition => {
                 condition.hints(&mut parsed.hints);
                 parsed.conditions.push(condition);
@@ -74,20 +124,28 @@ pub fn parse(query: &str) -> Option<Parsed> {
         }
     }
     if parsed.words.is_empty() && parsed.conditions.is_empty() && !query.contains('"') {
-        return None;
+        return Ok(Parsed::of_words(query));
     }
     parsed.words.extend(of_query(&plain));
     let mut seen = HashSet::new();
     parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
-    Some(parsed)
+    Ok(parsed)
 }
 
 impl Parsed {
-    /// A query of plain words that count, out of the text of which they are.
-    pub fn of_words(words: Vec<String>, text: &str) -> Parsed {
-        let phrase = fold(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    /// Plain words.
+    fn of_words(query: &str) -> Parsed {
+        let phrase = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = if phrase.contains(' ') { of_query(query) } else { vec![phrase.clone()] };
         Parsed { words, phrase, ..Parsed::default() }
+    }
+
+    /// Folded texts that every result has.
+    pub fn required(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        self.conditions.iter().for_each(|condition| condition.required(&mut found));
+        found
     }
 }
 
@@ -95,9 +153,42 @@ impl Condition {
     /// The texts of which a file that fulfils this has some.
     fn hints(&self, found: &mut Vec<String>) {
         match self {
-            Condition::Has(text) | Condition::Name(text) | Condition::Path(text) | Condition::Content(text) => found.push(text.clone()),
+            Condition::Has(_, Term::Folded(text)) => found.push(text.clone()),
+            Condition::Has(_, Term::Exact(text)) => found.push(fold(text)),
+            Condition::Within(_, part) => part.hints(found),
             Condition::All(parts) | Condition::Any(parts) => parts.iter().for_each(|part| part.hints(found)),
-            Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => {}
+            Condition::Has(_, Term::Regex(_)) | Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => {}
+        }
+        found.retain(|hint| !hint.is_empty());
+    }
+
+    fn required<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => found.push(text),
+            Condition::Has(_, Term::Regex(expression)) => found.extend(expression.required()),
+            Condition::Within(_, part) => part.required(found),
+            Condition::All(parts) => parts.iter().for_each(|part| part.required(found)),
+            Condition::Has(_, Term::Exact(_)) | Condition::Property(..) | Condition::Not(_) | Condition::Any(_) => {}
+        }
+    }
+
+    /// Whether the text is needed as it is, and not folded only.
+    pub fn needs_original(&self) -> bool {
+        match self {
+            Condition::Has(_, term) => !matches!(term, Term::Folded(_)),
+            Condition::Within(_, part) | Condition::Not(part) => part.needs_original(),
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(Condition::needs_original),
+            Condition::Tag(_) | Condition::Property(..) => false,
+        }
+    }
+
+    /// Whether a regular expression is part of it.
+    pub fn has_regex(&self) -> bool {
+        match self {
+            Condition::Has(_, term) => matches!(term, Term::Regex(_)),
+            Condition::Within(_, part) | Condition::Not(part) => part.has_regex(),
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(Condition::has_regex),
+            Condition::Tag(_) | Condition::Property(..) => false,
         }
     }
 }
@@ -105,6 +196,13 @@ impl Condition {
 struct Parser<'a> {
     rest: &'a str,
     nested: usize,
+    /// What the operators around say of the next text.
+    field: Field,
+    match_case: bool,
+    scope: bool,
+    expressions: usize,
+    /// What is wrong with the first regular expression that is.
+    wrong: Option<String>,
 }
 
 impl<'a> Parser<'a> {
@@ -142,47 +240,116 @@ impl<'a> Parser<'a> {
                 let inner = self.nested(|parser| parser.any())?;
                 self.closed(")").map(|()| inner)
             }
-            '[' => {
-                let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
-                let (name, value) = inside.split_once(':').map_or((inside, None), |(name, value)| (name, Some(value)));
-                // Links and check boxes.
-                if name.trim().len() < 2 || inside.contains('[') {
-                    return None;
-                }
-                self.rest = rest;
-                self.ends_here()?;
-                let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
-                Some(Condition::Property(unquoted(name), value.map(unquoted).filter(|value| !value.is_empty())))
-            }
-            '"' => self.text().map(Condition::Has),
+            '[' => self.property(),
+            '/' => match self.expression() {
+                Some(expression) => Some(Condition::Has(self.field, Term::Regex(expression))),
+                None => self.term(),
+            },
+            '"' => self.term(),
             _ => {
-                for (name, condition) in OPERATORS {
+                for (name, operator) in OPERATORS {
                     // An address begins with `file:///`.
-                    let operand = self.rest.strip_prefix(name).filter(|rest| !rest.starts_with("//"));
-                    if let Some(operand) = operand {
-                        self.rest = operand.strip_prefix('#').filter(|_| name == "tag:").unwrap_or(operand);
-                        return self.text().map(condition);
+                    if let Some(operand) = self.rest.strip_prefix(name).filter(|rest| !rest.starts_with("//")) {
+                        self.rest = operand;
+                        return self.nested(|parser| parser.operand(operator));
                     }
                 }
-                self.text().map(Condition::Has)
+                self.term()
             }
         }
     }
 
-    /// A word, or a phrase in quotes; folded.
+    fn operand(&mut self, operator: Operator) -> Option<Condition> {
+        if self.rest.is_empty() || self.rest.starts_with(char::is_whitespace) {
+            return None;
+        }
+        let (field, match_case, scope) = (self.field, self.match_case, self.scope);
+        let condition = match operator {
+            Operator::Tag => {
+                self.rest = self.rest.strip_prefix('#').unwrap_or(self.rest);
+                let name = fold(&self.text()?);
+                Some(Condition::Tag(name.trim_matches('/').to_owned())).filter(|_| !name.is_empty())
+            }
+            Operator::Field(field) => {
+                self.field = field;
+                self.part()
+            }
+            Operator::Case(match_case) => {
+                self.match_case = match_case;
+                self.part()
+            }
+            Operator::Scope(scope) => {
+                (self.scope, self.field) = (true, Field::Content);
+                self.part().map(|part| Condition::Within(scope, Box::new(part)))
+            }
+        };
+        (self.field, self.match_case, self.scope) = (field, match_case, scope);
+        condition
+    }
+
+    fn property(&mut self) -> Option<Condition> {
+        let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
+        let (name, value) = inside.split_once(':').map_or((inside, None), |(name, value)| (name, Some(value)));
+        // Links and check boxes.
+        if name.trim().len() < 2 || inside.contains('[') {
+            return None;
+        }
+        self.rest = rest;
+        self.ends_here()?;
+        let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
+        Some(Condition::Property(unquoted(name), value.map(unquoted).filter(|value| !value.is_empty())))
+    }
+
+    /// A regular expression between slashes, of which a word ends behind the second. One that is wrong is noted.
+    fn expression(&mut self) -> Option<Expression> {
+        let inner = self.rest.strip_prefix('/')?;
+        let mut escaped = false;
+        let end = inner.find(|c| {
+            let closes = c == '/' && !escaped;
+            escaped = c == '\\' && !escaped;
+            closes
+        })?;
+        let (pattern, rest) = inner.split_at_checked(end).filter(|(pattern, _)| !pattern.is_empty())?;
+        let rest = rest.strip_prefix('/').filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')'))?;
+        self.expressions += 1;
+        if self.expressions > limits::QUERY_EXPRESSIONS {
+            self.wrong.get_or_insert(format!("it has more than {} regular expressions", limits::QUERY_EXPRESSIONS));
+            return None;
+        }
+        match Expression::new(&pattern.replace("\\/", "/"), true) {
+            Ok(expression) => {
+                self.rest = rest.trim_start();
+                Some(expression)
+            }
+            Err(wrong) => {
+                self.wrong.get_or_insert(format!("/{pattern}/ is not a regular expression: {wrong}"));
+                self.rest = rest.trim_start();
+                Expression::new("", true).ok()
+            }
+        }
+    }
+
+    /// A word, or a phrase in quotes, as what is to be found where the operators around say.
+    fn term(&mut self) -> Option<Condition> {
+        let text = self.text()?;
+        let term = if self.match_case { Term::Exact(text) } else { Term::Folded(fold(&text)) };
+        Some(Condition::Has(self.field, term))
+    }
+
+    /// A word, or a phrase in quotes with single spaces; empty only within a scope: any task.
     fn text(&mut self) -> Option<String> {
         if let Some(quoted) = self.rest.strip_prefix('"') {
             let (inside, rest) = quoted.split_once('"')?;
             self.rest = rest;
             self.ends_here()?;
-            let phrase = fold(inside).split_whitespace().collect::<Vec<_>>().join(" ");
-            return Some(phrase).filter(|phrase| !phrase.is_empty());
+            let phrase = inside.split_whitespace().collect::<Vec<_>>().join(" ");
+            return Some(phrase).filter(|phrase| self.scope || !phrase.is_empty());
         }
         let end = self.rest.find(|c: char| c.is_whitespace() || c == '"' || self.nested > 0 && c == ')').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
         self.ends_here()?;
-        Some(fold(word)).filter(|word| !word.is_empty())
+        Some(word.to_owned()).filter(|word| !word.is_empty())
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
@@ -217,29 +384,43 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
 
-    fn has(text: &str) -> Condition {
-        Condition::Has(text.into())
+    #[test]
+    fn what_is_of_the_language_is_read() {
+        let parsed = parse(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
+        assert_eq!(parsed.words, ["black tea", "brew"]);
+        let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
+            Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
+        assert_eq!(format!("{:?}", parsed.conditions), expected);
+        let parsed = parse("tea (black OR green leaf) -(milk OR sugar)").unwrap();
+        assert_eq!((parsed.words, parsed.hints), (vec!["tea".into()], vec!["black".into(), "green".into(), "leaf".into()]));
+        let has = |text: &str| format!("Has(Any, Folded({text:?}))");
+        let expected =
+            format!("[Any([{}, All([{}, {}])]), Not(Any([{}, {}]))]", has("black"), has("green"), has("leaf"), has("milk"), has("sugar"));
+        assert_eq!(format!("{:?}", parsed.conditions), expected);
+        for (query, expected) in [
+            ("match-case:Tea", "Has(Any, Exact(\"Tea\"))"),
+            (
+                "line:(a match-case:(B ignore-case:C))",
+                "Within(Line, All([Has(Content, Folded(\"a\")), All([Has(Content, Exact(\"B\")), Has(Content, Folded(\"c\"))])]))",
+            ),
+            ("task-todo:\"\"", "Within(TaskTodo, Has(Content, Folded(\"\")))"),
+            ("file:(a OR b)", "Any([Has(Name, Folded(\"a\")), Has(Name, Folded(\"b\"))])"),
+        ] {
+            assert_eq!(format!("{:?}", parse(query).unwrap().conditions), format!("[{expected}]"), "{query}");
+        }
     }
 
     #[test]
-    fn what_is_of_the_language_is_read() {
-        let parsed = parse(r#"how to Brew "Black Tea" -milk tag:#drinks path:"My Notes" [status:Done] [due]"#).unwrap();
-        assert_eq!(parsed.words, ["black tea", "brew"]);
-        let expected = [
-            Condition::Not(Box::new(has("milk"))),
-            Condition::Tag("drinks".into()),
-            Condition::Path("my notes".into()),
-            Condition::Property("status".into(), Some("done".into())),
-            Condition::Property("due".into(), None),
-        ];
-        assert_eq!(parsed.conditions, expected);
-        let parsed = parse("tea (black OR green leaf) -(milk OR sugar)").unwrap();
-        assert_eq!((parsed.words, parsed.hints), (vec!["tea".into()], vec!["black".into(), "green".into(), "leaf".into()]));
-        let expected = [
-            Condition::Any(vec![has("black"), Condition::All(vec![has("green"), has("leaf")])]),
-            Condition::Not(Box::new(Condition::Any(vec![has("milk"), has("sugar")]))),
-        ];
-        assert_eq!(parsed.conditions, expected);
+    fn expressions_stand_between_slashes() {
+        for query in ["/a.c/", "tea /\\d+ (x|y)/", "(/a/ OR b)", "path:/^a\\/b/", "line:(/x/ y)", "-/a/"] {
+            let parsed = parse(query).unwrap();
+            assert!(parsed.conditions.iter().all(|condition| condition.has_regex()) && !parsed.conditions.is_empty(), "{query}");
+        }
+        for query in ["a/b", "/usr/local/bin", "/", "//", "and/or /x"] {
+            assert!(parse(query).unwrap().conditions.is_empty(), "{query}");
+        }
+        let wrong = parse("tea /a(b/").unwrap_err();
+        assert!(wrong.starts_with("/a(b/ is not a regular expression") && wrong.contains("at character 2"), "{wrong}");
     }
 
     #[test]
@@ -265,15 +446,20 @@ mod tests {
             "file:///etc",
             "f(x)",
             "tag:",
+            "line:",
+            "task: x",
             "[x] done",
             "plain words",
             "[a: [b]]",
             "()",
         ];
         for query in literal {
-            assert_eq!(parse(query), None, "{query}");
+            let parsed = parse(query).unwrap();
+            assert!(parsed.conditions.is_empty(), "{query}");
+            assert_eq!(parsed.phrase, fold(query), "{query}");
         }
-        assert_eq!(parse(&"(".repeat(500)), None);
-        assert_eq!(parse(&format!("a {}b", "-(".repeat(300))), None);
+        for query in ["(".repeat(500), format!("a {}b", "-(".repeat(300)), "line:".repeat(100)] {
+            assert!(parse(&query).unwrap().conditions.is_empty());
+        }
     }
 }

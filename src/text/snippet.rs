@@ -1,72 +1,88 @@
-//! A piece of text around a match, with the matches in bold.
+//! The text around a match: in one line with the matches in bold, or whole lines.
 
 use super::fold::Folded;
 use super::kept::Kept;
+use crate::limits;
 use std::ops::Range;
 
 /// Characters either side of a match in a search result.
 const CONTEXT: usize = 50;
 
-/// One line: about fifty characters either side of the match at `first` (a range of the folded
-/// text), every occurrence of a needle within it in `**bold**`, line breaks as spaces, `...` where text is left out.
-pub fn snippet(original: &str, folded: &Folded, first: Range<usize>, needles: &[&str]) -> String {
-    let (match_start, match_end) = folded.original_range(original, first.start, first.end);
-    let start = before(original, match_start, CONTEXT);
-    let end = after(original, match_end, CONTEXT);
-    let text = folded.text(original);
-    let mut marks: Vec<(usize, usize)> = Vec::new();
-    for needle in needles.iter().filter(|needle| !needle.is_empty()) {
+/// A line cut to about fifty characters either side of the match at `first` (a range of the folded line): whole words, every
+/// occurrence of a needle in `**bold**`, `...` where text is left out.
+pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str]) -> String {
+    let (match_start, match_end) = folded.original_range(line, first.start, first.end);
+    let indent = line.len() - line.trim_start().len();
+    let start = word_start(line, before(line, match_start, CONTEXT).max(indent.min(match_start)), match_start);
+    let end = word_end(line, after(line, match_end, CONTEXT).min(line.trim_end().len().max(match_end)), match_end);
+    let text = folded.text(line);
+    let mut marks = vec![within(line, match_start..match_end)];
+    for needle in needles.iter().filter(|needle| needle.contains(char::is_alphanumeric)) {
         // Folding moves offsets by little; a window a few times wider than the snippet surely covers it.
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
         let to = ceil(text, (first.end + CONTEXT * 16).min(text.len()));
         for (at, found) in text.get(from..to).unwrap_or_default().match_indices(needle) {
-            let (mark_start, mark_end) = folded.original_range(original, from + at, from + at + found.len());
+            let (mark_start, mark_end) = folded.original_range(line, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
-                marks.push((mark_start, mark_end));
+                marks.push(within(line, mark_start..mark_end));
             }
         }
     }
-    marks.push((match_start, match_end));
-    marks.sort_unstable();
-    let mut line = String::with_capacity(end - start + 16);
-    if start > 0 {
-        line.push_str("...");
+    marks.sort_unstable_by_key(|mark| (mark.start, mark.end));
+    let mut shown = String::with_capacity(end - start + 16);
+    if start > indent {
+        shown.push_str("...");
     }
     let mut at = start;
     let mut rest = marks.into_iter().peekable();
-    while let Some((from, mut to)) = rest.next() {
-        while let Some((_, next_to)) = rest.next_if(|(next_from, _)| *next_from <= to) {
-            to = to.max(next_to);
+    while let Some(Range { start: from, end: mut to }) = rest.next() {
+        while let Some(next) = rest.next_if(|next| next.start <= to) {
+            to = to.max(next.end);
         }
-        push_plain(&mut line, original.get(at..from).unwrap_or_default());
-        line.push_str("**");
-        push_plain(&mut line, original.get(from..to).unwrap_or_default());
-        line.push_str("**");
+        push_plain(&mut shown, line.get(at..from).unwrap_or_default());
+        shown.push_str("**");
+        push_plain(&mut shown, line.get(from..to).unwrap_or_default());
+        shown.push_str("**");
         at = to;
     }
-    push_plain(&mut line, original.get(at..end).unwrap_or_default());
-    if end < original.len() {
-        line.push_str("...");
+    push_plain(&mut shown, line.get(at..end).unwrap_or_default());
+    if end < line.trim_end().len() {
+        shown.push_str("...");
     }
-    line
+    shown
 }
 
-/// The snippet around a match in a text that is kept, and the number of its line. Of the text as little is unfolded as will do.
+/// A match without the punctuation around it, so that Markdown in it stays whole; all of it where it has nothing else.
+fn within(line: &str, found: Range<usize>) -> Range<usize> {
+    let text = line.get(found.clone()).unwrap_or_default();
+    let start = text.find(char::is_alphanumeric).unwrap_or(0);
+    let end = text.char_indices().rev().find(|(_, c)| c.is_alphanumeric()).map_or(text.len(), |(at, c)| at + c.len_utf8());
+    // `C++` is a word with its signs; what is left out is markup at an end where no letter follows.
+    if text.get(start..end).is_none_or(str::is_empty) || text.contains("++") { found } else { found.start + start..found.start + end }
+}
+
+/// The snippet around a match (a range of the folded text) in a text that is kept, and the number of its line. Of the text as
+/// little is unfolded as will do.
 pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
-    let line = line_of(kept.folded(), first.start);
-    let near = near(kept, first.clone(), needles);
-    let whole = || {
+    let text = kept.folded();
+    let line = line_around(text, first.clone());
+    let shown = near(kept, line.clone(), first.clone(), needles).unwrap_or_else(|| {
         let original = kept.original();
-        snippet(&original, &Folded::of(&original), first, needles)
-    };
-    (near.unwrap_or_else(whole), line)
+        let folded = Folded::of(&original);
+        let (start, end) = folded.original_range(&original, line.start, line.end);
+        let original = original.get(start..end).unwrap_or_default();
+        let folded = Folded::of(original);
+        let length = folded.text(original).len();
+        in_line(original, &folded, (first.start - line.start).min(length)..(first.end - line.start).min(length), needles)
+    });
+    (shown, line_of(text, first.start))
 }
 
 /// The same from the text around the match, if it can be told that it is the same.
-fn near(kept: &Kept, first: Range<usize>, needles: &[&str]) -> Option<String> {
+fn near(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) -> Option<String> {
     let text = kept.folded();
-    let from = floor(text, first.start.saturating_sub(CONTEXT * 5));
-    let to = ceil(text, (first.end + CONTEXT * 5).min(text.len()));
+    let from = floor(text, first.start.saturating_sub(CONTEXT * 5)).max(line.start);
+    let to = ceil(text, (first.end + CONTEXT * 5).min(text.len())).min(line.end);
     let (begins, original) = kept.part(from..to);
     let folded = Folded::of(&original);
     let part = folded.text(&original);
@@ -77,9 +93,49 @@ fn near(kept: &Kept, first: Range<usize>, needles: &[&str]) -> Option<String> {
     }
     let first = first.start - begins..first.end - begins;
     let (start, end) = folded.original_range(&original, first.start, first.end);
-    let beyond = |mut chars: std::str::Chars<'_>| chars.nth(CONTEXT).is_some();
-    let is_enough = (begins == 0 || beyond(original.get(..start)?.chars())) && (ends == text.len() || beyond(original.get(end..)?.chars()));
-    is_enough.then(|| snippet(&original, &folded, first, needles))
+    // One more than is shown, so that the end of a word is seen.
+    let beyond = |mut chars: std::str::Chars<'_>| chars.nth(CONTEXT + 1).is_some();
+    let is_enough =
+        (begins == line.start || beyond(original.get(..start)?.chars())) && (ends == line.end || beyond(original.get(end..)?.chars()));
+    is_enough.then(|| in_line(&original, &folded, first, needles))
+}
+
+/// The lines of a range of a text, without the last line end.
+fn line_around(text: &str, range: Range<usize>) -> Range<usize> {
+    let start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let end = text.get(range.end..).and_then(|behind| behind.find('\n')).map_or(text.len(), |at| range.end + at);
+    start..end
+}
+
+/// Whole lines around a range, up to [`limits::PASSAGE_CHARS`]: those behind it up to the next heading, then those before it up to
+/// and with its heading. A part of a line where that is too long.
+pub fn part_of(text: &str, range: Range<usize>) -> Range<usize> {
+    let most = limits::PASSAGE_CHARS;
+    let length = |range: Range<usize>| text.get(range).map_or(usize::MAX, |part| part.chars().take(most + 1).count());
+    let mut part = line_around(text, range.clone());
+    if length(part.clone()) > most {
+        let start = before(text, range.start, most / 4).max(part.start);
+        let start = word_start(text, start, range.start);
+        let end = after(text, start, most).min(part.end);
+        return start..word_end(text, end, range.end.min(end));
+    }
+    let is_heading = |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    while part.end < text.len() {
+        let next = line_around(text, part.end + 1..part.end + 1);
+        if length(part.start..next.end) > most || text.get(next.clone()).is_some_and(is_heading) {
+            break;
+        }
+        part.end = next.end;
+    }
+    while part.start > 0 && !text.get(line_around(text, part.start..part.start)).is_some_and(is_heading) {
+        let line = line_around(text, part.start - 1..part.start - 1);
+        if length(line.start..part.end) > most {
+            break;
+        }
+        part.start = line.start;
+    }
+    let blank = text.get(part.clone()).map_or(0, |shown| shown.len() - shown.trim_end().len());
+    part.start..(part.end - blank).max(part.start)
 }
 
 /// One line: `context` characters either side of a match (a range of the text), the match in `**bold**`, line breaks as
@@ -103,6 +159,24 @@ pub fn line_of(text: &str, offset: usize) -> usize {
 
 fn push_plain(line: &mut String, text: &str) {
     line.extend(text.chars().filter(|&c| c != '\r').map(|c| if c.is_control() { ' ' } else { c }));
+}
+
+/// The beginning of the first whole word at or behind `at`, if one begins before `limit`; else `at` itself.
+fn word_start(text: &str, at: usize, limit: usize) -> usize {
+    let is_cut = text.get(..at).is_some_and(|before| before.ends_with(|c: char| !c.is_whitespace()));
+    let Some(rest) = text.get(at..limit).filter(|_| is_cut) else { return at };
+    let space = rest.find(char::is_whitespace).unwrap_or(0);
+    let word = rest.get(space..).map_or("", str::trim_start);
+    if word.is_empty() { at } else { limit - word.len() }
+}
+
+/// The end of the last whole word before `at`, if one ends behind `limit`; else `at` itself.
+fn word_end(text: &str, at: usize, limit: usize) -> usize {
+    let is_cut = text.get(at..).is_some_and(|behind| behind.starts_with(|c: char| !c.is_whitespace()));
+    let Some(rest) = text.get(limit..at).filter(|_| is_cut) else { return at };
+    let space = rest.rfind(char::is_whitespace).unwrap_or(rest.len());
+    let words = rest.get(..space).map_or("", str::trim_end);
+    if words.is_empty() { at } else { limit + words.len() }
 }
 
 fn before(text: &str, at: usize, context: usize) -> usize {
@@ -135,29 +209,47 @@ mod tests {
     use crate::text::random::Random;
 
     fn of(text: &str, needles: &[&str]) -> String {
-        let folded = Folded::of(text);
-        let at = folded.text(text).find(needles[0]).unwrap();
-        snippet(text, &folded, at..at + needles[0].len(), needles)
+        let kept = Kept::of(text);
+        let at = kept.folded().find(needles[0]).unwrap();
+        of_kept(&kept, at..at + needles[0].len(), needles).0
     }
 
     #[test]
-    fn matches_are_bold_and_the_rest_is_one_line() {
-        assert_eq!(of("The Heating\r\ncontroller talks", &["heating"]), "The **Heating** controller talks");
+    fn matches_are_bold_in_their_line() {
+        assert_eq!(of("The Heating\r\ncontroller talks", &["heating"]), "The **Heating**");
         assert_eq!(of("a b a b", &["a", "b"]), "**a** **b** **a** **b**");
         assert_eq!(of("aaaa", &["aa", "a"]), "**aaaa**");
         assert_eq!(of("Große STRASSE, kleine Straße", &["strasse"]), "Große **STRASSE**, kleine **Straße**");
+        assert_eq!(of("  - [ ] [[Some Note]] x", &["- [ ] [[some note"]), "- [ ] [[**Some Note**]] x");
+        assert_eq!(of("a [[Some Note]]", &["[["]), "a **[[**Some Note]]");
+        assert_eq!(of("in C++ and c", &["c++"]), "in **C++** and c");
         let long = format!("{} needle {}", "x".repeat(200), "y".repeat(200));
         let cut = of(&long, &["needle"]);
         assert!(cut.starts_with("...x") && cut.ends_with("y...") && cut.contains("**needle**"), "{cut}");
         assert_eq!(cut.chars().count(), 3 + 50 + 2 + 6 + 2 + 50 + 3);
+        let words = format!("{} needle {}", "word ".repeat(40).trim_end(), "other ".repeat(40));
+        let cut = of(&words, &["needle"]);
+        assert!(cut.starts_with("...word ") && cut.ends_with(" other...") && cut.len() < 130, "{cut}");
         let wide = format!("{}needle{}", "🎻".repeat(60), "ü".repeat(60));
         assert_eq!(of(&wide, &["needle"]).matches('🎻').count(), 50);
+    }
+
+    #[test]
+    fn passages_are_whole_lines_below_their_heading() {
+        let text = format!("# One\n{}\n## Two\nbefore\n\nneedle\nbehind\n\n## Three\nno", "filler ".repeat(100));
+        let at = text.find("needle").unwrap();
+        assert_eq!(&text[part_of(&text, at..at + 6)], "## Two\nbefore\n\nneedle\nbehind");
+        let long = format!("{} needle {}", "word ".repeat(300), "other ".repeat(300));
+        let at = long.find("needle").unwrap();
+        let shown = &long[part_of(&long, at..at + 6)];
+        assert!(shown.starts_with("word") && shown.ends_with("other") && shown.contains("needle"), "{shown}");
+        assert!((500..=limits::PASSAGE_CHARS).contains(&shown.chars().count()));
     }
 
     /// Texts by chance, of letters that are hard: what is made from a part is what is made from all.
     #[test]
     fn a_snippet_from_a_part_is_that_from_the_whole() {
-        let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσς 🎻\n.Ω가\u{1100}\u{1161}".chars().collect();
+        let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσς 🎻.Ω가\u{1100}\u{1161}".chars().collect();
         let mut random = Random::new();
         let mut next = |end| random.below(end);
         let mut from_a_part = 0;
@@ -171,14 +263,11 @@ mod tests {
             }
             let at = next(ends.len() - 2);
             let first = ends[at]..ends[at + 1 + next(2)];
-            let needle = kept.folded()[first.clone()].to_owned();
-            let folded = Folded::of(&text);
-            let line = line_of(folded.text(&text), first.start);
-            assert_eq!(of_kept(&kept, first.clone(), &[]), (snippet(&text, &folded, first.clone(), &[]), line), "{text:?} {first:?}");
-            // In a row of the same letter it depends on the place where the search begins which of them are found.
-            let (marked, _) = of_kept(&kept, first.clone(), &[&needle]);
-            assert_eq!(marked.replace("**", ""), snippet(&text, &folded, first.clone(), &[]).replace("**", ""));
-            from_a_part += usize::from(near(&kept, first, &[&needle]).is_some());
+            let whole = in_line(&text, &Folded::of(&text), first.clone(), &[]);
+            let line = line_around(kept.folded(), first.clone());
+            let part = near(&kept, line, first.clone(), &[]);
+            from_a_part += usize::from(part.is_some());
+            assert_eq!(part.unwrap_or_else(|| whole.clone()), whole, "{text:?} {first:?}");
         }
         assert!(from_a_part > 1_000, "{from_a_part}");
     }

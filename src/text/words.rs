@@ -1,7 +1,6 @@
-//! The words of a query: which of them count, and what to look for in place of one that nothing has.
+//! The words of a query: which of them count, and which others are nearly the same.
 
 use super::fold::fold;
-use crate::limits;
 
 /// English words that say nothing of what is looked for; those of questions among them.
 const STOP_WORDS: [&str; 105] = [
@@ -19,6 +18,8 @@ pub fn of_query(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for word in fold(query).split_whitespace() {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '#' | '+' | '_' | '/' | '@'));
+        // A possessive is the word itself, mostly.
+        let bare = ["'s", "’s"].iter().find_map(|ending| bare.strip_suffix(ending)).unwrap_or(bare);
         let word = if bare.is_empty() { word } else { bare };
         if !all.iter().any(|known| known == word) {
             all.push(word.to_owned());
@@ -55,6 +56,14 @@ pub fn stem(word: &str) -> &str {
     word
 }
 
+/// Whether the word that begins at an offset of a text has a stem of so many bytes: whether it is a form of the word whose stem
+/// stands there, and not one that has it as a part.
+pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
+    let starts = text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
+    let word = || text.get(at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
+    starts && stem(word()).len() == stem_length
+}
+
 /// `runn` is `run`.
 fn undoubled(stem: &str) -> &str {
     let bytes = stem.as_bytes();
@@ -64,48 +73,26 @@ fn undoubled(stem: &str) -> &str {
     }
 }
 
-/// What to look for in place of a word.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Form {
-    /// Folded.
-    pub text: String,
-    /// Whether it has to be a word of its own; otherwise a word that begins with it is one, too.
-    pub is_whole: bool,
-}
-
-/// Other forms of a word that nothing has, the nearest first: its stem, all words that one edit makes of it (a letter taken
-/// out, put in, replaced, or exchanged with the next), and its beginnings down to four letters. Of a script without spaces it
-/// is all pairs of letters.
-pub fn instead(word: &str) -> Vec<Form> {
+/// All pairs of letters of a word of a script that puts no spaces between words; `None` for another word.
+pub fn pairs(word: &str) -> Option<Vec<String>> {
     let letters: Vec<char> = word.chars().collect();
-    let text = |letters: &[char]| letters.iter().collect::<String>();
-    let begins = |text: String| Form { text, is_whole: false };
-    if is_unspaced(word) {
-        return letters.windows(2).map(|pair| begins(text(pair))).collect();
-    }
-    let mut edits: Vec<String> = Vec::new();
-    if (4..=limits::CORRECTED_LETTERS).contains(&letters.len()) {
-        for at in 0..=letters.len() {
-            let (before, after) = letters.split_at(at);
-            if let [first, second, rest @ ..] = after {
-                edits.push(text(&[before, &[*second, *first], rest].concat()));
-            }
-            if let [_, rest @ ..] = after {
-                edits.push(text(&[before, rest].concat()));
-                edits.extend(('a'..='z').map(|letter| text(&[before, &[letter], rest].concat())));
-            }
-            edits.extend(('a'..='z').map(|letter| text(&[before, &[letter], after].concat())));
-        }
-    }
-    let beginnings = (4..letters.len().min(limits::CORRECTED_LETTERS)).rev().map(|length| begins(letters.iter().take(length).collect()));
-    let mut forms = vec![begins(stem(word).to_owned())];
-    forms.extend(edits.into_iter().map(|text| Form { text, is_whole: true }));
-    forms.extend(beginnings);
-    forms.retain(|form| form.text != word && form.text.chars().count() >= 3);
-    forms
+    is_unspaced(word).then(|| letters.windows(2).map(|pair| pair.iter().collect()).collect())
 }
 
-/// The parts of a word of which any edit of [`instead`] leaves one as it is.
+/// Whether one edit makes one word of another: a letter taken out, put in, replaced, or exchanged with the next.
+pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
+    let same = |a: &mut dyn Iterator<Item = &char>, b: &mut dyn Iterator<Item = &char>| a.zip(b).take_while(|(a, b)| a == b).count();
+    let shorter = one.len().min(other.len());
+    let before = same(&mut one.iter(), &mut other.iter());
+    let behind = same(&mut one.iter().rev(), &mut other.iter().rev()).min(shorter - before);
+    match (one.get(before..one.len() - behind), other.get(before..other.len() - behind)) {
+        (Some([_]), Some([] | [_])) | (Some([]), Some([_])) => true,
+        (Some([a, b]), Some([c, d])) => (a, b) == (d, c),
+        _ => false,
+    }
+}
+
+/// The parts of a word of which any edit of [`is_one_edit`] leaves one as it is.
 pub fn kept_parts(word: &str) -> [String; 2] {
     let letters: Vec<char> = word.chars().collect();
     let middle = letters.len() / 2;
@@ -147,14 +134,18 @@ mod tests {
 
     #[test]
     fn one_edit_makes_a_word_of_a_typing_error() {
-        for (typed, meant) in [("kettel", "kettle"), ("contoller", "controller"), ("obsidiann", "obsidian"), ("pluggin", "plugin")] {
-            assert!(instead(typed).iter().any(|form| form.text == meant), "{typed}");
+        let is_edit = |one: &str, other: &str| is_one_edit(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>());
+        for (typed, meant) in
+            [("kettel", "kettle"), ("contoller", "controller"), ("obsidiann", "obsidian"), ("größe", "grösse"), ("aa", "a"), ("ab", "ba")]
+        {
+            assert_eq!(is_edit(typed, meant), typed != "größe", "{typed}");
+            assert_eq!(is_edit(meant, typed), typed != "größe", "{typed}");
+            let parts = kept_parts(typed);
+            assert!(typed == "größe" || parts.iter().any(|part| meant.contains(part)), "{typed}");
         }
-        for word in ["abcd", "abcde", "xylophonist"] {
-            let parts = kept_parts(word);
-            let keeps = |form: &Form| !form.is_whole || parts.iter().any(|part| form.text.contains(part));
-            assert!(instead(word).iter().all(keeps), "{word}");
+        for (one, other) in [("same", "same"), ("abcd", "badc"), ("tea", "t"), ("abc", "cba")] {
+            assert!(!is_edit(one, other), "{one} {other}");
         }
-        assert!(instead("회의록").iter().map(|form| form.text.as_str()).eq(["회의", "의록"]));
+        assert_eq!(pairs("회의록"), Some(vec!["회의".to_owned(), "의록".to_owned()]));
     }
 }

@@ -157,6 +157,7 @@ impl From<vault::Error> for Error {
             Refused::ReadOnly(_) => Code::ReadOnly,
             Refused::Cancelled => Code::Cancelled,
             Refused::Unavailable | Refused::Overloaded => Code::ReadError,
+            Refused::Query { .. } => Code::InvalidArgument,
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
             Refused::Disk { .. } => Code::WriteError,
         };

@@ -31,9 +31,12 @@ impl Next {
     }
 }
 
-/// What a cursor begins with: it belongs to a tool and its filters, and not to the length of a page.
+/// Parameters that say how long a page is and what of each entry it shows.
+const OF_A_PAGE: [&str; 5] = [CURSOR.name, "limit", "max_results", "max_chars", "snippets"];
+
+/// What a cursor begins with: it belongs to a tool and its filters, and not to one page.
 fn scope(arguments: &Arguments) -> String {
-    etag(arguments.scope(&[CURSOR.name, "limit"]).as_bytes())
+    etag(arguments.scope(&OF_A_PAGE).as_bytes())
 }
 
 /// The name that the page before ended with; `None` for the first page.

@@ -87,11 +87,15 @@ impl Reply {
 
 /// Takes items as long as their JSON fits into one answer, at least one; the rest is for the next page.
 pub fn fitting<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
-    // Room for the members around the list.
-    let mut left = limits::RESULT_CHARS - 1_000;
+    // The members around the list take the rest.
+    fitting_in(limits::RESULT_CHARS - 1_000, items)
+}
+
+/// The same, for items of so many characters together.
+pub fn fitting_in<T: Serialize>(mut left: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     let mut taken = Vec::new();
     for item in items {
-        let cost = serde_json::to_string(&item).map_or(0, |json| json.len() + 1);
+        let cost = serde_json::to_string(&item).map_or(0, |json| json.chars().count() + 1);
         if cost > left && !taken.is_empty() {
             break;
         }

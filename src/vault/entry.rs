@@ -65,7 +65,7 @@ pub struct Entry {
     pub path: Arc<str>,
     /// Its state when it was read.
     pub stamp: Stamp,
-    /// Tags of its frontmatter, without `#`; empty for anything but Markdown.
+    /// Tags of its frontmatter and its text, without `#`; empty for anything but Markdown.
     pub tags: Box<[Box<str>]>,
     /// The path folded, where that changes it.
     pub(super) folded_path: Option<Box<str>>,

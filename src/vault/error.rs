@@ -53,6 +53,11 @@ pub enum Error {
     ReadOnly(String),
     /// The vault folder itself is not there: unmounted, renamed, or its disk is gone.
     Unavailable,
+    /// A query is not one.
+    Query {
+        /// What is wrong with it.
+        why: String,
+    },
     /// Too much of the same kind is under way.
     Overloaded,
     /// The caller cancelled.
@@ -127,6 +132,7 @@ impl fmt::Display for Error {
             }
             Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
+            Error::Query { why } => write!(f, "Argument query: {why}"),
             Error::Overloaded => f.write_str("Too many searches by regular expression are under way. Try again in a few seconds."),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {

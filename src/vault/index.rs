@@ -7,15 +7,16 @@ use super::cores;
 use super::entry::{Entry, Stamp, Text};
 use super::error::{Error, words};
 use super::filling::{Filling, FirstLook, Looking};
-use super::frontmatter;
 use super::jail::Jail;
 use super::media::{self, Kind};
 use super::pace::{Due, Pace};
 use super::path::VaultPath;
+use super::properties::warn_of_frontmatter;
 use super::table::Table;
 use super::walk::{self, Walk};
 use crate::clock;
 use crate::limits;
+use crate::markdown::{self, frontmatter};
 use crate::text::filter::{Rows, Signature};
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
@@ -113,16 +114,9 @@ impl Index {
         look(&self.table.read().unwrap_or_else(PoisonError::into_inner).entries)
     }
 
-    /// The entries that may have all these folded words, in no order; all where the words are too short to say. And how many
-    /// there are whose text is not searched.
-    pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).candidates(words, wanted)
-    }
-
-    /// The entries that may have some of these words, each with those as bits; a word is any of its folded texts. And how many there
-    /// are whose text is not searched.
-    pub(super) fn candidates_by_word(&self, words: &[Vec<&str>], wanted: &dyn Fn(&Entry) -> bool) -> (Vec<(Arc<Entry>, u64)>, usize) {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).candidates_by_word(words, wanted)
+    /// Looks at the table of the entries. Short: writers wait.
+    pub(super) fn with_table<T>(&self, look: impl FnOnce(&Table) -> T) -> T {
+        look(&self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
@@ -505,12 +499,11 @@ impl Index {
             }
         };
         let tags = if kind.1 == "text/markdown" {
-            frontmatter::tags(&text).unwrap_or_else(|problem| {
-                if news {
-                    frontmatter::complain(path, &problem);
-                }
-                Vec::new()
-            })
+            let (tags, problem) = markdown::tags(&text);
+            if let Some(problem) = problem.filter(|_| news) {
+                warn_of_frontmatter(path, &problem);
+            }
+            tags
         } else {
             Vec::new()
         };

@@ -24,27 +24,33 @@
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `pace`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `rank` | several words ranked |
+//! | `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
+//! | `correct` | words in place of those that no file has |
+//! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
-//! | [`frontmatter`], [`media`] | functions over text; those that touch every byte are in the room [`text`](crate::text) |
+//! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
 
 pub mod complete;
+mod condition;
+mod correct;
 mod entry;
 pub mod error;
 mod filling;
-pub mod frontmatter;
 #[cfg(fuzzing)]
 pub mod fuzz;
 pub mod grep;
+mod hit;
 mod index;
 mod jail;
 pub mod list;
 pub mod media;
 mod pace;
+mod parallel;
 pub mod path;
+mod postings;
 pub mod properties;
 mod rank;
 pub mod read;
@@ -83,6 +89,7 @@ pub struct Vault {
     together: Mutex<()>,
     /// Searches for regular expressions.
     expressions: Arc<Quota>,
+    postings: postings::Cache,
 }
 
 impl Vault {
@@ -104,7 +111,7 @@ impl Vault {
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        Ok(Vault { jail, index, write_locks, together: Mutex::new(()), expressions })
+        Ok(Vault { jail, index, write_locks, together: Mutex::new(()), expressions, postings: postings::Cache::default() })
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.

@@ -3,14 +3,15 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::frontmatter;
 use crate::limits;
+use crate::markdown::frontmatter;
 use crate::text::fold::fold;
 use serde_json::{Map, Value};
 use serde_yaml::Value as Yaml;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What notes have to have. What is empty asks for nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,7 +48,7 @@ impl Entry {
             // The index has complained already where it looked for tags.
             Err(_) if frontmatter::may_have_tags(yaml) => None,
             Err(problem) => {
-                frontmatter::complain(&self.path, &problem);
+                warn_of_frontmatter(&self.path, &problem);
                 None
             }
         }
@@ -155,6 +156,18 @@ fn json(value: Yaml) -> Value {
         Yaml::Mapping(members) => members.into_iter().map(|(name, value)| (shown(&json(name)), json(value))).collect(),
         Yaml::Tagged(tagged) => json(tagged.value),
     }
+}
+
+/// Warns of a note whose frontmatter cannot be read. A vault may have thousands: the first are named, all with
+/// `LOG_LEVEL=debug`.
+pub(super) fn warn_of_frontmatter(path: &str, problem: &str) {
+    static COMPLAINTS: AtomicU64 = AtomicU64::new(0);
+    let before = COMPLAINTS.fetch_add(1, Ordering::Relaxed);
+    if before == limits::MALFORMED_SHOWN {
+        log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all");
+    }
+    let level = if before < limits::MALFORMED_SHOWN { log::Level::Warn } else { log::Level::Debug };
+    log::log!(level, "frontmatter of {path:?} is ignored: {problem}");
 }
 
 /// Whether a value of the frontmatter is the one wanted. A list has every value that is in it. Dates are texts, as

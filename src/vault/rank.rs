@@ -1,297 +1,241 @@
-//! Ranking of several words: files that have all of them or some, the most relevant first.
-//!
-//! The filter says which files can have a word; a look at those gives, for each file, which of the words it has. So totals are
-//! exact, and how rare each word is is known. For the files with the most of them BM25 is computed over fields (name and
-//! aliases, headings and the first words, tags, text), with the best passage beside it.
+//! How relevant a file is for some words: roughly, by how often it has them, and closely, by BM25 over its fields (name and
+//! aliases, headings and the first words, tags, text) with its best passage.
 
-use super::Vault;
 use super::entry::Entry;
-use super::error::Error;
-use super::properties::shown;
-use super::search::{Found, Hit, MatchType, Unread};
+use super::postings::Posting;
+use super::search::MatchType;
 use crate::limits;
-use crate::text::fold::{Folded, fold};
-use crate::text::query::{Condition, Parsed};
-use crate::text::snippet::snippet;
-use crate::text::words::{Form, instead, kept_parts, stem};
-use memchr::memmem::{self, Finder};
+use crate::text::fold::fold;
+use crate::text::snippet::part_of;
+use crate::text::words::{is_form, stem};
+use memchr::memmem::Finder;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::cmp::Ordering;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::ops::Range;
 
 /// BM25: how soon further occurrences of a word count less.
-const K1: f64 = 1.2;
+const K1: f32 = 1.2;
 /// BM25: how much the length of the text counts.
-const B_TEXT: f64 = 0.75;
+const B_TEXT: f32 = 0.75;
 /// The same for names, aliases and tags.
-const B_SHORT: f64 = 0.3;
+const B_SHORT: f32 = 0.3;
 /// Weights of the fields; text is 1.
-const NAME: f64 = 4.0;
-const HEADING: f64 = 2.0;
-const TAG: f64 = 2.0;
-/// What an occurrence inside of a word counts, for one at its beginning.
-const INSIDE: f64 = 0.3;
+const NAME: f32 = 4.0;
+const HEADING: f32 = 1.5;
+const TAG: f32 = 2.0;
+/// What a word in the path counts.
+const FOLDER: f32 = 0.3;
+/// What an occurrence as a part of another word counts.
+const INSIDE: f32 = 0.1;
 /// How much the best passage counts beside the whole.
-const PASSAGE: f64 = 0.5;
+const PASSAGE: f32 = 1.0;
+/// What a further passage of the same note has to be worth, of the one before.
+const ENOUGH: f32 = 0.6;
 
 /// A word of the query.
-#[derive(Debug)]
-struct Word {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Word {
     /// As it was asked for, folded.
-    asked: String,
+    pub(super) asked: String,
     /// What is looked for: the word, or what stands in for it because nothing has it.
-    texts: Vec<String>,
+    pub(super) texts: Vec<String>,
     /// How much a file is worth that has it: the rarer the more.
-    weight: f64,
+    pub(super) weight: f32,
 }
 
-/// A file with the words that it has, as bits.
-struct Having {
-    entry: Arc<Entry>,
-    words: u64,
+impl Word {
+    pub(super) fn new(asked: &str) -> Word {
+        Word { asked: asked.into(), texts: vec![asked.into()], weight: 0.0 }
+    }
+
+    /// What files are ranked by: the stems of its texts.
+    pub(super) fn stems(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|text| stem(text))
+    }
+
+    /// Whether nothing stands in for it.
+    pub(super) fn is_as_asked(&self) -> bool {
+        self.texts.first() == Some(&self.asked)
+    }
 }
 
-/// How a file is placed: by its class first (0 is best), then by its score.
-struct Ranked {
-    having: Having,
-    class: u8,
-    score: f64,
+/// What a word adds to the score of a file of which no more is known than its posting. `length` is that of its text, in averages.
+/// That a file has a word at all counts as much as how often.
+pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
+    let beside = if posting.in_name() { NAME } else { 0.0 } + if posting.in_tag() { TAG } else { 0.0 };
+    let inside = if posting.is_inside() { INSIDE } else { 1.0 };
+    let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + beside;
+    weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))
+}
+
+/// How well a text fits a path that has it: the name itself, its beginning, the beginning of a word of it, inside of it, in a
+/// folder.
+pub(super) fn name_quality(path: &str, text: &str) -> u8 {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let is_whole = name == text || name.strip_suffix(".md") == Some(text);
+    match name.find(text) {
+        Some(0) if is_whole => 0,
+        Some(0) => 1,
+        Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at)) => 2,
+        Some(_) => 3,
+        None => 4,
+    }
+}
+
+/// How well a text fits some tags: the tag itself, its beginning, inside of it.
+pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
+    let text = text.trim_start_matches('#');
+    let quality = |tag: &str| match tag.find(text)? {
+        0 => Some(u8::from(tag != text)),
+        _ => Some(2),
+    };
+    tags.iter().filter_map(|tag| quality(tag)).min().unwrap_or(3)
+}
+
+/// What a close look at a file says.
+#[derive(Debug)]
+pub(super) struct Close {
+    /// 0 for a file whose name is the query, then the query as a phrase, all words in one passage, others.
+    pub(super) class: u8,
+    pub(super) score: f32,
     /// The match to be shown, in the folded text; none when only the name or a tag has it.
-    at: Option<(usize, usize)>,
-    in_name: bool,
+    pub(super) at: Option<(usize, usize)>,
+    pub(super) match_type: MatchType,
+    /// The words that it has.
+    pub(super) words: u64,
+    places: Vec<Occurrence>,
 }
 
-impl Vault {
-    /// Searches for words and conditions.
-    pub(super) fn ranked(
-        &self,
-        query: &Parsed,
-        max_results: usize,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Found, Error> {
-        let read = AtomicU64::new(0);
-        let asked = query.words.len().min(limits::QUERY_WORDS);
-        let texts = query.words.iter().take(asked).chain(&query.hints).take(limits::QUERY_WORDS);
-        let mut words: Vec<Word> = texts.map(|word| Word { asked: word.clone(), texts: vec![word.clone()], weight: 0.0 }).collect();
-        let (mut having, mut counts, mut not_searched) = self.having(&words, query, wanted, &read, go_on)?;
-        let mut did_you_mean = Vec::new();
-        for (number, _) in counts.iter().enumerate().take(asked).filter(|(_, count)| **count == 0).take(limits::QUERY_CORRECTIONS) {
-            let Some(word) = words.get_mut(number) else { continue };
-            let used = self.stand_in(&word.asked, wanted, &read);
-            if let Some(first) = used.first() {
-                did_you_mean.push((word.asked.clone(), first.clone()));
-                word.texts = used;
-            }
-        }
-        if !did_you_mean.is_empty() {
-            (having, counts, not_searched) = self.having(&words, query, wanted, &read, go_on)?;
-        }
-        let files = self.size() as f64;
-        for (word, count) in words.iter_mut().zip(&counts) {
-            word.weight = (1.0 + (files - *count as f64 + 0.5).max(0.0) / (*count as f64 + 0.5)).ln();
-        }
-        let all = (1_u64 << asked) - 1;
-        // A word that stands in for another does not make a file one that has all of them.
-        let exact = words
-            .iter()
-            .enumerate()
-            .filter(|(_, word)| word.texts.first() == Some(&word.asked))
-            .fold(0, |bits, (number, _)| bits | 1 << number);
-        let total = having.iter().filter(|having| having.words & exact & all == all).count();
-        let partial = having.len() - total;
-        let bound = |having: &Having| -> f64 {
-            words.iter().enumerate().filter(|(number, _)| having.words >> number & 1 == 1).map(|(_, word)| word.weight).sum()
-        };
-        let best_first =
-            |a: &Having, b: &Having| bound(b).total_cmp(&bound(a)).then_with(|| b.entry.stamp.order().cmp(&a.entry.stamp.order()));
-        let looked_at = limits::RANKED_FILES.max(max_results);
-        if having.len() > looked_at {
-            having.select_nth_unstable_by(looked_at, best_first);
-            having.truncate(looked_at);
-        }
-        let average = (having.iter().map(|having| having.entry.stamp.size).sum::<u64>() as f64 / having.len().max(1) as f64).max(1.0);
-        let mut ranked: Vec<Ranked> =
-            having.into_iter().map(|having| self.rank(having, &words, all, &query.phrase, average, &read)).collect();
-        ranked.sort_by(order);
-        ranked.truncate(max_results);
-        let hits = ranked.iter().map(|ranked| self.ranked_hit(ranked, &words, asked)).collect();
-        Ok(Found { total, partial, hits, did_you_mean, not_searched, filling: None })
+/// What is looked for of one text of a word: its stem.
+struct Form<'a> {
+    /// The number of the word.
+    number: usize,
+    text: &'a str,
+    stem: Finder<'a>,
+}
+
+/// A query prepared for a close look at many files.
+pub(super) struct Ranker<'a> {
+    words: &'a [Word],
+    forms: Vec<Form<'a>>,
+    phrase: &'a str,
+    phrase_finder: Finder<'a>,
+    alias: Finder<'static>,
+    /// The bits of the query's own words.
+    all: u64,
+    average_length: f32,
+}
+
+/// A name, an alias or a tag, with how much its length takes from what it counts.
+struct Short<'a> {
+    text: &'a str,
+    length: f32,
+}
+
+impl<'a> Short<'a> {
+    fn new(text: &'a str) -> Short<'a> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+        Short { text, length: 1.0 - B_SHORT + B_SHORT * words as f32 / 4.0 }
     }
 
-    /// The files that have at least one of the words, how many have each, and how many could not be read.
-    fn having(
-        &self,
-        words: &[Word],
-        query: &Parsed,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<(Vec<Having>, Vec<usize>, usize), Error> {
-        let texts: Vec<Vec<&str>> = words.iter().map(|word| word.texts.iter().map(String::as_str).collect()).collect();
-        let (candidates, too_much) = if query.words.is_empty() {
-            let (all, too_much) = self.index.candidates(std::iter::empty(), wanted);
-            (all.into_iter().map(|entry| (entry, u64::MAX)).collect(), too_much)
-        } else {
-            self.index.candidates_by_word(&texts, wanted)
-        };
-        let finders: Vec<Vec<Finder<'_>>> = texts.iter().map(|texts| texts.iter().map(Finder::new).collect()).collect();
-        let look = |(entry, may_have): &(Arc<Entry>, u64)| -> Result<Option<u64>, Unread> {
-            let text = self.folded_text(entry, read).ok_or(Unread)?;
-            let text = text.as_bytes();
-            // Every note ends in .md; only who asks for that ending means it.
-            let whole = entry.folded_path();
-            let path = whole.strip_suffix(".md").unwrap_or(whole);
-            let has = |finder: &Finder<'_>| {
-                let path = if finder.needle().ends_with(b".md") { whole } else { path };
-                finder.find(text).is_some()
-                    || finder.find(path.as_bytes()).is_some()
-                    || entry.folded_tags().iter().any(|tag| finder.find(tag.as_bytes()).is_some())
-            };
-            if !query.conditions.iter().all(|condition| holds(condition, entry, text)) {
-                return Ok(None);
-            }
-            let bits = finders.iter().enumerate().filter(|(number, finders)| may_have >> number & 1 == 1 && finders.iter().any(has));
-            let bits = bits.fold(0, |bits, (number, _)| bits | 1 << number);
-            Ok(Some(bits).filter(|bits| *bits != 0 || query.words.is_empty()))
-        };
-        let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
-        let looked = self.on_all_cores(&candidates, bytes, &look, go_on)?;
-        let (mut found, mut counts, mut unread) = (Vec::new(), vec![0; words.len()], too_much);
-        for ((entry, _), bits) in candidates.into_iter().zip(looked) {
-            match bits {
-                Ok(None) => {}
-                Ok(Some(bits)) => {
-                    counts.iter_mut().enumerate().for_each(|(number, count)| *count += (bits >> number & 1) as usize);
-                    found.push(Having { entry, words: bits });
-                }
-                Err(Unread) => unread += 1,
-            }
+    /// How much a form counts here: less in a long field, and less inside of another word.
+    fn has(&self, form: &Form<'_>) -> f32 {
+        let mut found = form.stem.find_iter(self.text.as_bytes()).peekable();
+        if found.peek().is_none() {
+            return 0.0;
         }
-        Ok((found, counts, unread))
+        (if found.any(|at| is_form(self.text, at, form.stem.needle().len())) { 1.0 } else { INSIDE }) / self.length
+    }
+}
+
+impl<'a> Ranker<'a> {
+    /// The first `asked` words are the query's own.
+    pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
+        let forms = words.iter().enumerate().flat_map(|(number, word)| word.texts.iter().map(move |text| (number, text)));
+        let forms = forms.map(|(number, text)| Form { number, text, stem: Finder::new(stem(text)) }).collect();
+        let (phrase_finder, alias) = (Finder::new(phrase), Finder::new("alias"));
+        Ranker { words, forms, phrase, phrase_finder, alias, all: (1 << asked) - 1, average_length }
     }
 
-    /// What some file has in place of a word that none has: the nearest form; of a script without spaces all pairs of letters.
-    pub(super) fn stand_in(&self, word: &str, wanted: &(dyn Fn(&Entry) -> bool + Sync), read: &AtomicU64) -> Vec<String> {
-        if word.contains(' ') {
-            return Vec::new();
-        }
-        let forms = instead(word);
-        if forms.iter().all(|form| form.text.chars().count() == 2) {
-            return forms.into_iter().map(|form| form.text).collect();
-        }
-        let exists = |text: &str, fits: &dyn Fn(&str, usize) -> bool| {
-            let has = |own: &str| memmem::find_iter(own.as_bytes(), text).any(|at| fits(own, at));
-            let (candidates, _) = self.index.candidates(std::iter::once(text), wanted);
-            candidates.iter().any(|entry| has(entry.folded_path()) || self.folded_text(entry, read).is_some_and(|own| has(&own)))
-        };
-        // Hundreds of edits need not be looked for where nothing has what they leave as it is.
-        let parts: Vec<String> = kept_parts(word).into_iter().filter(|part| exists(part, &|_, _| true)).collect();
-        let is_possible = |form: &Form| !form.is_whole || parts.iter().any(|part| form.text.contains(part));
-        let mut existing = forms.into_iter().filter(|form| is_possible(form) && exists(&form.text, &|own, at| is_word(own, at, form)));
-        existing.next().map(|form| form.text).into_iter().collect()
-    }
-
-    fn rank(&self, having: Having, words: &[Word], all: u64, phrase: &str, average: f64, read: &AtomicU64) -> Ranked {
-        let entry = &having.entry;
-        let text = self.folded_text(entry, read).unwrap_or_default();
-        let text: &str = &text;
-        let path = entry.folded_path();
+    /// Looks at a file that has some of the words, given as bits, and the stems of some. `text` is folded.
+    pub(super) fn look_at(&self, entry: &Entry, text: &str, words: u64, stems: u64) -> Close {
+        let having = words | stems;
+        let whole = entry.folded_path();
+        let path = whole.strip_suffix(".md").unwrap_or(whole);
         let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-        let name = name.strip_suffix(".md").unwrap_or(name);
-        let aliases = aliases(entry);
-        let (mut score, mut beside, mut in_name) = (0.0, 0_u64, 0_u64);
-        let mut places: Vec<(usize, usize, usize)> = Vec::new();
-        for (number, word) in words.iter().enumerate().filter(|(number, _)| having.words >> number & 1 == 1) {
-            let short = |field: &str| word.texts.iter().map(|text| in_field(field, text)).fold(0.0, f64::max);
-            let path = path.strip_suffix(".md").unwrap_or(path);
-            let named = short(name).max(aliases.iter().map(|alias| short(alias)).fold(0.0, f64::max)) * NAME + short(path) * HEADING / 2.0;
-            let tagged = entry.folded_tags().iter().map(|tag| short(tag)).fold(0.0, f64::max) * TAG;
-            if named > 0.0 || tagged > 0.0 {
-                beside |= 1 << number;
+        let aliases = if self.alias.find(head(text).as_bytes()).is_some() { aliases(entry) } else { Vec::new() };
+        let names: Vec<Short<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(Short::new).collect();
+        let tags: Vec<Short<'_>> = entry.folded_tags().iter().map(|tag| Short::new(tag)).collect();
+        let in_path = Short::new(path);
+        let (mut beside, mut in_name) = (0_u64, 0_u64);
+        let mut frequencies = vec![0.0_f32; self.words.len()];
+        let mut places: Vec<Occurrence> = Vec::new();
+        for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
+            let best = |fields: &[Short<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
+            let in_path = in_path.has(form);
+            let named = best(&names) * NAME + best(&tags) * TAG;
+            beside |= u64::from(named > 0.0) << form.number;
+            in_name |= u64::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
+            let occurrences = occurrences(text, form, &mut places);
+            if let Some(sum) = frequencies.get_mut(form.number) {
+                *sum += named + in_path * FOLDER + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
             }
-            in_name |= u64::from(short(path) > 0.0) << number;
-            let occurrences = word.texts.iter().map(|form| occurrences(text, form, number, &mut places)).sum::<f64>();
-            let found = occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f64 / average);
-            let frequency = found + named + tagged;
-            score += word.weight * frequency * (K1 + 1.0) / (frequency + K1);
         }
+        let weighed = frequencies.iter().zip(self.words).map(|(frequency, word)| word.weight * frequency * (K1 + 1.0) / (frequency + K1));
         places.sort_unstable();
-        let weight =
-            |bits: u64| words.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1).map(|(_, word)| word.weight).sum::<f64>();
-        let passage = best_passage(&places, beside, &weight);
-        score += PASSAGE * weight(passage.words) * passage.nearness;
-        let phrase_at = if phrase.is_empty() { None } else { memmem::find(text.as_bytes(), phrase.as_bytes()) };
-        let class = if name == phrase {
+        let best = best_passage(&places, beside, self.words, limits::PASSAGE_BYTES);
+        let score = weighed.sum::<f32>() + PASSAGE * best.weight;
+        let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
+        let class = if name == self.phrase {
             0
-        } else if phrase_at.is_some() || !phrase.is_empty() && path.contains(phrase) {
+        } else if phrase_at.is_some() || !self.phrase.is_empty() && self.phrase_finder.find(path.as_bytes()).is_some() {
             1
-        } else if passage.words & all == all {
+        } else if best.words & self.all == self.all {
             2
         } else {
             3
         };
-        let at = phrase_at.map(|at| (at, at + phrase.len())).or(passage.at);
-        Ranked { class, score, at, in_name: in_name == having.words && (at.is_none() || name == phrase || in_name & all == all), having }
-    }
-
-    fn ranked_hit(&self, ranked: &Ranked, words: &[Word], asked: usize) -> Hit {
-        let entry = Arc::clone(&ranked.having.entry);
-        let needles: Vec<&str> = words.iter().flat_map(|word| word.texts.iter().map(String::as_str)).collect();
-        let missing = words
-            .iter()
-            .take(asked)
-            .enumerate()
-            .filter(|(number, word)| ranked.having.words >> number & 1 == 0 || word.texts.first() != Some(&word.asked));
-        let missing = missing.map(|(_, word)| word.asked.clone()).collect();
-        let (match_type, (snippet, line)) = match ranked.at {
-            Some((from, to)) if !ranked.in_name => (MatchType::Content, self.content_snippet(&entry, from..to, &needles)),
-            _ => {
-                let folded = Folded::of(&entry.path);
-                let path = folded.text(&entry.path);
-                let first = needles.iter().find_map(|needle| path.find(needle).map(|at| at..at + needle.len()));
-                let match_type = if first.is_some() || needles.is_empty() { MatchType::Filename } else { MatchType::Tag };
-                let shown = match &first {
-                    Some(range) => snippet(&entry.path, &folded, range.clone(), &needles),
-                    None if needles.is_empty() => entry.path.to_string(),
-                    None => entry.tags.join(", "),
-                };
-                (match_type, (shown, 1))
-            }
+        let at = phrase_at.map(|at| (at, at + self.phrase.len())).or(best.at);
+        let is_by_name = in_name != 0 && in_name == having && (at.is_none() || name == self.phrase || in_name & self.all == self.all);
+        let match_type = match at {
+            _ if is_by_name => MatchType::Filename,
+            Some(_) => MatchType::Content,
+            None if in_name == 0 && beside != 0 => MatchType::Tag,
+            None if in_name == 0 => MatchType::Content,
+            None => MatchType::Filename,
         };
-        Hit { entry, match_type, snippet, line, missing }
+        Close { class, score, at, match_type, words, places }
     }
 }
 
-fn order(a: &Ranked, b: &Ranked) -> Ordering {
-    let entry = |ranked: &Ranked| (std::cmp::Reverse(ranked.having.entry.stamp.order()), Arc::clone(&ranked.having.entry.path));
-    a.class.cmp(&b.class).then_with(|| b.score.total_cmp(&a.score)).then_with(|| entry(a).cmp(&entry(b)))
+impl Close {
+    /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long.
+    pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
+        let mut places = self.places.clone();
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut least = 0.0;
+        while found.len() < limits::PASSAGES && !places.is_empty() {
+            let best = best_passage(&places, 0, words, limits::PASSAGE_CHARS);
+            let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
+            least = best.weight * ENOUGH;
+            let range = part_of(text, at.0..best.end);
+            places.retain(|(from, to, _)| *to <= range.start || *from >= range.end);
+            places.retain(|place| (place.0, place.1) != at);
+            if !found.iter().any(|known| known.start < range.end && range.start < known.end) {
+                found.push(range);
+            }
+        }
+        found
+    }
 }
 
-/// Whether a file fulfils a condition. `text` is its text, folded.
-fn holds(condition: &Condition, entry: &Entry, text: &[u8]) -> bool {
-    let path = entry.folded_path();
-    let has = |wanted: &str| memmem::find(text, wanted.as_bytes()).is_some();
-    match condition {
-        Condition::Has(wanted) => has(wanted) || path.contains(wanted) || entry.folded_tags().iter().any(|tag| tag.contains(&**wanted)),
-        Condition::Name(wanted) => path.rsplit_once('/').map_or(path, |(_, name)| name).contains(wanted),
-        Condition::Path(wanted) => path.contains(wanted),
-        Condition::Content(wanted) => has(wanted),
-        Condition::Tag(wanted) => entry.has_tag(wanted.trim_end_matches('/')),
-        Condition::Property(name, value) => entry.properties().is_some_and(|properties| {
-            let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
-            let equals = |own: &Value, wanted: &str| fold(&shown(own)) == wanted;
-            own.is_some_and(|own| match (value, own) {
-                (None, _) => true,
-                (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
-                (Some(wanted), own) => equals(own, wanted),
-            })
-        }),
-        Condition::Not(condition) => !holds(condition, entry, text),
-        Condition::All(conditions) => conditions.iter().all(|condition| holds(condition, entry, text)),
-        Condition::Any(conditions) => conditions.iter().any(|condition| holds(condition, entry, text)),
+/// The part of a text in which its frontmatter is, where that can be read.
+fn head(text: &str) -> &str {
+    let mut end = text.len().min(limits::FRONTMATTER_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
+    text.get(..end).filter(|text| text.trim_start_matches('\u{feff}').starts_with("---")).unwrap_or_default()
 }
 
 /// The aliases of a note, folded.
@@ -312,72 +256,62 @@ fn is_word_start(text: &str, at: usize) -> bool {
     text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
 }
 
-/// Whether what was found at an offset is a word of such a form.
-fn is_word(text: &str, at: usize, form: &Form) -> bool {
-    let ends = || text.get(at + form.text.len()..).and_then(|behind| behind.chars().next()).is_none_or(|c| !c.is_alphanumeric());
-    is_word_start(text, at) && (!form.is_whole || ends())
-}
+/// Begin, end and the number of the word.
+type Occurrence = (usize, usize, usize);
 
-/// How much a word counts in a short field: by its stem, less in a long field and less inside of another word.
-fn in_field(field: &str, word: &str) -> f64 {
-    let stem = stem(word);
-    let Some(at) = field.find(stem) else { return 0.0 };
-    let starts = field.match_indices(stem).any(|(at, _)| is_word_start(field, at)) || is_word_start(field, at);
-    let words = field.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
-    (if starts { 1.0 } else { INSIDE }) / (1.0 - B_SHORT + B_SHORT * words as f64 / 4.0)
-}
-
-/// The weighed number of occurrences of a word's stem in a text; each is noted with its place and the word's number.
-fn occurrences(text: &str, word: &str, number: usize, places: &mut Vec<(usize, usize, usize)>) -> f64 {
-    let stem = stem(word);
+/// The weighed number of occurrences of a form in a text; each is noted.
+fn occurrences(text: &str, form: &Form<'_>, places: &mut Vec<Occurrence>) -> f32 {
+    let length = form.stem.needle().len();
     let mut count = 0.0;
-    for at in memmem::find_iter(text.as_bytes(), stem.as_bytes()).take(limits::RANKED_OCCURRENCES) {
-        let starts = is_word_start(text, at);
-        // A stem inside of another word is another word; the whole word is what was asked for.
-        if !starts && text.get(at..at + word.len()) != Some(word) {
+    for at in form.stem.find_iter(text.as_bytes()).take(limits::RANKED_OCCURRENCES) {
+        let is_form = is_form(text, at, length);
+        // A stem in another word is another word; the whole word is what was asked for.
+        if !is_form && text.get(at..at + form.text.len()) != Some(form.text) {
             continue;
         }
-        let line = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+        let line = text.as_bytes().get(..at).and_then(|before| memchr::memrchr(b'\n', before)).map_or(0, |end| end + 1);
         let is_heading = text.get(line..at).is_some_and(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '));
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
         let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
-        count += field * if starts { 1.0 } else { INSIDE };
-        places.push((at, at + stem.len(), number));
+        count += field * if is_form { 1.0 } else { INSIDE };
+        places.push((at, at + length, form.number));
     }
     count
 }
 
-/// The passage with the heaviest words.
-struct Passage {
+struct BestPassage {
     /// Its words, with those that stand beside the text.
     words: u64,
-    /// 1 when its words stand together, less the further they are apart.
-    nearness: f64,
+    /// What its words count: less the further they are apart, down to a half.
+    weight: f32,
     /// Its first match.
     at: Option<(usize, usize)>,
+    /// Where the last of its words ends.
+    end: usize,
 }
 
-fn best_passage(places: &[(usize, usize, usize)], beside: u64, weight: &dyn Fn(u64) -> f64) -> Passage {
-    let mut best = Passage { words: beside, nearness: 1.0, at: None };
-    let mut best_score = -1.0;
-    let all = places.iter().fold(0, |bits, (_, _, number)| bits | 1 << number);
-    for (first, &(from, to, _)) in places.iter().enumerate() {
-        let inside = places.iter().skip(first).take_while(|(at, ..)| *at < from + limits::PASSAGE_BYTES);
-        let (mut words, mut last) = (0_u64, from);
-        for (at, _, number) in inside {
-            if words >> number & 1 == 0 {
-                words |= 1 << number;
-                last = *at;
-            }
-            if words == all {
-                break;
-            }
+/// The passage of so many bytes with the heaviest words; `places` are in order.
+fn best_passage(places: &[Occurrence], beside: u64, words: &[Word], length: usize) -> BestPassage {
+    let of_beside = words.iter().enumerate().filter(|(number, _)| beside >> number & 1 == 1).map(|(_, word)| word.weight).sum();
+    let mut best = BestPassage { words: beside, weight: of_beside, at: None, end: 0 };
+    // Where each word is next, from a place on.
+    let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
+    for &(from, to, number) in places.iter().rev() {
+        if let Some(next) = next.get_mut(number) {
+            *next = Some((from, to));
         }
-        let nearness = 1.0 - 0.5 * (last - from) as f64 / limits::PASSAGE_BYTES as f64;
-        let score = weight(words | beside) * nearness;
-        if score > best_score {
-            best_score = score;
-            best = Passage { words: words | beside, nearness, at: Some((from, to)) };
+        let (mut bits, mut weight, mut last) = (0, 0.0, (from, to));
+        for (number, word) in words.iter().enumerate() {
+            let inside = next.get(number).copied().flatten().filter(|(at, _)| *at < from + length);
+            if inside.is_some() || beside >> number & 1 == 1 {
+                bits |= 1_u64 << number;
+                weight += word.weight;
+            }
+            last = last.max(inside.unwrap_or_default());
+        }
+        let nearness = 1.0 - 0.5 * (last.0 - from) as f32 / length as f32;
+        if best.at.is_none() || weight * nearness >= best.weight {
+            best = BestPassage { words: bits, weight: weight * nearness, at: Some((from, to)), end: last.1 };
         }
     }
     best

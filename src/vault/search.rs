@@ -1,31 +1,35 @@
-//! Search over names, tags and text, in memory.
+//! Search over names, tags and text: words ranked, and what Obsidian's search language asks for.
 //!
-//! Three steps: the filter passes over almost all files that do not have the words; what is left is scored (one pass of
-//! SIMD substring search over folded text, on all cores where that pays); the best are sorted to the front, and only for
-//! those returned are lines counted and snippets made.
+//! The files that have each word are known without a look at their texts (`postings`). Those that are best by how often they
+//! have the words are looked at closely (`rank`), and only of those returned are snippets made. A page begins behind the last
+//! result of the one before, by the order that the first page had: what it used of the vault is part of the cursor.
 
+use super::Vault;
+use super::condition::File;
 use super::entry::{Entry, Text};
 use super::error::Error;
 use super::filling::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
-use super::{Vault, cores, frontmatter};
+use super::postings::{Posting, Postings};
+use super::rank::{Ranker, Word, name_quality, rough_score, tag_quality};
+use super::table::{Id, Table};
+use crate::clock::{Deadline, Now};
 use crate::limits;
-use crate::text::fold::{Folded, fold};
-use crate::text::matching::{Match, Matcher, Needles};
-use crate::text::query::{self, Parsed};
-use crate::text::snippet::{line_of, of_kept, snippet};
+use crate::text::fold::fold;
+use crate::text::query::{self, Condition, Parsed};
 use crate::text::words;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What to search for, and where.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Query<'a> {
-    /// Words; together a phrase first, then each for itself.
+    /// Words or a query in Obsidian's language.
     pub text: &'a str,
     /// Results at most.
     pub max_results: usize,
@@ -33,17 +37,38 @@ pub struct Query<'a> {
     pub below: Option<VaultPath>,
     /// Only with this tag, or one nested below it.
     pub tag: Option<&'a str>,
+    /// Only modified at this moment or later.
+    pub since: Option<Now>,
+    /// Only modified at this moment or earlier.
+    pub until: Option<Now>,
+    /// The files modified last first, and not the most relevant.
+    pub newest_first: bool,
+    /// Whether passages are wanted.
+    pub passages: bool,
+    /// Where the page before ended: what [`Found::cursor`] said.
+    pub after: Option<&'a str>,
 }
 
-/// Where a file matched: the best of the three counts, one result for each file.
+/// Where a file matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchType {
     /// In its path.
     Filename,
-    /// In a tag of its frontmatter.
+    /// In a tag.
     Tag,
     /// In its text.
     Content,
+}
+
+/// A part of a note that answers a query.
+#[derive(Debug)]
+pub struct Passage {
+    /// Its first line, from 1.
+    pub from_line: usize,
+    /// Its last line.
+    pub to_line: usize,
+    /// At most [`limits::PASSAGE_CHARS`] characters.
+    pub text: String,
 }
 
 /// One result.
@@ -53,12 +78,15 @@ pub struct Hit {
     pub entry: Arc<Entry>,
     /// Where it matched.
     pub match_type: MatchType,
-    /// The match in bold with what stands around it.
+    /// The line of the match with the match in bold, cut around it.
     pub snippet: String,
     /// Its line, from 1; 1 for a match in the name.
     pub line: usize,
     /// Words of the query that the file does not have.
     pub missing: Vec<String>,
+    /// The best passages, if they are wanted.
+    pub passages: Vec<Passage>,
+    pub(super) key: Key,
 }
 
 /// The outcome of a search.
@@ -72,170 +100,384 @@ pub struct Found {
     pub did_you_mean: Vec<(String, String)>,
     /// The best of them, best first.
     pub hits: Vec<Hit>,
-    /// Files whose text could not be searched, too large or unreadable; their names and tags were.
+    /// Whether there are more behind the last of those.
+    pub more: bool,
+    /// Files whose text could not be searched, too large, unreadable or not in time; their names and tags were.
     pub not_searched: usize,
     /// How far the first look at the vault is, while it goes on: what is found is right for the files indexed by then.
     pub filling: Option<Filling>,
+    order: Order,
 }
 
-/// What sorts results, smallest first. Within a place: how well it matched; then more matches, an earlier one, the
-/// newer file; the path at last, so that the order is always the same.
-type Rank = (MatchType, u8, Reverse<usize>, usize, Reverse<u64>);
-
-/// How well a file matches, and where in its folded text or path.
-type Ranked = (Rank, (usize, usize));
-
-struct Candidate<'a> {
-    rank: Rank,
-    entry: &'a Arc<Entry>,
-    /// Where the match to be shown lies in the folded text or path.
-    at: (usize, usize),
-}
-
-impl Vault {
-    /// Searches names, tags and texts, without case. `go_on` is told now and then how many files of how many were looked
-    /// at, and says whether the rest is still wanted.
+impl Found {
+    /// What [`Query::after`] takes for the results behind one.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    /// None that data can bring about.
+    pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
+    }
+}
+
+/// What sorts results, smallest first: class, quality, score (the best is smallest), modification time (the latest is smallest);
+/// then the path.
+pub(super) type Key = (Rank, String);
+
+/// The numbers of a [`Key`].
+pub(super) type Rank = (u8, u8, u64, i64);
+
+/// What a text is that was looked for.
+#[derive(Debug, Clone, Copy)]
+enum Looked {
+    /// The whole query.
+    Phrase,
+    /// A word, by its number.
+    Word(usize),
+    /// What forms of a word begin with.
+    Stem(usize),
+}
+
+/// What having the whole query as one text adds to the rough score: more than any words.
+const PHRASE_SCORE: f32 = 1_000.0;
+
+/// What the order of results depends on beside each file by itself. It stays the same for all pages, so that a file which comes or
+/// goes between two of them moves no other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Order {
+    words: Vec<Word>,
+    average_length: f32,
+    /// The last file that was looked at closely, by the rough order; none if all are.
+    close: Option<Key>,
+    last: Option<Key>,
+    did_you_mean: Vec<(String, String)>,
+}
+
+/// A file that matches.
+#[derive(Debug, Clone, Copy, Default)]
+struct Candidate {
+    id: Id,
+    /// The words that it has, as they were asked for.
+    words: u64,
+    /// The words of which it has the stem.
+    stems: u64,
+    in_path: bool,
+    in_tag: bool,
+    /// Occurrences of its words in the text, as far as postings count them.
+    count: u32,
+    score: f32,
+}
+
+/// A file that fulfils the conditions, and where in its folded text, if that can be said.
+type Fulfilled = (Candidate, Option<Range<usize>>);
+
+impl Candidate {
+    /// Takes note of a text that the file has.
+    fn add(&mut self, what: Looked, posting: Posting, order: &Order, table: &Table) {
+        self.id = posting.id();
+        match what {
+            Looked::Phrase => self.score += PHRASE_SCORE,
+            Looked::Word(number) => {
+                self.words |= 1 << number;
+                self.in_path |= posting.in_path();
+                self.in_tag |= posting.in_tag();
+                self.count += posting.count();
+            }
+            Looked::Stem(number) => {
+                self.stems |= u64::from(!posting.is_inside()) << number;
+                let weight = order.words.get(number).map_or(0.0, |word| word.weight);
+                self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);
+            }
+        }
+    }
+}
+
+/// A score as a number that is smaller for better ones. Scores are not negative, so their bits sort as they do.
+fn score_rank(score: f32) -> u64 {
+    u64::from(!score.to_bits())
+}
+
+/// Where one text is in a file, and how well it fits there; smallest is best.
+fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8, u8) {
+    match entry {
+        Some(entry) if candidate.in_path => (0, name_quality(entry.folded_path(), text)),
+        Some(entry) if candidate.in_tag => (1, tag_quality(entry.folded_tags(), text)),
+        _ => (2, 0),
+    }
+}
+
+/// The text of a file could not be read.
+struct Unread;
+
+impl Vault {
+    /// Searches names, tags and texts. `go_on` is told now and then how many files of how many were looked at, and says whether
+    /// the rest is still wanted.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         let filling = self.index.refresh_or_go_on()?;
-        let words = words::of_query(query.text);
+        let parsed = query::parse(query.text).map_err(|why| Error::Query { why })?;
         let tag = wanted_tag(query.tag);
         let below = self.narrowed(query.below.as_ref())?;
+        let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
         let wanted = |entry: &Entry| {
-            below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+            !is_narrowed
+                || below.as_ref().is_none_or(|folder| folder.contains(&entry.path))
+                    && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+                    && query.since.is_none_or(|since| entry.stamp.modified() >= since)
+                    && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
-        if let Some(parsed) = query::parse(query.text) {
-            return Ok(Found { filling, ..self.ranked(&parsed, query.max_results, &wanted, go_on)? });
-        }
-        if words.len() > 1 || query.text.split_whitespace().nth(1).is_some() {
-            let parsed = Parsed::of_words(words, query.text);
-            return Ok(Found { filling, ..self.ranked(&parsed, query.max_results, &wanted, go_on)? });
-        }
-        let mut found = self.search_one(query, Needles::of(query.text), &wanted, go_on)?;
-        // A mark at the end of a word is no part of it, unless it stands so in a text.
-        if let (0, [word]) = (found.total, words.as_slice())
-            && *word != fold(query.text.trim())
-        {
-            found = self.search_one(query, Needles::of(word), &wanted, go_on)?;
-        }
-        // A single word that nothing has may be mistyped, or in another form.
-        let instead = match words.first() {
-            Some(word) if found.total == 0 && found.not_searched == 0 => self.stand_in(word, &wanted, &AtomicU64::new(0)),
-            _ => Vec::new(),
-        };
-        match (words.first(), instead.as_slice()) {
-            (Some(word), [used]) => {
-                let other = self.search_one(query, Needles::of(used), &wanted, go_on)?;
-                let hits = other.hits.into_iter().map(|hit| Hit { missing: vec![word.clone()], ..hit }).collect();
-                let did_you_mean = vec![(word.clone(), used.clone())];
-                Ok(Found { total: 0, partial: other.total, hits, did_you_mean, filling, ..other })
-            }
-            (Some(word), pairs) if pairs.len() > 1 => {
-                let parsed = Parsed::of_words(pairs.to_vec(), query.text);
-                let ranked = self.ranked(&parsed, query.max_results, &wanted, go_on)?;
-                let hits = ranked.hits.into_iter().map(|hit| Hit { missing: vec![word.clone()], ..hit }).collect();
-                let did_you_mean = vec![(word.clone(), pairs.join(" "))];
-                Ok(Found { total: 0, partial: ranked.total + ranked.partial, hits, did_you_mean, filling, ..ranked })
-            }
-            _ => Ok(Found { filling, ..found }),
-        }
-    }
-
-    /// Searches for one word or text.
-    fn search_one(
-        &self,
-        query: &Query<'_>,
-        needles: Needles,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Found, Error> {
-        // A tag is asked for with or without its number sign.
-        let words = needles.words().map(|word| word.trim_start_matches('#'));
-        let (entries, too_much) = self.index.candidates(words, wanted);
-        let (mut candidates, unread) = self.scored(&entries, &needles, go_on)?;
-        let total = candidates.len();
-        let order = |a: &Candidate<'_>, b: &Candidate<'_>| a.rank.cmp(&b.rank).then_with(|| a.entry.path.cmp(&b.entry.path));
-        if query.max_results < candidates.len() && query.max_results > 0 {
-            candidates.select_nth_unstable_by(query.max_results - 1, order);
-        }
-        candidates.truncate(query.max_results);
-        candidates.sort_unstable_by(order);
-        let hits = candidates.iter().map(|candidate| self.hit(candidate, &needles)).collect();
-        Ok(Found { total, partial: 0, did_you_mean: Vec::new(), hits, not_searched: too_much + unread, filling: None })
-    }
-
-    /// Those that match, with how well; and how many texts could not be read. More than one core takes part where there is
-    /// more to read than it costs to ask for help.
-    fn scored<'a>(
-        &self,
-        entries: &'a [Arc<Entry>],
-        needles: &Needles,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<(Vec<Candidate<'a>>, usize), Error> {
-        let matcher = Matcher::of(needles);
-        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
         let read = AtomicU64::new(0);
-        let look = |entry: &Arc<Entry>| score(&matcher, entry, |entry| self.folded_from_disk(entry, &read));
-        let (mut candidates, mut unread) = (Vec::new(), 0);
-        for (entry, outcome) in entries.iter().zip(self.on_all_cores(entries, bytes, &look, go_on)?) {
+        let mut order = match query.after {
+            Some(after) => serde_json::from_str(after).map_err(|_| Error::Query { why: "cursor is none of this query".into() })?,
+            None => self.order(&parsed, &wanted, &read, go_on)?,
+        };
+        let asked = parsed.words.len().min(limits::QUERY_WORDS).min(order.words.len());
+        let (mut found, mut not_searched) = self.candidates(&parsed, &order, &wanted, &read, go_on)?;
+        let mut fulfilled_at = HashMap::new();
+        if !parsed.conditions.is_empty() {
+            not_searched += self.retain_fulfilling(&parsed.conditions, &mut found, &mut fulfilled_at, &read, go_on)?;
+        }
+        let all = (1_u64 << asked) - 1;
+        // A word that stands in for another does not make a file one that has all of them.
+        let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.is_as_asked());
+        let exact = exact.fold(0_u64, |bits, (number, _)| bits | 1 << number);
+        let has_all = |candidate: &Candidate| candidate.words & exact & all == all;
+        let total = found.iter().filter(|candidate| has_all(candidate)).count();
+        let partial = found.len() - total;
+
+        let is_one_text = asked == 1 && parsed.conditions.is_empty() && order.words.first().is_some_and(|word| word.texts.len() == 1);
+        let after = order.last.take();
+        let words = std::mem::take(&mut order.words);
+        let ranker = Ranker::new(&words, asked, &parsed.phrase, order.average_length);
+        let close = |candidate: &Candidate, entry: &Arc<Entry>| {
+            let text = self.folded_text(entry, &read).unwrap_or_default();
+            ranker.look_at(entry, &text, candidate.words, candidate.stems)
+        };
+        let page_length = query.max_results + 1;
+        let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
+        if query.newest_first || is_one_text {
+            let text = words.first().and_then(|word| word.texts.first()).map_or("", String::as_str);
+            let rank = |candidate: &Candidate, table: &Table| {
+                let age = !table.facts(candidate.id).modified;
+                if query.newest_first {
+                    return (u8::from(!has_all(candidate)), 0, 0, age);
+                }
+                let (class, quality) = by_name(candidate, table.entry(candidate.id), text);
+                (class, quality, u64::from(!candidate.count), age)
+            };
+            page = self.smallest(&found, page_length, &rank, after.as_ref(), None);
+        } else {
+            let rough =
+                |candidate: &Candidate, table: &Table| (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified);
+            let most = limits::RANKED_FILES.max(query.max_results);
+            let is_first = query.after.is_none();
+            let closely = self.smallest(&found, if is_first { most } else { usize::MAX }, &rough, None, order.close.as_ref());
+            if is_first && found.len() > most {
+                order.close = closely.last().map(|(key, ..)| key.clone());
+            }
+            let bytes = closely.iter().map(|(_, _, entry)| entry.text_bytes()).sum();
+            let look = |((rank, path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
+                let close = close(candidate, entry);
+                ((close.class, 0, score_rank(close.score), rank.3), path.clone())
+            };
+            let keys: Vec<Key> = self.on_all_cores(&closely, bytes, &look, go_on)?;
+            let ranked = keys.into_iter().zip(closely).map(|(key, (_, candidate, entry))| (key, candidate, entry));
+            page = ranked.filter(|(key, ..)| after.as_ref().is_none_or(|after| key > after)).collect();
+            page.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
+            if let (Some(last), true) = (&order.close, page.len() < page_length) {
+                let behind = after.as_ref().map_or(last, |after| after.max(last));
+                page.extend(self.smallest(&found, page_length - page.len(), &rough, Some(behind), None));
+            }
+        }
+        let more = page.len() > query.max_results;
+        page.truncate(query.max_results);
+        let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
+            let close = close(&candidate, &entry);
+            let at = fulfilled_at.get(&candidate.id).copied();
+            let match_type = match by_name(&candidate, Some(&entry), "").0 {
+                _ if !is_one_text => close.match_type,
+                0 => MatchType::Filename,
+                1 => MatchType::Tag,
+                _ => MatchType::Content,
+            };
+            self.hit(key, entry, match_type, close.at.or(at), &close, &words, asked, query.passages, &read)
+        };
+        let hits = page.into_iter().map(hit).collect();
+        order.words = words;
+        Ok(Found { total, partial, did_you_mean: order.did_you_mean.clone(), hits, more, not_searched, filling, order })
+    }
+
+    /// The words that are looked for, what stands in for those that no file has, and how much each counts.
+    fn order(
+        &self,
+        parsed: &Parsed,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        read: &AtomicU64,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Order, Error> {
+        let asked = parsed.words.len().min(limits::QUERY_WORDS);
+        let texts: Vec<&str> = parsed.words.iter().take(asked).chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect();
+        let (lists, unread) = self.postings(&texts, read, go_on)?;
+        let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
+        let has_some = |list: Option<&Arc<Postings>>| {
+            self.index.with_table(|table| {
+                let mut found = false;
+                let lists: Vec<_> = list.into_iter().map(|list| (0, "", Arc::clone(list))).collect();
+                self.each_posting(table, &lists, read, |_, posting| {
+                    found = found || table.entry(posting.id()).is_some_and(|entry| wanted(entry))
+                });
+                found
+            })
+        };
+        let mut did_you_mean = Vec::new();
+        let unknown = words.iter_mut().take(asked).filter(|word| !has_some(lists.get(&word.asked)));
+        for word in unknown.take(limits::QUERY_CORRECTIONS).filter(|_| unread == 0) {
+            // A mark at the end of a word is no part of it, unless it stands so in a text.
+            if let [bare] = words::of_query(&word.asked).as_slice()
+                && *bare != word.asked
+            {
+                *word = Word::new(bare);
+                if has_some(self.postings(&[bare], read, go_on)?.0.get(bare)) {
+                    continue;
+                }
+            }
+            let instead = self.correct(&word.asked, wanted, read, go_on)?;
+            if !instead.is_empty() {
+                did_you_mean.push((word.asked.clone(), instead.join(" ")));
+                word.texts = instead;
+            }
+        }
+        let stems: Vec<&str> = words.iter().flat_map(Word::stems).collect();
+        let (lists, _) = self.postings(&stems, read, go_on)?;
+        let files = self.size() as f32;
+        for word in &mut words {
+            let count: usize = word.stems().filter_map(|stem| lists.get(stem)).map(|list| list.words()).sum();
+            word.weight = (1.0 + (files - count as f32 + 0.5).max(0.0) / (count as f32 + 0.5)).ln();
+        }
+        let average_length = self.index.with_table(Table::average_length);
+        Ok(Order { words, average_length, close: None, last: None, did_you_mean })
+    }
+
+    /// The files that have some of the words, or may fulfil the conditions where there are none; and how many could not be searched.
+    fn candidates(
+        &self,
+        parsed: &Parsed,
+        order: &Order,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        read: &AtomicU64,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<(Vec<Candidate>, usize), Error> {
+        let asked = parsed.words.len().min(order.words.len());
+        let mut texts: Vec<(Looked, &str)> = Vec::new();
+        for (number, word) in order.words.iter().enumerate() {
+            texts.extend(word.texts.iter().map(|text| (Looked::Word(number), text.as_str())));
+            texts.extend(word.stems().map(|stem| (Looked::Stem(number), stem)));
+        }
+        if asked > 1 {
+            texts.push((Looked::Phrase, &parsed.phrase));
+        }
+        let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
+        let (lists, unread) = self.postings(&only, read, go_on)?;
+        let lists: Vec<(Looked, &str, Arc<Postings>)> =
+            texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
+        let required = parsed.required();
+        Ok(self.index.with_table(|table| {
+            // By number where many files have some, else by what there is.
+            let numbers = table.numbers();
+            let is_dense = asked == 0 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > numbers / 8;
+            let mut all = vec![Candidate::default(); if is_dense { numbers } else { 0 }];
+            let mut some: BTreeMap<Id, Candidate> = BTreeMap::new();
+            self.each_posting(table, &lists, read, |what, posting| {
+                let id = posting.id();
+                let candidate = if is_dense { all.get_mut(table.position(id)) } else { Some(some.entry(id).or_default()) };
+                candidate.into_iter().for_each(|candidate| candidate.add(what, posting, order, table));
+            });
+            let chosen: Vec<(Id, Candidate)> = if asked == 0 {
+                let having = table.having_all(&required).into_iter();
+                having.filter_map(|id| Some((id, *all.get(table.position(id))?))).collect()
+            } else if is_dense {
+                all.into_iter().filter(|candidate| candidate.words != 0).map(|candidate| (candidate.id, candidate)).collect()
+            } else {
+                some.into_iter().filter(|(_, candidate)| candidate.words != 0).collect()
+            };
+            let chosen = chosen.into_iter().filter_map(|(id, candidate)| {
+                let entry = table.entry(id)?;
+                wanted(entry).then_some(Candidate { id, ..candidate })
+            });
+            (chosen.collect(), unread + table.not_searched(wanted))
+        }))
+    }
+
+    /// Leaves the candidates that fulfil all conditions, with where, in the folded text; how many could not be searched for that.
+    fn retain_fulfilling(
+        &self,
+        conditions: &[Condition],
+        candidates: &mut Vec<Candidate>,
+        fulfilled_at: &mut HashMap<Id, (usize, usize)>,
+        read: &AtomicU64,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<usize, Error> {
+        let has_regex = conditions.iter().any(Condition::has_regex);
+        let _permit = if has_regex { Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?) } else { None };
+        let needs_original = conditions.iter().any(Condition::needs_original);
+        let deadline = Deadline::after(limits::SEARCH_TIME);
+        let in_time = || deadline.left().is_some();
+        let files: Vec<(Candidate, Option<Arc<Entry>>)> =
+            self.index.with_table(|table| candidates.iter().map(|candidate| (*candidate, table.entry(candidate.id).cloned())).collect());
+        let look = |(candidate, entry): &(Candidate, Option<Arc<Entry>>)| -> Result<Option<Fulfilled>, Unread> {
+            let Some(entry) = entry else { return Ok(None) };
+            let text = self.folded_text(entry, read).filter(|_| in_time()).ok_or(Unread)?;
+            let original = match &entry.text {
+                _ if !needs_original => None,
+                Text::Kept(kept) => Some(kept.original()),
+                _ => Some(self.text(entry).map_err(|_| Unread)?),
+            };
+            let found = File::new(entry, &text, original.as_deref(), &in_time).holds(conditions).map_err(|_| Unread)?;
+            Ok(found.map(|place| (*candidate, place)))
+        };
+        let bytes = files.iter().filter_map(|(_, entry)| entry.as_ref()).map(|entry| entry.text_bytes()).sum();
+        let (mut fulfilling, mut unread) = (Vec::new(), 0);
+        for outcome in self.on_all_cores(&files, bytes, &look, go_on)? {
             match outcome {
-                Ok(Some((rank, at))) => candidates.push(Candidate { rank, entry, at }),
                 Ok(None) => {}
+                Ok(Some((candidate, place))) => {
+                    fulfilling.push(candidate);
+                    fulfilled_at.extend(place.map(|range| (candidate.id, (range.start, range.end))));
+                }
                 Err(Unread) => unread += 1,
             }
         }
-        Ok((candidates, unread))
+        *candidates = fulfilling;
+        Ok(unread)
     }
 
-    /// What `look` says of each item, in their order. More than one core takes part where there is more to read than it costs to
-    /// ask for help.
-    pub(super) fn on_all_cores<T: Sync, R: Send>(
+    /// The first candidates by their rank and then their path, in order: those behind `after`, up to `last`.
+    fn smallest(
         &self,
-        items: &[T],
-        bytes: u64,
-        look: &(dyn Fn(&T) -> R + Sync),
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Vec<R>, Error> {
-        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        // Whoever is free takes the next piece, so all are done at the same time.
-        let work = |go_on: &dyn Fn(usize) -> bool| {
-            let mut pieces: Vec<(usize, Vec<R>)> = Vec::new();
-            while !stopped.load(Ordering::Relaxed) {
-                let from = next.fetch_add(limits::SEARCH_BLOCK, Ordering::Relaxed);
-                let Some(rest) = items.get(from..).filter(|rest| !rest.is_empty()) else { break };
-                pieces.push((from, rest.iter().take(limits::SEARCH_BLOCK).map(look).collect()));
-                if !go_on((from + limits::SEARCH_BLOCK).min(items.len())) {
-                    stopped.store(true, Ordering::Relaxed);
-                }
+        candidates: &[Candidate],
+        count: usize,
+        rank: &dyn Fn(&Candidate, &Table) -> Rank,
+        after: Option<&Key>,
+        last: Option<&Key>,
+    ) -> Vec<(Key, Candidate, Arc<Entry>)> {
+        self.index.with_table(|table| {
+            let path = |candidate: &Candidate| table.entry(candidate.id).map_or("", |entry| &*entry.path);
+            let is_behind = |(own, candidate): &(Rank, &Candidate), key: &Key| (own, path(candidate)) > (&key.0, key.1.as_str());
+            let mut ranked: Vec<(Rank, &Candidate)> = candidates.iter().map(|candidate| (rank(candidate, table), candidate)).collect();
+            ranked.retain(|own| after.is_none_or(|after| is_behind(own, after)) && !last.is_some_and(|last| is_behind(own, last)));
+            let compare = |a: &(Rank, &Candidate), b: &(Rank, &Candidate)| a.0.cmp(&b.0).then_with(|| path(a.1).cmp(path(b.1)));
+            if count < ranked.len() {
+                ranked.select_nth_unstable_by(count, compare);
+                ranked.truncate(count);
             }
-            pieces
-        };
-        let helpers = if bytes < limits::SEARCH_ALONE_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
-        let (mut pieces, failed) = std::thread::scope(|scope| {
-            let work = &work;
-            // Without a thread to be had the others do it all.
-            let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
-            let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
-            let (mut pieces, mut failed) = (work(&|done| go_on(done, items.len())), false);
-            for helper in helping {
-                match helper.join() {
-                    Ok(more) => pieces.extend(more),
-                    Err(_) => failed = true,
-                }
-            }
-            (pieces, failed)
-        });
-        if stopped.into_inner() {
-            return Err(Error::Cancelled);
-        }
-        // A mistake of ours is the caller's error, and no answer that lacks a piece.
-        if failed {
-            std::panic::resume_unwind(Box::new("a search ended early"));
-        }
-        pieces.sort_unstable_by_key(|(from, _)| *from);
-        Ok(pieces.into_iter().flat_map(|(_, piece)| piece).collect())
+            ranked.sort_unstable_by(compare);
+            let with_entry = |(rank, candidate): (Rank, &Candidate)| {
+                let entry = Arc::clone(table.entry(candidate.id)?);
+                Some(((rank, entry.path.to_string()), *candidate, entry))
+            };
+            ranked.into_iter().filter_map(with_entry).collect()
+        })
     }
 
     /// The folded text of a file that is not kept, as long as one search has not read too much.
@@ -244,29 +486,6 @@ impl Vault {
             return None;
         }
         self.text(entry).ok().map(|text| fold(&text))
-    }
-
-    fn hit(&self, candidate: &Candidate<'_>, needles: &Needles) -> Hit {
-        let entry = Arc::clone(candidate.entry);
-        let match_type = candidate.rank.0;
-        let (from, to) = candidate.at;
-        let (snippet, line) = match match_type {
-            MatchType::Filename => (snippet(&entry.path, &Folded::of(&entry.path), from..to, &needles.all()), 1),
-            MatchType::Tag => tag_line(&entry, &self.text(&entry).unwrap_or_default(), needles),
-            MatchType::Content => self.content_snippet(&entry, from..to, &needles.all()),
-        };
-        Hit { entry, match_type, snippet, line, missing: Vec::new() }
-    }
-
-    /// A match in the folded text with what stands around it, and its line.
-    pub(super) fn content_snippet(&self, entry: &Entry, at: Range<usize>, needles: &[&str]) -> (String, usize) {
-        if let Text::Kept(kept) = &entry.text {
-            return of_kept(kept, at, needles);
-        }
-        let original = self.text(entry).unwrap_or_default();
-        let folded = Folded::of(&original);
-        let line = line_of(folded.text(&original), at.start);
-        (snippet(&original, &folded, at, needles), line)
     }
 
     /// The folded text of a file, empty where it has none that is searched; `None` if it cannot be read, or one search has read
@@ -278,56 +497,4 @@ impl Vault {
             Text::None | Text::TooMuch { .. } => Some(Cow::Borrowed("")),
         }
     }
-}
-
-/// The text of a file could not be read.
-pub(super) struct Unread;
-
-/// How well a file matches: by its name, else by its tags, else by its text, which is `from_disk` if it is not kept.
-fn score(matcher: &Matcher<'_>, entry: &Entry, from_disk: impl Fn(&Entry) -> Option<String>) -> Result<Option<Ranked>, Unread> {
-    let ranked = |place: MatchType| {
-        move |found: Match| {
-            let rank = (place, found.quality, Reverse(found.count), found.at.0, Reverse(entry.stamp.modified().0));
-            (rank, found.at)
-        }
-    };
-    let in_name = matcher.in_path(entry.folded_path()).map(ranked(MatchType::Filename));
-    let named = in_name.or_else(|| matcher.in_tags(entry.folded_tags()).map(ranked(MatchType::Tag)));
-    if named.is_some() {
-        return Ok(named);
-    }
-    let in_text = match &entry.text {
-        Text::Kept(kept) => matcher.in_text(kept.folded()),
-        Text::OnDisk { .. } => matcher.in_text(&from_disk(entry).ok_or(Unread)?),
-        Text::None | Text::TooMuch { .. } => None,
-    };
-    Ok(in_text.map(ranked(MatchType::Content)))
-}
-
-/// The line of the frontmatter in which the tag stands: the first one from the `tags` key on that has one of the words.
-fn tag_line(entry: &Entry, original: &str, needles: &Needles) -> (String, usize) {
-    let wanted: Vec<&str> =
-        needles.all().into_iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
-    let tags = entry.tags.join(", ");
-    let in_tags = || {
-        let folded = Folded::of(&tags);
-        let found = wanted.iter().find_map(|needle| folded.text(&tags).find(needle).map(|at| at..at + needle.len()));
-        (snippet(&tags, &folded, found.unwrap_or(0..0), &wanted), 1)
-    };
-    let Some(yaml) = frontmatter::block(original) else { return in_tags() };
-    let mut below_key = false;
-    for (number, line) in yaml.lines().enumerate() {
-        // A line that begins with a letter or a quote is a key; the tags stand at one and below it.
-        if line.starts_with(|c: char| c.is_alphanumeric() || c == '"' || c == '\'') {
-            let key = line.split(':').next().unwrap_or_default().trim_matches(['"', '\'', ' ']);
-            below_key = key == "tags" || key == "tag";
-        }
-        let folded = Folded::of(line);
-        let found = wanted.iter().find_map(|needle| folded.text(line).find(needle).map(|at| at..at + needle.len()));
-        if let (true, Some(range)) = (below_key, found) {
-            // The fence is line 1.
-            return (snippet(line, &folded, range, &wanted), number + 2);
-        }
-    }
-    in_tags()
 }

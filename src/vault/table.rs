@@ -1,92 +1,114 @@
-//! The entries of the index, by path and by slot, with the filter over the slots.
+//! The entries of the index, by path and by number, with the filter over the numbers.
 
 use super::entry::{Entry, Text};
+use crate::limits;
 use crate::text::filter::{Filter, Rows, Signature};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The entries by slot, with the filter over the slots.
+/// The number of an entry while it is in the table: its slot, twice, and one more for a file without a text that is searched.
+pub(super) type Id = u32;
+
+fn id_of(slot: usize, has_text: bool) -> Id {
+    (slot * 2 + usize::from(!has_text)) as Id
+}
+
+/// Whether a file has a text that is searched.
+fn has_text(entry: &Entry) -> bool {
+    !matches!(entry.text, Text::None | Text::TooMuch { .. })
+}
+
+/// What ranking needs of an entry before it is looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Facts {
+    /// Modification time, see [`super::entry::Stamp::order`].
+    pub(super) modified: i64,
+    /// Bytes of the file.
+    pub(super) length: u32,
+}
+
+/// Entries by slot, with the filter over the slots.
 #[derive(Debug)]
-struct Shelf {
-    slots: Vec<Option<Arc<Entry>>>,
+struct Slots {
+    entries: Vec<Option<Arc<Entry>>>,
+    facts: Vec<Facts>,
     free: Vec<usize>,
     filter: Filter,
 }
 
-impl Shelf {
-    fn new(rows: Rows) -> Shelf {
-        Shelf { slots: Vec::new(), free: Vec::new(), filter: Filter::new(rows) }
+impl Slots {
+    fn new(rows: Rows) -> Slots {
+        Slots { entries: Vec::new(), facts: Vec::new(), free: Vec::new(), filter: Filter::new(rows) }
     }
 
     fn insert(&mut self, mut entry: Entry, signature: &Signature) -> Arc<Entry> {
         entry.slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() - 1
+            self.entries.push(None);
+            self.facts.push(Facts::default());
+            self.entries.len() - 1
         });
         self.filter.set(entry.slot, signature);
         let entry = Arc::new(entry);
-        if let Some(slot) = self.slots.get_mut(entry.slot) {
+        if let (Some(slot), Some(facts)) = (self.entries.get_mut(entry.slot), self.facts.get_mut(entry.slot)) {
             *slot = Some(Arc::clone(&entry));
+            *facts = Facts { modified: entry.stamp.order(), length: u32::try_from(entry.stamp.size).unwrap_or(u32::MAX) };
         }
         entry
     }
 
     fn remove(&mut self, slot: usize) {
         self.filter.clear(slot);
-        if let Some(entry) = self.slots.get_mut(slot) {
+        if let Some(entry) = self.entries.get_mut(slot) {
             *entry = None;
         }
         self.free.push(slot);
     }
 
-    /// Adds the wanted entries that may have some of the words, each with those as bits. A word is any of its texts.
-    fn candidates_by_word(&self, words: &[Vec<&str>], wanted: &dyn Fn(&Entry) -> bool, found: &mut Vec<(Arc<Entry>, u64)>) {
-        let mut bits = vec![0_u64; self.slots.len()];
-        for (number, texts) in words.iter().enumerate() {
-            for text in texts {
-                match self.filter.passing(&[text]) {
-                    None => bits.iter_mut().for_each(|bits| *bits |= 1 << number),
-                    Some(slots) => slots.into_iter().for_each(|slot| bits.get_mut(slot).into_iter().for_each(|bits| *bits |= 1 << number)),
-                }
-            }
-        }
-        let having = self.slots.iter().zip(bits).filter(|(_, bits)| *bits != 0);
-        found
-            .extend(having.filter_map(|(entry, bits)| entry.as_ref().filter(|entry| wanted(entry)).map(|entry| (Arc::clone(entry), bits))));
-    }
-
-    /// Adds the wanted entries that may have all these words; all of them where the words are too short to say.
-    fn candidates(&self, words: &[&str], wanted: impl Fn(&Entry) -> bool, found: &mut Vec<Arc<Entry>>) {
-        match self.filter.passing(words) {
-            None => found.extend(self.slots.iter().flatten().filter(|entry| wanted(entry)).cloned()),
-            Some(slots) => {
-                let passing = slots.into_iter().filter_map(|slot| self.slots.get(slot)?.as_ref());
-                found.extend(passing.filter(|entry| wanted(entry)).cloned());
-            }
-        }
+    /// The slots that may have all of some texts; all where those are too short to say.
+    fn passing(&self, texts: &[&str]) -> Vec<usize> {
+        self.filter.passing(texts).unwrap_or_else(|| (0..self.entries.len()).collect())
     }
 }
 
-/// The entries, by path and by slot.
+/// The entries, by path and by number.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) entries: BTreeMap<Arc<str>, Arc<Entry>>,
-    texts: Shelf,
-    /// Files without a text that is searched; a vault may have more pictures than notes.
-    names: Shelf,
+    /// Files with a text that is searched, and the others; a vault may have more pictures than notes.
+    texts: Slots,
+    names: Slots,
     /// The files whose text is not searched, though it is text.
     too_much: BTreeSet<Arc<str>>,
+    /// Grows with every entry that comes or goes.
+    version: u64,
+    /// The numbers of the entries that came or went last, the newest at the end.
+    recent: VecDeque<Id>,
+    /// Bytes of all files with a text.
+    length: u64,
 }
 
 impl Table {
     pub(super) fn new(rows: Rows) -> Table {
-        Table { entries: BTreeMap::new(), texts: Shelf::new(rows), names: Shelf::new(Rows::Names), too_much: BTreeSet::new() }
+        Table {
+            entries: BTreeMap::new(),
+            texts: Slots::new(rows),
+            names: Slots::new(Rows::Names),
+            too_much: BTreeSet::new(),
+            version: 0,
+            recent: VecDeque::new(),
+            length: 0,
+        }
     }
 
-    fn shelf(&mut self, entry: &Entry) -> &mut Shelf {
-        match entry.text {
-            Text::Kept(_) | Text::OnDisk { .. } => &mut self.texts,
-            Text::None | Text::TooMuch { .. } => &mut self.names,
+    fn slots_of(&mut self, entry: &Entry) -> &mut Slots {
+        if has_text(entry) { &mut self.texts } else { &mut self.names }
+    }
+
+    fn note(&mut self, entry: &Entry) {
+        self.version += 1;
+        self.recent.push_back(id_of(entry.slot, has_text(entry)));
+        if self.recent.len() > limits::RECENT_CHANGES {
+            self.recent.pop_front();
         }
     }
 
@@ -96,37 +118,85 @@ impl Table {
         if matches!(entry.text, Text::TooMuch { .. }) {
             self.too_much.insert(entry.path.clone());
         }
-        let entry = self.shelf(&entry).insert(entry, signature);
+        self.length += if has_text(&entry) { entry.stamp.size } else { 0 };
+        let entry = self.slots_of(&entry).insert(entry, signature);
+        self.note(&entry);
         self.entries.insert(entry.path.clone(), entry);
         before
     }
 
     pub(super) fn remove(&mut self, path: &str) -> Option<Arc<Entry>> {
         let before = self.entries.remove(path)?;
-        self.shelf(&before).remove(before.slot);
+        self.length -= if has_text(&before) { before.stamp.size } else { 0 };
+        self.slots_of(&before).remove(before.slot);
+        self.note(&before);
         self.too_much.remove(path);
         Some(before)
     }
 
-    /// See [`super::index::Index::candidates_by_word`].
-    pub(super) fn candidates_by_word(&self, words: &[Vec<&str>], wanted: &dyn Fn(&Entry) -> bool) -> (Vec<(Arc<Entry>, u64)>, usize) {
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The numbers whose entry came or went since a version; `None` when that is too long ago to say.
+    pub(super) fn changed_since(&self, version: u64) -> Option<impl Iterator<Item = Id>> {
+        let count = usize::try_from(self.version - version).ok().filter(|count| *count <= self.recent.len())?;
+        Some(self.recent.iter().rev().take(count).copied())
+    }
+
+    /// One more than the largest [`Table::position`].
+    pub(super) fn numbers(&self) -> usize {
+        self.texts.entries.len() + self.names.entries.len()
+    }
+
+    /// Where an entry has its element in a list of all: those with a text first.
+    pub(super) fn position(&self, id: Id) -> usize {
+        id as usize / 2 + if id.is_multiple_of(2) { 0 } else { self.texts.entries.len() }
+    }
+
+    fn slots(&self, id: Id) -> &Slots {
+        if id.is_multiple_of(2) { &self.texts } else { &self.names }
+    }
+
+    pub(super) fn entry(&self, id: Id) -> Option<&Arc<Entry>> {
+        self.slots(id).entries.get(id as usize / 2)?.as_ref()
+    }
+
+    pub(super) fn facts(&self, id: Id) -> Facts {
+        self.slots(id).facts.get(id as usize / 2).copied().unwrap_or_default()
+    }
+
+    /// The length of a text on average, in bytes.
+    pub(super) fn average_length(&self) -> f32 {
+        let texts = self.texts.entries.len() - self.texts.free.len();
+        (self.length as f64 / texts.max(1) as f64).max(1.0) as f32
+    }
+
+    /// The numbers of the entries that may have some of at most 64 texts, each with those as bits.
+    pub(super) fn having_some(&self, texts: &[&str]) -> Vec<(Id, u64)> {
         let mut found = Vec::new();
-        self.texts.candidates_by_word(words, wanted, &mut found);
-        self.names.candidates_by_word(words, wanted, &mut found);
-        (found, self.unsearched(wanted))
+        for (has_text, slots) in [(true, &self.texts), (false, &self.names)] {
+            let mut bits = vec![0_u64; slots.entries.len()];
+            for (number, text) in texts.iter().enumerate() {
+                for slot in slots.passing(&[text]) {
+                    bits.get_mut(slot).into_iter().for_each(|bits| *bits |= 1 << number);
+                }
+            }
+            let having = bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0);
+            found.extend(having.map(|(slot, bits)| (id_of(slot, has_text), bits)));
+        }
+        found
+    }
+
+    /// The numbers of the entries that may have all of some texts.
+    pub(super) fn having_all(&self, texts: &[&str]) -> Vec<Id> {
+        let texts_passing = self.texts.passing(texts).into_iter().map(|slot| id_of(slot, true));
+        let names_passing = self.names.passing(texts).into_iter().map(|slot| id_of(slot, false));
+        texts_passing.chain(names_passing).filter(|id| self.entry(*id).is_some()).collect()
     }
 
     /// Wanted files whose text is not searched.
-    fn unsearched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
+    pub(super) fn not_searched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
         self.too_much.iter().filter_map(|path| self.entries.get(path)).filter(|entry| wanted(entry)).count()
-    }
-
-    /// See [`super::index::Index::candidates`].
-    pub(super) fn candidates<'a>(&self, words: impl Iterator<Item = &'a str>, wanted: impl Fn(&Entry) -> bool) -> (Vec<Arc<Entry>>, usize) {
-        let words: Vec<&str> = words.collect();
-        let mut found = Vec::new();
-        self.texts.candidates(&words, &wanted, &mut found);
-        self.names.candidates(&words, &wanted, &mut found);
-        (found, self.unsearched(&wanted))
     }
 }

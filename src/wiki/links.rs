@@ -1,6 +1,6 @@
 //! `[[wikilinks]]` in a text, and the files that they lead to, as Obsidian finds them.
 
-use crate::vault::frontmatter;
+use crate::markdown::frontmatter;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;

@@ -76,6 +76,15 @@ pub fn text(n: usize) -> String {
     text
 }
 
+/// A question of six words, another one for each number: half of them as frequent as in the texts, half of any.
+pub fn question(n: usize) -> String {
+    let mut random = Random((n as u64 + 77).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let words = words();
+    let frequent = |random: &mut Random| (words.len() as f64).powf(random.unit()) as usize - 1;
+    let at = |number: usize, random: &mut Random| if number.is_multiple_of(2) { frequent(random) } else { random.below(words.len()) };
+    (0..6).map(|number| words[at(number, &mut random)].as_str()).collect::<Vec<_>>().join(" ")
+}
+
 /// Five thousand words of syllables, the same each time.
 fn words() -> &'static [String] {
     static WORDS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();

@@ -68,6 +68,14 @@ fn bench(size: usize, small: bool) {
         let total = server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
         row(&format!("search, {name} ({total} files)"), &times, rg(&folder, query));
     }
+    let another = |from: usize| move |n: usize| ("vault_search", json!({ "query": corpus::question(from + n) }));
+    row("search, six words, each time others, the first 50", &server.times(50, another(0)), None);
+    row("search, six words, each time others, after those", &server.times(200, another(50)), None);
+    row(
+        "search, passages for a question",
+        &server.times(100, |n| ("vault_search", json!({ "query": corpus::question(n), "snippets": "passages", "max_results": 10 }))),
+        None,
+    );
     row("vault_list_all, a page of 1,000", &server.times(50, |_| ("vault_list_all", json!({}))), None);
     row("vault_list", &server.times(100, |_| ("vault_list", json!({ "path": "area 03" }))), None);
     let path = |n: usize| corpus::path(n * 7919 % size);

@@ -12,7 +12,8 @@ use super::schema::{ANY_TEXT, Field, Shape, optional, required};
 use super::{Arguments, Context, Tool};
 use crate::git::{Change, Done, Failure, Git};
 use crate::limits;
-use crate::vault::{VaultPath, frontmatter};
+use crate::markdown::frontmatter;
+use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

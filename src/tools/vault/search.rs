@@ -1,13 +1,21 @@
 //! `vault_search`: names, tags and text.
 
+use crate::clock::{self, Now};
 use crate::limits;
-use crate::tools::reply::fitting;
+use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::reply::fitting_in;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::search::{Hit, MatchType, Query};
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+const RELEVANCE: &str = "relevance";
+const MODIFIED: &str = "modified";
+const SHORT: &str = "short";
+const PASSAGES: &str = "passages";
+const NONE: &str = "none";
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
@@ -21,7 +29,9 @@ pub(super) static TOOL: Tool = Tool {
         required(
             "query",
             Shape::Text { max: limits::QUERY_CHARS },
-            "A question, words or parts of words; also \"a phrase\", -word, OR, (), file:, path:, content:, tag:, [property], [property:value]",
+            "A question, words or parts of words; also Obsidian's search language: \"a phrase\", -word, OR, (), /regex/, file:, path:, \
+                content:, tag:, line:(), block:(), section:(), task:, task-todo:, task-done:, match-case:, ignore-case:, [property], \
+                [property:value]",
         ),
         defaulted(
             "max_results",
@@ -31,6 +41,26 @@ pub(super) static TOOL: Tool = Tool {
         ),
         optional("path", ANY_TEXT, "Only files below this folder"),
         optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),
+        defaulted(
+            "sort",
+            Shape::OneOf(&[RELEVANCE, MODIFIED]),
+            Default::Text(RELEVANCE),
+            "modified: the latest first; those with all words before others",
+        ),
+        optional("modified_after", ANY_TEXT, "Only files modified on this day or later: YYYY-MM-DD (UTC) or RFC 3339"),
+        optional("modified_before", ANY_TEXT, "Only files modified on this day or earlier"),
+        defaulted(
+            "snippets",
+            Shape::OneOf(&[SHORT, PASSAGES, NONE]),
+            Default::Text(SHORT),
+            "passages: also the parts of each note that answer best, up to 600 characters each; none: paths only",
+        ),
+        optional(
+            "max_chars",
+            Shape::Integer { min: 200, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
+            "Characters of the answer at most; with passages 8000 unless given",
+        ),
+        CURSOR,
     ],
     output: &[
         required("query", ANY_TEXT, "The query"),
@@ -41,14 +71,25 @@ pub(super) static TOOL: Tool = Tool {
             Shape::List(&Shape::Object(&[
                 required("path", ANY_TEXT, "Path relative to the vault root"),
                 required("match_type", Shape::OneOf(&["filename", "tag", "content"]), "Where it matched"),
-                required("snippet", ANY_TEXT, "The match in **bold** with what stands around it"),
+                optional("snippet", ANY_TEXT, "The line of the match, cut around it, with the match in **bold**"),
                 required("line", COUNT, "Line of the match, counted from 1"),
+                optional("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC, where the query asks for times"),
                 optional("missing", Shape::List(&ANY_TEXT), "Words that the file does not have"),
+                optional(
+                    "passages",
+                    Shape::List(&Shape::Object(&[
+                        required("from_line", COUNT, "First line, counted from 1"),
+                        required("to_line", COUNT, "Last line"),
+                        required("text", ANY_TEXT, "The text"),
+                    ])),
+                    "The best parts of the note",
+                ),
             ])),
             "Best matches first",
         ),
         optional("did_you_mean", Shape::Anything, "Words that no file has, each with what was looked for instead"),
-        optional("truncated", Shape::Flag, "There are more than those returned: raise max_results, or narrow with path, tag or more words"),
+        TRUNCATED,
+        NEXT_CURSOR,
         optional("indexing", Shape::Flag, "The vault is still being indexed: there may be more; ask again in some seconds"),
         optional("indexed_files", COUNT, "While it is: files that are indexed, and could be found"),
         optional("all_files", COUNT, "While it is: files that there are"),
@@ -65,8 +106,8 @@ struct Results<'a> {
     results: Vec<Match<'a>>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     did_you_mean: Map<String, Value>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
+    #[serde(flatten)]
+    next: Next,
     #[serde(skip_serializing_if = "Option::is_none")]
     indexing: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,21 +122,60 @@ struct Results<'a> {
 struct Match<'a> {
     path: &'a str,
     match_type: &'static str,
-    snippet: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snippet: Option<&'a str>,
     line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<String>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     missing: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passages: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    from_line: usize,
+    to_line: usize,
+    text: &'a str,
 }
 
 impl<'a> Match<'a> {
-    fn of(hit: &'a Hit) -> Match<'a> {
+    fn of(hit: &'a Hit, shows_snippet: bool, shows_time: bool) -> Match<'a> {
         let match_type = match hit.match_type {
             MatchType::Filename => "filename",
             MatchType::Tag => "tag",
             MatchType::Content => "content",
         };
-        Match { path: &hit.entry.path, match_type, snippet: &hit.snippet, line: hit.line, missing: &hit.missing }
+        let parts = hit.passages.iter().map(|part| Part { from_line: part.from_line, to_line: part.to_line, text: &part.text });
+        Match {
+            path: &hit.entry.path,
+            match_type,
+            snippet: shows_snippet.then_some(&*hit.snippet),
+            line: hit.line,
+            modified: shows_time.then(|| hit.entry.stamp.modified().rfc3339()),
+            missing: &hit.missing,
+            passages: parts.collect(),
+        }
     }
+}
+
+impl Match<'_> {
+    /// Without the passages that alone are longer than an answer may be.
+    fn shortened(mut self, most: usize) -> Self {
+        while !self.passages.is_empty() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > most) {
+            self.passages.pop();
+        }
+        self
+    }
+}
+
+/// A day or moment that a file has to be modified at, or before or after.
+fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Now, Now)>, Error> {
+    let wrong = || {
+        Error::new(Code::InvalidArgument, format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."))
+    };
+    arguments.maybe(name).map(|text| clock::parse(text.trim()).ok_or_else(wrong)).transpose()
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -103,29 +183,55 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if query.trim().is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Argument query is empty; use vault_list_all to see all files."));
     }
+    let (since, until) = (moment(arguments, "modified_after")?, moment(arguments, "modified_before")?);
+    let newest_first = arguments.text("sort") == MODIFIED;
+    let snippets = arguments.text("snippets");
     let found = context.vault.search(
         &Query {
             text: query,
             max_results: arguments.number("max_results"),
             below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
             tag: arguments.maybe("tag"),
+            since: since.map(|(first, _)| first),
+            until: until.map(|(_, last)| last),
+            newest_first,
+            passages: snippets == PASSAGES,
+            after: paging::after(arguments)?.as_deref(),
         },
         &|done, total| {
             context.caller.progress(done as u64, Some(total as u64), "files searched");
             !context.caller.has_cancelled()
         },
     )?;
-    let results = fitting(found.hits.iter().map(Match::of));
-    Reply::of(&Results {
-        query,
-        total_matches: found.total,
-        partial_matches: found.partial,
-        did_you_mean: found.did_you_mean.into_iter().map(|(word, used)| (word, used.into())).collect(),
-        truncated: results.len() < found.total + found.partial,
-        results,
-        indexing: found.filling.map(|_| true),
-        indexed_files: found.filling.map(|filling| filling.indexed),
-        all_files: found.filling.map(|filling| filling.files),
-        not_searched: Some(found.not_searched).filter(|&count| count > 0),
-    })
+    let shows_time = newest_first || since.is_some() || until.is_some();
+    let answer = |results: Vec<Match<'_>>, last: Option<&Hit>| -> Result<Reply, Error> {
+        let cursor = last.map(|hit| found.cursor(hit)).transpose();
+        let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
+        Reply::of(&Results {
+            query,
+            total_matches: found.total,
+            partial_matches: found.partial,
+            did_you_mean: found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect(),
+            results,
+            next: Next::after(arguments, cursor.as_deref()),
+            indexing: found.filling.map(|_| true),
+            indexed_files: found.filling.map(|filling| filling.indexed),
+            all_files: found.filling.map(|filling| filling.files),
+            not_searched: Some(found.not_searched).filter(|&count| count > 0),
+        })
+    };
+    let most = if arguments.has("max_chars") {
+        arguments.number("max_chars")
+    } else if snippets == PASSAGES {
+        limits::PASSAGES_CHARS
+    } else {
+        limits::RESULT_CHARS
+    };
+    let frame = answer(Vec::new(), found.hits.last())?.json.chars().count();
+    let room = most.saturating_sub(frame);
+    let results = found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(room));
+    let results = fitting_in(room, results);
+    let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
+    let is_cut = found.more || results.len() < found.hits.len();
+    answer(results, last.filter(|_| is_cut))
 }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::vault::frontmatter;
+use vault_sync_mcp::markdown::frontmatter;
 
 fuzz_target!(|text: &str| {
     let end = frontmatter::end(text);

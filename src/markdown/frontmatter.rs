@@ -4,7 +4,6 @@
 use crate::limits;
 use crate::yaml;
 use serde_yaml::Value;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The frontmatter block of a note's text: what stands between the fences; `None` when there is none. The block starts
 /// in the first line with `---` (a byte order mark before it is allowed) and must be closed with `---` or `...`.
@@ -33,7 +32,7 @@ pub fn end(text: &str) -> usize {
 }
 
 /// The block and what stands before it, to be kept without the rest of the note; empty where it is too long to be read.
-pub(super) fn head(text: &str) -> &str {
+pub fn head(text: &str) -> &str {
     text.get(..end(text)).filter(|head| head.len() <= limits::FRONTMATTER_BYTES).unwrap_or_default()
 }
 
@@ -53,20 +52,8 @@ pub fn values(block: &str) -> Result<Value, String> {
 }
 
 /// Whether a block may have tags. Most notes have none, and parsing YAML costs more than everything else done to a small note.
-pub(super) fn may_have_tags(block: &str) -> bool {
+pub fn may_have_tags(block: &str) -> bool {
     memchr::memmem::find(block.as_bytes(), b"tag").is_some()
-}
-
-/// Warns of a note whose frontmatter cannot be read. A vault may have thousands: the first are named, all with
-/// `LOG_LEVEL=debug`.
-pub(super) fn complain(path: &str, problem: &str) {
-    static COMPLAINTS: AtomicU64 = AtomicU64::new(0);
-    let before = COMPLAINTS.fetch_add(1, Ordering::Relaxed);
-    if before == limits::MALFORMED_SHOWN {
-        log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all");
-    }
-    let level = if before < limits::MALFORMED_SHOWN { log::Level::Warn } else { log::Level::Debug };
-    log::log!(level, "frontmatter of {path:?} is ignored: {problem}");
 }
 
 /// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in

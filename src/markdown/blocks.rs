@@ -1,0 +1,338 @@
+//! The lines of a note and what each is: the part of CommonMark's block structure that tools and search need, with
+//! Obsidian's comments and math. Containers (quotes, callouts, lists) are not nested: a line is what stands behind its markers.
+
+use super::frontmatter;
+use std::ops::Range;
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Of the frontmatter, its fences included.
+    Frontmatter,
+    /// White space only.
+    Blank,
+    /// Of a paragraph, table or quote.
+    Text,
+    /// An ATX heading; its level.
+    Heading(u8),
+    /// A line of the text of a setext heading; its level.
+    Setext(u8),
+    /// What stands below a setext heading.
+    Underline,
+    /// The first line of a list item.
+    Item {
+        /// The character in its checkbox.
+        status: Option<char>,
+    },
+    /// Of a code block, its fences included.
+    Code,
+    /// In a comment (`<!-- -->` or `%% %%`) or in math of several lines.
+    Hidden,
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its bytes, without the line end.
+    pub range: Range<usize>,
+    pub kind: Kind,
+    /// Where its content begins: behind quote markers, the list marker, the checkbox.
+    pub content: usize,
+}
+
+/// What goes on in the next line.
+enum Open {
+    Fence { mark: char, length: usize, quotes: usize },
+    Until(&'static str),
+}
+
+/// All lines of a note. Those of an empty text are none.
+pub fn lines(text: &str) -> Vec<Line> {
+    let body = frontmatter::end(text);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut open: Option<Open> = None;
+    // The column of the content of the last list item, while the list goes on.
+    let mut list: Option<usize> = None;
+    let mut quotes_before = 0;
+    let mut start = if body > 3 { 0 } else { body };
+    for whole in text.get(start..).unwrap_or_default().split_inclusive('\n') {
+        let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
+        let range = start..start + line.len();
+        start += whole.len();
+        if range.start < body {
+            lines.push(Line { content: range.start, range, kind: Kind::Frontmatter });
+            continue;
+        }
+        let (quotes, rest) = unquoted(line);
+        let content = |rest: &str| range.end - rest.len();
+        if let Some(Open::Fence { mark, length, quotes: outer }) = open {
+            let behind = rest.trim_start();
+            let run = behind.chars().take_while(|&c| c == mark).count();
+            let closes = run >= length && behind.chars().skip(run).all(char::is_whitespace);
+            // A fence in a quote ends with the quote.
+            if quotes >= outer || outer == 0 {
+                open = if closes { None } else { open };
+                lines.push(Line { content: range.start, range, kind: Kind::Code });
+                continue;
+            }
+            open = None;
+        }
+        if let Some(Open::Until(mark)) = open {
+            let closing = line.find(mark).map(|at| at + mark.len());
+            let behind = closing.and_then(|at| line.get(at..)).unwrap_or(line);
+            open = if closing.is_some() { None } else { open };
+            let kind = if closing.is_none() || behind.trim().is_empty() { Kind::Hidden } else { Kind::Text };
+            lines.push(Line { content: content(behind), range, kind });
+            continue;
+        }
+        let trimmed = rest.trim_start();
+        let indent = columns(rest);
+        let after_blank = lines.last().is_none_or(|last| !matches!(last.kind, Kind::Text | Kind::Item { .. }));
+        let is_code = indent >= 4 && after_blank && list.is_none_or(|column| indent >= column + 4) && !trimmed.is_empty();
+        let kind_and_content = if trimmed.is_empty() {
+            (Kind::Blank, rest)
+        } else if is_code {
+            (Kind::Code, rest)
+        } else if let Some(fence) = fence(trimmed, quotes) {
+            open = Some(fence);
+            (Kind::Code, trimmed)
+        } else if let Some(mark) = unclosed(trimmed) {
+            open = Some(Open::Until(mark));
+            (Kind::Hidden, trimmed)
+        } else if let Some((level, title)) = heading(trimmed) {
+            (Kind::Heading(level), title)
+        } else if let Some(level) = underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes == quotes_before) {
+            for line in lines.iter_mut().rev().take_while(|line| line.kind == Kind::Text) {
+                line.kind = Kind::Setext(level);
+            }
+            (Kind::Underline, trimmed)
+        } else if let Some((status, inner)) = item(trimmed) {
+            list = Some(indent + trimmed.len() - inner.len());
+            (Kind::Item { status }, inner)
+        } else {
+            (Kind::Text, trimmed)
+        };
+        let (kind, behind) = kind_and_content;
+        let goes_on = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
+        list = list.filter(|_| goes_on);
+        quotes_before = quotes;
+        lines.push(Line { content: content(behind), range, kind });
+    }
+    lines
+}
+
+/// Ranges of what belongs together: a paragraph, a list item with its further lines, a table, a quote, a code block, the
+/// frontmatter, a heading.
+pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut last = Kind::Blank;
+    for line in lines {
+        let goes_on = match line.kind {
+            Kind::Blank => false,
+            Kind::Text => matches!(last, Kind::Text | Kind::Item { .. }),
+            Kind::Underline => true,
+            Kind::Heading(_) | Kind::Item { .. } => false,
+            Kind::Frontmatter | Kind::Code | Kind::Hidden | Kind::Setext(_) => last == line.kind,
+        };
+        match blocks.last_mut().filter(|_| goes_on) {
+            Some(block) => block.end = line.range.end,
+            None if line.kind != Kind::Blank => blocks.push(line.range.clone()),
+            None => {}
+        }
+        last = line.kind;
+    }
+    blocks
+}
+
+/// Ranges of the text between headings, each with its heading; what stands before the first one is a section, too.
+pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
+    let mut sections: Vec<Range<usize>> = Vec::new();
+    let mut last = Kind::Blank;
+    for line in lines {
+        let begins = matches!(line.kind, Kind::Heading(_)) || matches!(line.kind, Kind::Setext(_)) && last != line.kind;
+        match sections.last_mut().filter(|_| !begins) {
+            Some(section) => section.end = line.range.end,
+            None => sections.push(line.range.clone()),
+        }
+        last = line.kind;
+    }
+    sections
+}
+
+/// A line without quote markers, and how many there were.
+fn unquoted(line: &str) -> (usize, &str) {
+    let (mut quotes, mut rest) = (0, line);
+    while let Some(inner) = rest.trim_start_matches(' ').strip_prefix('>').filter(|_| columns(rest) < 4) {
+        rest = inner.strip_prefix(' ').unwrap_or(inner);
+        quotes += 1;
+    }
+    (quotes, rest)
+}
+
+/// The width of the white space that a line begins with; a tab goes on to the next multiple of four.
+fn columns(line: &str) -> usize {
+    line.chars().take_while(|c| matches!(c, ' ' | '\t')).fold(0, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 })
+}
+
+/// The code block that a line opens.
+fn fence(line: &str, quotes: usize) -> Option<Open> {
+    // A list item may begin with one.
+    let line = item(line).map_or(line, |(_, inner)| inner);
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.chars().take_while(|&c| c == mark).count();
+    // What begins with three backticks and has more of them is code within a line.
+    let info = line.get(length..)?;
+    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(Open::Fence { mark, length, quotes })
+}
+
+/// What ends the comment or math that a line begins with, where that is not in the same line.
+fn unclosed(line: &str) -> Option<&'static str> {
+    let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$")];
+    marks.into_iter().find_map(|(opening, closing)| {
+        let inner = line.strip_prefix(opening)?;
+        (!inner.contains(closing)).then_some(closing)
+    })
+}
+
+/// Level and text of an ATX heading.
+fn heading(line: &str) -> Option<(u8, &str)> {
+    let level = line.bytes().take_while(|&byte| byte == b'#').count();
+    let title = line.get(level..)?;
+    let is_heading = (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
+    is_heading.then_some((level as u8, title.trim_start()))
+}
+
+/// The level of the setext heading that a line may be the end of.
+fn underline(line: &str) -> Option<u8> {
+    let line = line.trim_end();
+    let all = |mark: char| line.chars().all(|c| c == mark);
+    if all('=') { Some(1) } else { all('-').then_some(2) }
+}
+
+/// The checkbox of a list item, and what stands behind it.
+fn item(line: &str) -> Option<(Option<char>, &str)> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = match line.get(digits..)?.strip_prefix(['.', ')']) {
+        Some(behind) if (1..=9).contains(&digits) => behind,
+        _ => line.strip_prefix(['-', '*', '+'])?,
+    };
+    if !(behind.is_empty() || behind.starts_with([' ', '\t'])) || is_rule(line) {
+        return None;
+    }
+    let inner = behind.trim_start();
+    let mut chars = inner.chars();
+    if let (Some('['), Some(status), Some(']')) = (chars.next(), chars.next(), chars.next()) {
+        let rest = chars.as_str();
+        if rest.is_empty() || rest.starts_with([' ', '\t']) {
+            return Some((Some(status), rest.trim_start()));
+        }
+    }
+    Some((None, inner))
+}
+
+/// Whether a line is a thematic break.
+fn is_rule(line: &str) -> bool {
+    let mut marks = line.chars().filter(|c| !c.is_whitespace());
+    let Some(first) = marks.next().filter(|c| matches!(c, '-' | '*' | '_')) else { return false };
+    marks.clone().all(|c| c == first) && marks.count() >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(&str, Kind)> {
+        lines(text).into_iter().map(|line| (&text[line.content..line.range.end], line.kind)).collect()
+    }
+
+    #[test]
+    fn every_line_has_its_kind() {
+        use Kind::*;
+        let todo = Item { status: Some(' ') };
+        let plain = Item { status: None };
+        for (text, expected) in [
+            (
+                "---\na: 1\n---\n# One #\n\ntext",
+                &[("---", Frontmatter), ("a: 1", Frontmatter), ("---", Frontmatter), ("One #", Heading(1)), ("", Blank), ("text", Text)][..],
+            ),
+            ("\u{feff}# a\r\n#tag\r\n####### no\r\n", &[("a", Heading(1)), ("#tag", Text), ("####### no", Text)]),
+            (
+                "Title\nmore\n===\nx\n---\n\n---",
+                &[
+                    ("Title", Setext(1)),
+                    ("more", Setext(1)),
+                    ("===", Underline),
+                    ("x", Setext(2)),
+                    ("---", Underline),
+                    ("", Blank),
+                    ("---", Text),
+                ],
+            ),
+            (
+                "- [ ] a\n* [x] b\n1. c\n2) [/] d\n- [] e\n- [ ]f\n-g\n* * *",
+                &[
+                    ("a", todo),
+                    ("b", Item { status: Some('x') }),
+                    ("c", plain),
+                    ("d", Item { status: Some('/') }),
+                    ("[] e", plain),
+                    ("[ ]f", plain),
+                    ("-g", Text),
+                    ("* * *", Text),
+                ],
+            ),
+            ("~~~\n# no\n~~~~\n```a`b\n# yes", &[("~~~", Code), ("# no", Code), ("~~~~", Code), ("```a`b", Text), ("yes", Heading(1))]),
+            (
+                "> [!note] t\n> ```\n> # no\nout\n> - [ ] q",
+                &[("[!note] t", Text), ("> ```", Code), ("> # no", Code), ("out", Text), ("q", todo)],
+            ),
+            (
+                "a\n\n    code\n\n- a\n\n    more\n\n        code",
+                &[
+                    ("a", Text),
+                    ("", Blank),
+                    ("    code", Code),
+                    ("", Blank),
+                    ("a", plain),
+                    ("", Blank),
+                    ("more", Text),
+                    ("", Blank),
+                    ("        code", Code),
+                ],
+            ),
+            (
+                "%%\n# no\n%% #yes\n<!-- a\nb -->\n$$\n- x\n$$",
+                &[
+                    ("%%", Hidden),
+                    ("# no", Hidden),
+                    (" #yes", Text),
+                    ("<!-- a", Hidden),
+                    ("", Hidden),
+                    ("$$", Hidden),
+                    ("- x", Hidden),
+                    ("", Hidden),
+                ],
+            ),
+            ("- a\n  - [ ] b\n\t- c", &[("a", plain), ("b", todo), ("c", plain)]),
+            ("", &[]),
+        ] {
+            let found = kinds(text);
+            let expected: Vec<(&str, Kind)> = expected.to_vec();
+            let trimmed = |list: Vec<(&str, Kind)>| {
+                list.into_iter().map(|(line, kind)| (line.trim_start_matches(['>', ' ']).to_owned(), kind)).collect::<Vec<_>>()
+            };
+            assert_eq!(trimmed(found), trimmed(expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_and_sections_are_ranges_of_lines() {
+        let text = "---\na: 1\n---\nintro\ngoes on\n\n# One\n- a\n  more\n- b\n```\nx\n\ny\n```\nSet\next\n---\nlast";
+        let of = |ranges: Vec<Range<usize>>| ranges.into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
+        let lines = lines(text);
+        let expected = ["---\na: 1\n---", "intro\ngoes on", "# One", "- a\n  more", "- b", "```\nx\n\ny\n```", "Set\next\n---", "last"];
+        assert_eq!(of(blocks(&lines)), expected);
+        let expected = ["---\na: 1\n---\nintro\ngoes on\n", "# One\n- a\n  more\n- b\n```\nx\n\ny\n```", "Set\next\n---\nlast"];
+        assert_eq!(of(sections(&lines)), expected);
+    }
+}

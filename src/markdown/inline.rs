@@ -1,0 +1,177 @@
+//! What stands inside of the lines of a note: code, comments and math, and outside of them the tags.
+
+use super::blocks::{Kind, Line, blocks, lines};
+use crate::limits;
+use std::ops::Range;
+
+/// What ends a tag, beside white space, as in Obsidian.
+fn ends_tag(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_ascii_punctuation() && !matches!(c, '_' | '-' | '/')
+        || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2e00}'..='\u{2e7f}')
+        || c.is_control()
+}
+
+/// The tag that begins at an offset where `#` stands, as a range with the sign. At least one of its characters is no digit.
+fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let before = text.get(..at)?.chars().next_back();
+    if before.is_some_and(|c| !c.is_whitespace() && c != '\u{feff}') {
+        return None;
+    }
+    let name = text.get(at + 1..)?;
+    let name = name.split(ends_tag).next().filter(|name| name.chars().any(|c| !c.is_ascii_digit() && c != '/'))?;
+    Some(at..at + 1 + name.len())
+}
+
+/// Whether a text has anything like an inline tag; most notes have none, and need not be looked at closely.
+pub fn may_have_tags(text: &str) -> bool {
+    memchr::memchr_iter(b'#', text.as_bytes()).any(|at| tag_at(text, at).is_some())
+}
+
+/// The inline tags of a note, as ranges with the sign: outside of code, HTML comments, math and the targets of links.
+pub fn tags(text: &str) -> Vec<Range<usize>> {
+    let lines = lines(text);
+    let mut tags = Vec::new();
+    for block in prose(text, &lines) {
+        let opaque = opaque(text, block.clone());
+        let inside = |at: usize| {
+            let before = opaque.partition_point(|range| range.start <= at);
+            before.checked_sub(1).and_then(|last| opaque.get(last)).is_some_and(|range| range.contains(&at))
+        };
+        let signs = memchr::memchr_iter(b'#', text.as_bytes().get(block.clone()).unwrap_or_default()).map(|at| block.start + at);
+        tags.extend(signs.filter(|&at| !inside(at)).filter_map(|at| tag_at(text, at)));
+    }
+    tags
+}
+
+/// The blocks that have text: neither code, frontmatter nor comments of HTML and math of several lines.
+fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
+    let mut hidden = false;
+    let mut shown: Vec<Line> = Vec::new();
+    for line in lines {
+        let bare = text.get(line.range.clone()).unwrap_or_default().trim_start_matches(['>', ' ', '\t']);
+        match line.kind {
+            Kind::Code | Kind::Frontmatter => {}
+            // Comments of Obsidian have tags and links.
+            Kind::Hidden => {
+                hidden = if bare.starts_with("<!--") || bare.starts_with("$$") { true } else { hidden && !bare.starts_with("%%") };
+                if !hidden {
+                    shown.push(Line { kind: Kind::Text, ..line.clone() });
+                }
+            }
+            // The end of a comment, and what stands behind it.
+            Kind::Text if hidden && line.content > line.range.start => {
+                shown.push(Line { range: line.content..line.range.end, ..line.clone() });
+            }
+            _ => shown.push(line.clone()),
+        }
+        hidden &= line.kind == Kind::Hidden;
+    }
+    blocks(&shown)
+}
+
+/// Ranges of a block that are no text: code, HTML comments, math and the targets of links, in order.
+fn opaque(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = block.start;
+    let end = block.end;
+    // Comments have any length; where one is not closed, none behind it is.
+    let mut may_close = true;
+    while let Some(rest) = text.get(at..end) {
+        let Some(next) = rest.find(['\\', '`', '$', '<', '[', ']']) else { break };
+        at += next;
+        let Some(rest) = text.get(at..end) else { break };
+        let length = match rest.as_bytes() {
+            [b'\\', ..] => {
+                at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
+                continue;
+            }
+            [b'`', ..] => code_span(near(rest)),
+            [b'$', ..] => math(near(rest)),
+            [b'<', ..] if may_close && rest.starts_with("<!--") => {
+                let close = rest.find("-->");
+                may_close = close.is_some();
+                close.map(|close| close + 3)
+            }
+            [b'[', b'[', ..] => in_line(rest).find("]]").map(|close| close + 2),
+            [b']', b'(', ..] => in_line(rest).find(')').map(|close| close + 1),
+            _ => None,
+        };
+        match length {
+            Some(length) => {
+                found.push(at..at + length);
+                at += length;
+            }
+            // A run of the same sign is one.
+            None => at += rest.bytes().take_while(|byte| *byte == b'`').count().max(1),
+        }
+    }
+    found
+}
+
+/// The beginning of a text, as far as code, math and links reach at most.
+fn near(text: &str) -> &str {
+    let mut end = text.len().min(limits::INLINE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// The same, to the end of the line.
+fn in_line(text: &str) -> &str {
+    near(text).split('\n').next().unwrap_or_default()
+}
+
+/// The length of the code span that a text begins with: up to a run of as many backticks.
+fn code_span(text: &str) -> Option<usize> {
+    let length = text.bytes().take_while(|&byte| byte == b'`').count();
+    let mut at = length;
+    while let Some(found) = text.get(at..)?.find('`') {
+        at += found;
+        let run = text.get(at..)?.bytes().take_while(|&byte| byte == b'`').count();
+        at += run;
+        if run == length {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The length of the math that a text begins with: `$$…$$`, or `$…$` without white space inside of the signs and without a
+/// digit behind them, so that prices are none.
+fn math(text: &str) -> Option<usize> {
+    if let Some(inner) = text.strip_prefix("$$") {
+        return inner.find("$$").map(|close| close + 4);
+    }
+    let inner = text.strip_prefix('$').filter(|inner| !inner.starts_with(char::is_whitespace))?;
+    let close = inner.find(['$', '\n']).filter(|&close| close > 0 && inner.as_bytes().get(close) == Some(&b'$'))?;
+    let spaced = inner.get(..close)?.ends_with(char::is_whitespace);
+    let digit = inner.get(close + 1..)?.starts_with(|c: char| c.is_ascii_digit());
+    (!spaced && !digit).then_some(close + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inline_tags_are_those_of_obsidian() {
+        for (text, expected) in [
+            ("#a text #b/c #d-e_f, (#no) x#no", &["#a", "#b/c", "#d-e_f"][..]),
+            ("# Heading #tag\n#2026 #y2026 #1/2", &["#tag", "#y2026"]),
+            ("`#no` ``a ` #no`` #yes \\#no ` #open", &["#yes", "#open"]),
+            ("`a\n#no` #yes\n\n` #too", &["#yes", "#too"]),
+            ("```\n#no\n```\n    #no\n\n\ta #no\n\n- x\n\t- #yes", &["#yes"]),
+            ("<!-- #no\n#no --> #yes a <!-- #no --> #b\n%% #c %%\n%%\n#d\n%%", &["#yes", "#b", "#c", "#d"]),
+            ("$$\n#no\n$$ #yes\n$a #no$ it costs $5 #b $6", &["#yes", "#b"]),
+            ("[[a #no]] [x](y #no) ![[b#c]] #yes", &["#yes"]),
+            ("---\ntags: [a]\n# comment\nb: x #no\n---\n> #quoted\n- [ ] #task", &["#quoted", "#task"]),
+            ("#日本語 #größe #🎉 #a.b #c/ #d'e\r\n#last", &["#日本語", "#größe", "#🎉", "#a", "#c/", "#d", "#last"]),
+            ("\u{feff}#first", &["#first"]),
+        ] {
+            let found: Vec<&str> = tags(text).into_iter().map(|range| &text[range]).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+}

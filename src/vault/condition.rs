@@ -1,0 +1,176 @@
+//! Whether a file fulfils a condition of Obsidian's search language, and where.
+
+use super::entry::Entry;
+use super::properties::shown;
+use crate::markdown::blocks::{self, Kind, Line};
+use crate::markdown::inline;
+use crate::text::fold::fold;
+use crate::text::pattern::Unfinished;
+use crate::text::query::{Condition, Field, Scope, Term};
+use memchr::memmem;
+use serde_json::Value;
+use std::cell::OnceCell;
+use std::ops::Range;
+
+/// Where a condition is fulfilled, in [`File::text`]; `None` where no single range says it.
+type Place = Option<Range<usize>>;
+
+/// A file that conditions are held against.
+pub(super) struct File<'a> {
+    entry: &'a Entry,
+    folded: &'a str,
+    /// The text as it is, where a condition needs it.
+    original: Option<&'a str>,
+    lines: OnceCell<Vec<Line>>,
+    tags: OnceCell<Vec<Range<usize>>>,
+    go_on: &'a dyn Fn() -> bool,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn new(entry: &'a Entry, folded: &'a str, original: Option<&'a str>, go_on: &'a dyn Fn() -> bool) -> File<'a> {
+        File { entry, folded, original, lines: OnceCell::new(), tags: OnceCell::new(), go_on }
+    }
+
+    /// The text in which places are.
+    fn text(&self) -> &'a str {
+        self.original.unwrap_or(self.folded)
+    }
+
+    /// Whether all of the conditions are fulfilled; then where the first is of which that can be said, in the folded text.
+    pub(super) fn holds(&self, conditions: &[Condition]) -> Result<Option<Place>, Unfinished> {
+        let found = self.all(conditions, None)?;
+        let in_folded = |range: Range<usize>| {
+            let Some(original) = self.original else { return range };
+            let folded_length = |end: usize| original.get(..end).map_or(0, |before| fold(before).len());
+            let start = folded_length(range.start).min(self.folded.len());
+            start..folded_length(range.end).clamp(start, self.folded.len())
+        };
+        Ok(found.map(|place| place.map(in_folded)))
+    }
+
+    fn all(&self, conditions: &[Condition], part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
+        let mut first = None;
+        for condition in conditions {
+            match self.find(condition, part)? {
+                None => return Ok(None),
+                Some(place) => first = first.or(place),
+            }
+        }
+        Ok(Some(first))
+    }
+
+    /// Whether a condition is fulfilled in a part of the text, or in the whole file.
+    fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
+        Ok(match condition {
+            Condition::Has(field, term) => return self.find_term(*field, term, part),
+            Condition::Tag(name) => match part {
+                None => self.entry.has_tag(name).then_some(None),
+                Some(part) => self.find_tag(name, part).map(Some),
+            },
+            Condition::Property(name, value) => has_property(self.entry, name, value.as_deref()).then_some(None),
+            Condition::Not(condition) => match self.find(condition, part)? {
+                Some(_) => None,
+                None => Some(None),
+            },
+            Condition::All(conditions) => return self.all(conditions, part),
+            Condition::Any(conditions) => {
+                for condition in conditions {
+                    if let Some(place) = self.find(condition, part)? {
+                        return Ok(Some(place));
+                    }
+                }
+                None
+            }
+            Condition::Within(scope, condition) => {
+                for range in self.parts(*scope, part) {
+                    if let Some(place) = self.find(condition, Some(&range))? {
+                        return Ok(Some(Some(place.unwrap_or(range))));
+                    }
+                }
+                None
+            }
+        })
+    }
+
+    fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
+        let path = match field {
+            Field::Any | Field::Path => &*self.entry.path,
+            Field::Name => self.entry.name(),
+            Field::Content => "",
+        };
+        if part.is_none() && field != Field::Content {
+            let beside = match term {
+                Term::Folded(wanted) => {
+                    let in_tags = || self.entry.folded_tags().iter().any(|tag| tag.contains(&**wanted));
+                    fold(path).contains(wanted) || field == Field::Any && in_tags()
+                }
+                Term::Exact(wanted) => path.contains(wanted),
+                Term::Regex(expression) => expression.find(path, self.go_on)?.is_some(),
+            };
+            if beside {
+                return Ok(Some(None));
+            }
+        }
+        if matches!(field, Field::Name | Field::Path) {
+            return Ok(None);
+        }
+        let range = part.cloned().unwrap_or(0..self.text().len());
+        let text = self.text().get(range.clone()).unwrap_or_default();
+        let found = |at: usize, length: usize| Some(range.start + at..range.start + at + length);
+        Ok(match term {
+            Term::Folded(wanted) if self.original.is_none() => {
+                memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len()))
+            }
+            // Where it is in the text as it is, the fold of its words does not say.
+            Term::Folded(wanted) if part.is_none() => self.folded.contains(wanted.as_str()).then_some(None),
+            Term::Folded(wanted) => fold(text).contains(wanted).then_some(None),
+            Term::Exact(wanted) => memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len())),
+            Term::Regex(expression) => expression.find(text, self.go_on)?.map(|at| found(at.start, at.len())),
+        })
+    }
+
+    /// An inline tag in a part, or one nested below it.
+    fn find_tag(&self, wanted: &str, part: &Range<usize>) -> Option<Range<usize>> {
+        let tags = self.tags.get_or_init(|| inline::tags(self.text()));
+        let inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
+        let is_wanted = |tag: &&Range<usize>| {
+            let name = fold(self.text().get(tag.start + 1..tag.end).unwrap_or_default());
+            name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        inside.filter(|tag| is_wanted(tag)).map(Range::clone).next()
+    }
+
+    /// The lines, blocks, sections or tasks of the text, or of a part of it.
+    fn parts(&self, scope: Scope, part: Option<&Range<usize>>) -> Vec<Range<usize>> {
+        let lines = self.lines.get_or_init(|| blocks::lines(self.text()));
+        let mut parts: Vec<Range<usize>> = match scope {
+            Scope::Line => lines.iter().map(|line| line.range.clone()).collect(),
+            Scope::Block => blocks::blocks(lines),
+            Scope::Section => blocks::sections(lines),
+            Scope::Task | Scope::TaskTodo | Scope::TaskDone => {
+                let wanted = |status: char| match scope {
+                    Scope::TaskTodo => !matches!(status, 'x' | 'X' | '-'),
+                    Scope::TaskDone => matches!(status, 'x' | 'X'),
+                    _ => true,
+                };
+                let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
+                tasks.map(|line| line.content..line.range.end).collect()
+            }
+        };
+        parts.retain(|own| part.is_none_or(|part| part.start <= own.start && own.end <= part.end));
+        parts
+    }
+}
+
+/// Whether a note has a property, with a value where one is asked for; names and texts without case, of a list any item.
+fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
+    entry.properties().is_some_and(|properties| {
+        let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
+        let equals = |own: &Value, wanted: &str| fold(&shown(own)) == wanted;
+        own.is_some_and(|own| match (value, own) {
+            (None, _) => true,
+            (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
+            (Some(wanted), own) => equals(own, wanted),
+        })
+    })
+}

@@ -1,0 +1,105 @@
+//! What the vault has in place of a word that no file has: another form of it, a word that is one edit away, or one that begins
+//! alike.
+
+use super::Vault;
+use super::entry::Entry;
+use super::error::Error;
+use super::table::Id;
+use crate::limits;
+use crate::text::words::{is_one_edit, kept_parts, pairs, stem};
+use memchr::memmem::Finder;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Letters that a word which begins alike has in common at least.
+const ALIKE: usize = 4;
+
+/// Nearest words of one file or of all.
+#[derive(Debug, Default)]
+struct Near {
+    has_stem: bool,
+    /// Words that are one edit away, and how often.
+    edits: BTreeMap<String, usize>,
+    /// The letters that a word has in common at its beginning, the most.
+    alike: usize,
+}
+
+impl Near {
+    fn add(&mut self, other: Near) {
+        self.has_stem |= other.has_stem;
+        self.alike = self.alike.max(other.alike);
+        other.edits.into_iter().for_each(|(word, count)| *self.edits.entry(word).or_default() += count);
+    }
+}
+
+impl Vault {
+    /// Texts to look for in place of a folded word; none for a phrase. A script without spaces has all pairs of its letters.
+    pub(super) fn correct(
+        &self,
+        word: &str,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        read: &AtomicU64,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<String>, Error> {
+        if word.contains(' ') {
+            return Ok(Vec::new());
+        }
+        if let Some(pairs) = pairs(word) {
+            return Ok(pairs);
+        }
+        let letters: Vec<char> = word.chars().collect();
+        let stem = Some(stem(word)).filter(|stem| *stem != word);
+        let beginning: String = letters.iter().take(ALIKE).collect();
+        let mut parts: Vec<String> = stem.map(str::to_owned).into_iter().collect();
+        if (ALIKE..=limits::CORRECTED_LETTERS).contains(&letters.len()) {
+            parts.extend(kept_parts(word));
+            parts.push(beginning);
+        }
+        parts.retain(|part| !part.is_empty());
+        let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let candidates: Vec<(Arc<Entry>, Id)> = self.index.with_table(|table| {
+            let entries = table.having_some(&texts).into_iter().filter_map(|(id, _)| Some((Arc::clone(table.entry(id)?), id)));
+            entries.filter(|(entry, _)| wanted(entry)).collect()
+        });
+        let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
+        let look = |(entry, _): &(Arc<Entry>, Id)| {
+            let mut near = Near::default();
+            let text = self.folded_text(entry, read).unwrap_or_default();
+            for text in [&*text, entry.folded_path()] {
+                for finder in &finders {
+                    finder.find_iter(text.as_bytes()).for_each(|at| near.add_word(word_around(text, at), &letters, stem));
+                }
+            }
+            near
+        };
+        let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
+        let mut near = Near::default();
+        self.on_all_cores(&candidates, bytes, &look, go_on)?.into_iter().for_each(|found| near.add(found));
+        let most = near.edits.into_iter().max_by_key(|(_, count)| *count).map(|(edited, _)| edited);
+        let alike = || (near.alike >= ALIKE).then(|| letters.iter().take(near.alike).collect());
+        Ok(stem.filter(|_| near.has_stem).map(str::to_owned).or(most).or_else(alike).into_iter().collect())
+    }
+}
+
+impl Near {
+    /// Takes note of a word of a text.
+    fn add_word(&mut self, word: &str, letters: &[char], stem: Option<&str>) {
+        self.has_stem |= stem.is_some_and(|stem| word.starts_with(stem));
+        let own: Vec<char> = word.chars().take(letters.len() + 2).collect();
+        if own.len().abs_diff(letters.len()) < 2 && letters.len() >= ALIKE && is_one_edit(&own, letters) {
+            *self.edits.entry(word.to_owned()).or_default() += 1;
+        }
+        self.alike = self.alike.max(own.iter().zip(letters).take_while(|(own, letter)| own == letter).count());
+    }
+}
+
+/// The word in which an offset lies; as much of it as a word has that is corrected.
+fn word_around(text: &str, at: usize) -> &str {
+    let is_end = |c: char| !c.is_alphanumeric();
+    let before = text.get(..at).unwrap_or_default().char_indices().rev().take(limits::CORRECTED_LETTERS + 1);
+    let start = before.take_while(|(_, c)| !is_end(*c)).last().map_or(at, |(start, _)| start);
+    let behind = text.get(at..).unwrap_or_default().char_indices().take(limits::CORRECTED_LETTERS + 2);
+    let end = behind.take_while(|(_, c)| !is_end(*c)).last().map_or(at, |(end, c)| at + end + c.len_utf8());
+    text.get(start..end).unwrap_or_default()
+}

@@ -1,0 +1,114 @@
+//! Results of a search as they are shown: snippets and passages.
+
+use super::Vault;
+use super::entry::{Entry, Text};
+use super::rank::{Close, Word};
+use super::search::{Hit, Key, MatchType, Passage};
+use crate::limits;
+use crate::markdown::{frontmatter, inline};
+use crate::text::fold::{Folded, fold};
+use crate::text::kept::Kept;
+use crate::text::snippet::{in_line, line_of, of_kept, part_of};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+impl Vault {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn hit(
+        &self,
+        key: Key,
+        entry: Arc<Entry>,
+        match_type: MatchType,
+        at: Option<(usize, usize)>,
+        close: &Close,
+        words: &[Word],
+        asked: usize,
+        passages: bool,
+        read: &AtomicU64,
+    ) -> Hit {
+        let needles: Vec<&str> = words.iter().flat_map(|word| word.texts.iter().map(String::as_str)).collect();
+        let (snippet, line) = match (match_type, at) {
+            (MatchType::Content, Some((from, to))) => self.content_snippet(&entry, from..to, &needles),
+            (MatchType::Tag, _) => tag_line(&entry, &self.text(&entry).unwrap_or_default(), &needles),
+            _ => {
+                let folded = Folded::of(&entry.path);
+                let path = folded.text(&entry.path);
+                let first = needles.iter().find_map(|needle| path.find(needle).map(|at| at..at + needle.len()));
+                (first.map_or_else(|| entry.path.to_string(), |first| in_line(&entry.path, &folded, first, &needles)), 1)
+            }
+        };
+        let missing = words.iter().take(asked).enumerate();
+        let missing = missing.filter(|(number, word)| close.words >> number & 1 == 0 || !word.is_as_asked());
+        let missing = missing.map(|(_, word)| word.asked.clone()).collect();
+        let passages = if passages { self.passages(&entry, close, at, words, read) } else { Vec::new() };
+        Hit { entry, match_type, snippet, line, missing, passages, key }
+    }
+
+    /// The best passages of a note; of one that matched elsewhere its beginning.
+    fn passages(&self, entry: &Entry, close: &Close, at: Option<(usize, usize)>, words: &[Word], read: &AtomicU64) -> Vec<Passage> {
+        let Some(folded) = self.folded_text(entry, read).filter(|text| !text.is_empty()) else { return Vec::new() };
+        let mut ranges = close.passages(&folded, words);
+        if ranges.is_empty() {
+            let start = at.map_or_else(|| frontmatter::end(&folded), |(from, _)| from);
+            ranges.push(part_of(&folded, start..start));
+        }
+        let original = |range: Range<usize>| match &entry.text {
+            Text::Kept(kept) => kept.part(range).1,
+            _ => {
+                let original = self.text(entry).unwrap_or_default();
+                let (start, end) = Folded::of(&original).original_range(&original, range.start, range.end);
+                original.get(start..end).unwrap_or_default().to_owned()
+            }
+        };
+        let passage = |range: Range<usize>| Passage {
+            from_line: line_of(&folded, range.start),
+            to_line: line_of(&folded, range.end),
+            text: original(range).replace('\r', "").chars().take(limits::PASSAGE_CHARS).collect(),
+        };
+        ranges.into_iter().map(passage).filter(|passage| !passage.text.trim().is_empty()).collect()
+    }
+
+    /// The line of a match in the folded text, cut around it, and its number.
+    fn content_snippet(&self, entry: &Entry, at: Range<usize>, needles: &[&str]) -> (String, usize) {
+        match &entry.text {
+            Text::Kept(kept) => of_kept(kept, at, needles),
+            _ => {
+                let kept = Kept::of(&self.text(entry).unwrap_or_default());
+                of_kept(&kept, at, needles)
+            }
+        }
+    }
+}
+
+/// The line in which a tag stands that has one of the needles: in the frontmatter from its `tags` key on, or in the text.
+fn tag_line(entry: &Entry, original: &str, needles: &[&str]) -> (String, usize) {
+    let wanted: Vec<&str> = needles.iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
+    let shown = |line: &str| {
+        let folded = Folded::of(line);
+        let found = wanted.iter().find_map(|needle| folded.text(line).find(needle).map(|at| at..at + needle.len()));
+        found.map(|found| in_line(line, &folded, found, &wanted))
+    };
+    let mut below_key = false;
+    for (number, line) in frontmatter::block(original).unwrap_or_default().lines().enumerate() {
+        // A line that begins with a letter or a quote is a key; the tags stand at one and below it.
+        if line.starts_with(|c: char| c.is_alphanumeric() || c == '"' || c == '\'') {
+            let key = line.split(':').next().unwrap_or_default().trim_matches(['"', '\'', ' ']);
+            below_key = key == "tags" || key == "tag";
+        }
+        if let Some(line) = shown(line).filter(|_| below_key) {
+            // The fence is line 1.
+            return (line, number + 2);
+        }
+    }
+    for tag in inline::tags(original) {
+        let name = fold(original.get(tag.clone()).unwrap_or_default());
+        let number = line_of(original, tag.start);
+        let line = original.lines().nth(number - 1).unwrap_or_default();
+        if let Some(line) = wanted.iter().any(|needle| name.contains(needle)).then(|| shown(line)).flatten() {
+            return (line, number);
+        }
+    }
+    let tags = entry.tags.join(", ");
+    (shown(&tags).unwrap_or(tags), 1)
+}

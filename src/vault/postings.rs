@@ -1,0 +1,223 @@
+//! Which files have a text, and how often: found by a look at those that the filter lets pass, and kept for the next query
+//! with the same word. A file that has changed since is looked at again.
+
+use super::Vault;
+use super::entry::Entry;
+use super::error::Error;
+use super::table::{Id, Table};
+use crate::limits;
+use crate::text::words::{is_form, stem};
+use memchr::memmem::{self, Finder};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
+/// whether the text has it only as a part of other words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Posting(u32);
+
+const IN_PATH: u32 = 1 << 11;
+const IN_NAME: u32 = 1 << 10;
+const IN_TAG: u32 = 1 << 9;
+const INSIDE: u32 = 1 << 8;
+const COUNT: u32 = INSIDE - 1;
+
+const _: () = assert!(limits::FILES * 2 <= 1 << 20, "a number takes what a posting has for it");
+
+impl Posting {
+    fn new(id: Id, forms: u32, others: u32, in_path: bool, in_name: bool, in_tag: bool) -> Posting {
+        let flag = |flag: u32, is_set: bool| if is_set { flag } else { 0 };
+        let count = if forms > 0 { forms } else { others }.min(COUNT);
+        Posting(
+            id << 12
+                | flag(IN_PATH, in_path)
+                | flag(IN_NAME, in_name)
+                | flag(IN_TAG, in_tag)
+                | flag(INSIDE, forms == 0 && others > 0)
+                | count,
+        )
+    }
+
+    pub(super) fn id(self) -> Id {
+        self.0 >> 12
+    }
+
+    pub(super) fn in_path(self) -> bool {
+        self.0 & IN_PATH != 0
+    }
+
+    pub(super) fn in_name(self) -> bool {
+        self.0 & IN_NAME != 0
+    }
+
+    pub(super) fn in_tag(self) -> bool {
+        self.0 & IN_TAG != 0
+    }
+
+    /// Whether the text has it in other words only.
+    pub(super) fn is_inside(self) -> bool {
+        self.0 & INSIDE != 0
+    }
+
+    /// Occurrences in the text up to 255: forms of the word, if there are some.
+    pub(super) fn count(self) -> u32 {
+        self.0 & COUNT
+    }
+}
+
+/// All files that have a text, as of a version of the table.
+#[derive(Debug)]
+pub(super) struct Postings {
+    version: u64,
+    found: Vec<Posting>,
+}
+
+impl Postings {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// How many files have a form of the word, in their text, path or tags.
+    pub(super) fn words(&self) -> usize {
+        self.found.iter().filter(|posting| !posting.is_inside() || posting.in_path() || posting.in_tag()).count()
+    }
+}
+
+/// The postings of the texts that were asked for last.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    /// With when they were used.
+    by_text: Mutex<HashMap<String, (usize, Arc<Postings>)>>,
+    uses: AtomicUsize,
+}
+
+impl Cache {
+    fn get(&self, text: &str, table: &Table) -> Option<Arc<Postings>> {
+        let mut by_text = self.by_text.lock().unwrap_or_else(PoisonError::into_inner);
+        let (used, postings) = by_text.get_mut(text)?;
+        if table.changed_since(postings.version).is_none() {
+            by_text.remove(text);
+            return None;
+        }
+        *used = self.uses.fetch_add(1, Ordering::Relaxed);
+        Some(Arc::clone(postings))
+    }
+
+    /// Keeps postings; of a vault of `files`, at most a number of lists that have every file.
+    fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
+        let mut by_text = self.by_text.lock().unwrap_or_else(PoisonError::into_inner);
+        by_text.insert(text.to_owned(), (self.uses.fetch_add(1, Ordering::Relaxed), Arc::clone(postings)));
+        let cost = |postings: &Postings| postings.len() + limits::POSTINGS_LEAST;
+        let mut total: usize = by_text.values().map(|(_, postings)| cost(postings)).sum();
+        while total > (files + limits::POSTINGS_LEAST) * limits::POSTINGS_LISTS {
+            let Some(oldest) = by_text.iter().min_by_key(|(_, (used, _))| *used).map(|(text, _)| text.clone()) else { break };
+            total -= by_text.remove(&oldest).map_or(0, |(_, postings)| cost(&postings));
+        }
+    }
+}
+
+/// The posting of a file for a text, which is folded.
+fn look_at(entry: &Entry, id: Id, finder: &Finder<'_>, text: &str) -> Option<Posting> {
+    let wanted = finder.needle();
+    // Every note ends in .md; only who asks for that ending means it.
+    let path = entry.folded_path();
+    let path = if wanted.ends_with(b".md") { path } else { path.strip_suffix(".md").unwrap_or(path) };
+    let in_path = finder.find(path.as_bytes()).is_some();
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let in_name = in_path && finder.find(name.as_bytes()).is_some();
+    // A tag is asked for with or without its number sign.
+    let tag = wanted.strip_prefix(b"#").filter(|tag| !tag.is_empty());
+    let has = |own: &str| match tag {
+        Some(tag) => memmem::find(own.as_bytes(), tag).is_some(),
+        None => finder.find(own.as_bytes()).is_some(),
+    };
+    let in_tag = entry.folded_tags().iter().any(|own| has(own));
+    let stem_length = std::str::from_utf8(wanted).map_or(wanted.len(), |wanted| stem(wanted).len());
+    let (mut forms, mut others) = (0, 0);
+    for at in finder.find_iter(text.as_bytes()) {
+        let is_form = is_form(text, at, stem_length);
+        forms += u32::from(is_form);
+        others += u32::from(!is_form);
+        if forms == COUNT {
+            break;
+        }
+    }
+    (in_path || in_tag || forms + others > 0).then(|| Posting::new(id, forms, others, in_path, in_name, in_tag))
+}
+
+impl Vault {
+    /// The postings of folded texts, and how many files could not be read.
+    pub(super) fn postings(
+        &self,
+        texts: &[&str],
+        read: &AtomicU64,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
+        let mut found = HashMap::new();
+        let (missing, version) = self.index.with_table(|table| {
+            found.extend(texts.iter().filter_map(|&text| Some((text.to_owned(), self.postings.get(text, table)?))));
+            let missing: BTreeSet<&str> = texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
+            (missing.into_iter().collect::<Vec<_>>(), table.version())
+        });
+        let mut unread = 0;
+        for some in missing.chunks(u64::BITS as usize) {
+            // A tag is asked for with or without its number sign.
+            let bare: Vec<&str> = some.iter().map(|text| text.trim_start_matches('#')).collect();
+            let candidates: Vec<(Arc<Entry>, Id, u64)> = self.index.with_table(|table| {
+                let having = table.having_some(&bare).into_iter();
+                having.filter_map(|(id, bits)| Some((Arc::clone(table.entry(id)?), id, bits))).collect()
+            });
+            let finders: Vec<Finder<'_>> = some.iter().map(Finder::new).collect();
+            let look = |(entry, id, bits): &(Arc<Entry>, Id, u64)| {
+                let text = self.folded_text(entry, read);
+                let text = text.as_deref();
+                let wanted = finders.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
+                let of = |(number, finder)| Some((number, look_at(entry, *id, finder, text.unwrap_or_default())?));
+                (text.is_some(), wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
+            };
+            let bytes = candidates.iter().map(|(entry, ..)| entry.text_bytes()).sum();
+            let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); some.len()];
+            let unread_before = unread;
+            for (was_read, postings) in self.on_all_cores(&candidates, bytes, &look, go_on)? {
+                unread += usize::from(!was_read);
+                postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
+            }
+            for (text, mut list) in some.iter().zip(lists) {
+                list.shrink_to_fit();
+                let postings = Arc::new(Postings { version, found: list });
+                if unread == unread_before {
+                    self.postings.put(text, &postings, self.size());
+                }
+                found.insert((*text).to_owned(), postings);
+            }
+        }
+        Ok((found, unread))
+    }
+
+    /// Gives the postings of texts to `add`, each with what the text is, with files that have changed since as they are now.
+    pub(super) fn each_posting<T: Copy>(
+        &self,
+        table: &Table,
+        lists: &[(T, &str, Arc<Postings>)],
+        read: &AtomicU64,
+        mut add: impl FnMut(T, Posting),
+    ) {
+        let oldest = lists.iter().map(|(_, _, list)| list.version).min().unwrap_or_else(|| table.version());
+        let changed: BTreeSet<Id> = table.changed_since(oldest).into_iter().flatten().collect();
+        for (what, text, list) in lists {
+            for &posting in &list.found {
+                if changed.is_empty() || !changed.contains(&posting.id()) {
+                    add(*what, posting);
+                }
+            }
+            let finder = Finder::new(text);
+            for &id in &changed {
+                let Some(entry) = table.entry(id) else { continue };
+                let text = self.folded_text(entry, read).unwrap_or_default();
+                look_at(entry, id, &finder, &text).into_iter().for_each(|posting| add(*what, posting));
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The parts of Obsidian's search language, sorting, times, passages and pages of `vault_search`, in both memory modes.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A server that keeps texts and one that does not, on the same vault.
+fn both(folder: &Folder) -> [Server; 2] {
+    [Server::on(&folder.vault()), Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small")])]
+}
+
+fn paths(found: &Value) -> Vec<&str> {
+    found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn lines_blocks_sections_tasks_case_and_expressions() {
+    let folder = Folder::with(&[
+        ("tea.md", b"# Tea\r\nBrew the Leaves\r\nfor three minutes\r\n\r\n- [ ] buy leaves #shop\r\n- [x] wash the pot\r\n- [/] order a Kettle\r\n\r\n## Later\r\nminutes of silence\r\n"),
+        ("coffee.md", b"---\nstatus: Open\ntags: [drinks/hot]\n---\nGrind, brew.\n\nfour minutes\n\n```\n- [ ] no task #nocode\n```\n%%\n- [ ] hidden task\n%%\n"),
+        ("Kettle.png", b"\x89PNG"),
+    ]);
+    for server in both(&folder) {
+        let ask = |query: &str| {
+            let found = server.call("vault_search", json!({ "query": query }));
+            let mut found: Vec<String> = paths(&found).into_iter().map(str::to_owned).collect();
+            found.sort_unstable();
+            found
+        };
+        for (query, expected) in [
+            ("line:(brew leaves)", &["tea.md"][..]),
+            ("line:(brew minutes)", &[]),
+            ("block:(brew minutes)", &["tea.md"]),
+            ("block:(grind minutes)", &[]),
+            ("section:(brew pot)", &["tea.md"]),
+            ("section:(brew silence)", &[]),
+            ("section:(later silence)", &["tea.md"]),
+            ("task:leaves", &["tea.md"]),
+            ("task:\"\"", &["tea.md"]),
+            ("task-todo:pot", &[]),
+            ("task-done:pot", &["tea.md"]),
+            ("task-todo:kettle", &["tea.md"]),
+            ("task:task", &[]),
+            ("task:(match-case:kettle)", &[]),
+            ("task:(match-case:Kettle)", &["tea.md"]),
+            ("match-case:Brew", &["tea.md"]),
+            ("match-case:brew", &["coffee.md"]),
+            ("match-case:(Brew ignore-case:MINUTES)", &["tea.md"]),
+            ("/^for three minutes$/", &["tea.md"]),
+            ("/Minutes/", &[]),
+            ("/(?i)MINUTES$/", &["coffee.md", "tea.md"]),
+            ("line:(/^four/ minutes)", &["coffee.md"]),
+            ("path:/^coff.*md$/", &["coffee.md"]),
+            ("-/brew/", &["Kettle.png", "tea.md"]),
+            ("file:kettle", &["Kettle.png"]),
+            ("tag:#shop", &["tea.md"]),
+            ("tag:nocode", &[]),
+            ("tag:drinks", &["coffee.md"]),
+            ("task:(tag:shop leaves)", &["tea.md"]),
+            ("task:(tag:shop pot)", &[]),
+            ("[status:open] minutes", &["coffee.md"]),
+            ("content:(brew minutes) -path:tea", &["coffee.md"]),
+        ] {
+            assert_eq!(ask(query), expected, "{query}");
+        }
+        let found = server.call("vault_search", json!({ "query": "line:(brew leaves)" }));
+        assert_eq!((&found["results"][0]["line"], &found["results"][0]["snippet"]), (&json!(2), &json!("**Brew** the **Leaves**")));
+        let found = server.call("vault_search", json!({ "query": "/f[o]r three/" }));
+        assert_eq!((&found["results"][0]["line"], &found["results"][0]["snippet"]), (&json!(3), &json!("**for three** minutes")));
+        let error = server.fail("vault_search", json!({ "query": "tea /a(b/" }));
+        assert_eq!(error["code"], "INVALID_ARGUMENT");
+        assert!(error["message"].as_str().unwrap().contains("unclosed group at character 2"), "{error}");
+        let error = server.fail("vault_search", json!({ "query": "/(?=a)b/" }));
+        assert!(error["message"].as_str().unwrap().contains("look-around"), "{error}");
+    }
+}
+
+#[test]
+fn inline_tags_count_wherever_tags_do() {
+    let folder = Folder::with(&[
+        ("a.md", b"---\ntags: [Home]\n---\ntext #home/garden and `#code`\n"),
+        ("b.md", b"only here: #Home\n"),
+        ("c.md", b"# home\n\nhttp://x/#home\n"),
+    ]);
+    for server in both(&folder) {
+        let all = server.call("vault_list_all", json!({ "tag": "home" }));
+        let tags: Vec<&Value> = all["files"].as_array().unwrap().iter().map(|file| &file["tags"]).collect();
+        assert_eq!(tags, [&json!(["Home", "home/garden"]), &json!(["Home"])]);
+        assert_eq!(paths(&server.call("vault_search", json!({ "query": "text OR only", "tag": "#home" }))), ["b.md", "a.md"]);
+        let found = server.call("vault_search", json!({ "query": "garden" }));
+        assert_eq!(found["results"][0]["match_type"], "tag");
+        assert_eq!(
+            (&found["results"][0]["line"], &found["results"][0]["snippet"]),
+            (&json!(4), &json!("text #home/**garden** and `#code`"))
+        );
+    }
+}
+
+#[test]
+fn times_narrow_and_sort() {
+    let folder = Folder::with(&[("old.md", b"tea and more tea"), ("day.md", b"tea"), ("new.md", b"tea with words"), ("none.md", b"words")]);
+    // 2026-02-08T12:00:00Z and the days around it.
+    for (name, day) in [("old.md", -1), ("day.md", 0), ("new.md", 1), ("none.md", 2_i64)] {
+        let time = UNIX_EPOCH + Duration::from_secs((1_770_552_000 + day * 86_400) as u64);
+        File::options().write(true).open(folder.vault().join(name)).unwrap().set_modified(time).unwrap();
+    }
+    for server in both(&folder) {
+        let ask = |mut arguments: Value| {
+            arguments["query"] = "tea words".into();
+            server.call("vault_search", arguments)
+        };
+        assert_eq!(paths(&ask(json!({ "sort": "modified" }))), ["new.md", "none.md", "day.md", "old.md"]);
+        assert_eq!(ask(json!({ "sort": "modified" }))["results"][0]["modified"], "2026-02-09T12:00:00Z");
+        assert!(ask(json!({}))["results"][0].get("modified").is_none());
+        let sorted = |arguments: Value| {
+            let found = ask(arguments);
+            paths(&found).into_iter().map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(sorted(json!({ "modified_after": "2026-02-08", "modified_before": "2026-02-08" })), ["day.md"], "inclusive");
+        assert_eq!(sorted(json!({ "modified_after": "2026-02-09" })), ["new.md", "none.md"]);
+        assert_eq!(sorted(json!({ "modified_before": "2026-02-08T12:00:00Z" })), ["day.md", "old.md"]);
+        assert_eq!(sorted(json!({ "modified_before": "2026-02-08T13:59:59+02:00" })), ["old.md"]);
+        for wrong in ["yesterday", "2026-13-01", "2026-02-30", "2026-02-08T25:00:00Z", "8.2.2026"] {
+            let error = server.fail("vault_search", json!({ "query": "tea", "modified_after": wrong }));
+            assert!(error["message"].as_str().unwrap().contains("modified_after"), "{wrong}: {error}");
+        }
+    }
+}
+
+#[test]
+fn passages_are_the_parts_that_answer_within_a_budget() {
+    let filler = "Something else is said here, at length and without an end.\n".repeat(30);
+    let note =
+        format!("# Boiler\n{filler}\n## Ignition\nThe burner ignites when the valve opens.\n\n## Service\n{filler}The valve is oiled.\n");
+    let notes: Vec<(String, String)> = (0..40).map(|n| (format!("{n:02}.md"), note.clone())).collect();
+    let notes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let folder = Folder::with(&notes);
+    for server in both(&folder) {
+        let arguments = json!({ "query": "when does the burner open its valve?", "snippets": "passages" });
+        let found = server.call("vault_search", arguments);
+        let passages = found["results"][0]["passages"].as_array().unwrap();
+        let first = &passages[0];
+        let text = first["text"].as_str().unwrap();
+        assert!(text.starts_with("## Ignition\nThe burner") && text.chars().count() <= 600, "{text}");
+        let from = first["from_line"].as_u64().unwrap() as usize;
+        assert_eq!(note.lines().nth(from - 1), Some("## Ignition"));
+        assert_eq!(note.lines().nth(first["to_line"].as_u64().unwrap() as usize - 1), text.lines().last());
+        assert!(found.to_string().chars().count() <= 8_000, "{}", found.to_string().len());
+        assert!(found["next_cursor"].is_string() && paths(&found).len() > 1);
+        for most in [1_500, 6_000] {
+            let found = server
+                .call("vault_search", json!({ "query": "burner valve", "snippets": "passages", "max_chars": most, "max_results": 40 }));
+            let length = found.to_string().chars().count();
+            assert!(length <= most && length > most * 2 / 3, "{length} of {most}");
+        }
+        let bare = server.call("vault_search", json!({ "query": "burner valve", "snippets": "none" }));
+        assert!(bare["results"][0].get("snippet").is_none() && bare["results"][0].get("passages").is_none());
+    }
+}
+
+/// All pages together, while between them a file goes, another comes, and words change how rare they are.
+#[test]
+fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
+    for query in ["tea", "tea words more", "\"tea words\" OR more", "tea nowhereword"] {
+        for sort in ["relevance", "modified"] {
+            let notes: Vec<(String, String)> = (0..800)
+                .map(|n| (format!("{n:03}.md"), format!("{}{}", "tea ".repeat(n % 7 + 1), ["words", "more words", "of it"][n % 3])))
+                .collect();
+            let bytes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+            let folder = Folder::with(&bytes);
+            let server = Server::on(&folder.vault());
+            let page = |cursor: &Value| {
+                server
+                    .call("vault_search", json!({ "query": query, "sort": sort, "max_results": 90, "snippets": "none", "cursor": cursor }))
+            };
+            let is_found = |n: usize| !query.contains("OR") || n % 3 != 2;
+            let mut expected: BTreeSet<String> = (0..800).filter(|n| is_found(*n)).map(|n| format!("{n:03}.md")).collect();
+            let (mut seen, mut found, mut number) = (Vec::new(), page(&Value::Null), 0);
+            loop {
+                seen.extend(paths(&found).into_iter().map(str::to_owned));
+                let Some(cursor) = found.get("next_cursor").cloned() else { break };
+                // One that was seen goes, and one that was not; others come that are about all words.
+                std::fs::remove_file(folder.vault().join(&seen[number])).unwrap();
+                let unseen = (0..800).map(|n| format!("{n:03}.md")).find(|path| !seen.contains(path) && folder.vault().join(path).exists());
+                let gone = unseen.unwrap();
+                expected.remove(&gone);
+                std::fs::remove_file(folder.vault().join(&gone)).unwrap();
+                server.call("vault_write", json!({ "path": format!("new {number}.md"), "content": "tea words more, nowhereword" }));
+                std::thread::sleep(Duration::from_millis(20));
+                found = page(&cursor);
+                assert!(!paths(&found).contains(&gone.as_str()), "{gone} is gone");
+                number += 1;
+            }
+            seen.retain(|path| !path.starts_with("new"));
+            let once: BTreeSet<String> = seen.iter().cloned().collect();
+            assert_eq!(once.len(), seen.len(), "{query}, {sort}: none twice");
+            assert_eq!(once, expected, "{query}, {sort}: none missing but those that went unseen");
+            let wrong = server.fail("vault_search", json!({ "query": "other", "cursor": page(&Value::Null)["next_cursor"] }));
+            assert_eq!(wrong["code"], "INVALID_ARGUMENT");
+        }
+    }
+}
+
+/// Operators, expressions and words without end have bounded costs, and nothing is found wrong in silence.
+#[test]
+fn hostile_queries_end_soon() {
+    let big = format!("{}needle\n", "lorem ipsum dolor `unclosed $ [[ <!-- #tag \n".repeat(22_000));
+    let notes: Vec<(String, Vec<u8>)> = (0..12).map(|n| (format!("{n}.md"), big.clone().into_bytes())).collect();
+    let bytes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
+    let folder = Folder::with(&bytes);
+    let server = Server::on(&folder.vault());
+    server.call("vault_list_all", json!({}));
+    for query in [
+        "(a b) ".repeat(160),
+        "-x ".repeat(300),
+        "line:(a OR ".repeat(15) + "b" + &")".repeat(15),
+        "section:(lorem block:(ipsum line:(dolor needle)))".into(),
+        "/(x+x+)+y/ /(.*)(.*)(.*)z/".into(),
+        "block:/needle$/ -line:/^never/".into(),
+        "a".repeat(1_000),
+        "lorem ".repeat(160),
+        "\"".repeat(1_000),
+    ] {
+        let started = std::time::Instant::now();
+        let found = server.call("vault_search", json!({ "query": query }));
+        assert!(started.elapsed() < Duration::from_secs(10), "{query:.60}: {:?}", started.elapsed());
+        assert!(found["total_matches"].is_u64());
+    }
+    let error = server.fail("vault_search", json!({ "query": "x".repeat(10_000) }));
+    assert_eq!(error["code"], "INVALID_ARGUMENT");
+    let error = server.fail("vault_search", json!({ "query": "/a/ ".repeat(9) }));
+    assert!(error["message"].as_str().unwrap().contains("more than 8 regular expressions"), "{error}");
+}
