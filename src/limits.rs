@@ -186,7 +186,15 @@ pub const QUERY_EXPRESSIONS: usize = 8;
 /// Files whose relevance is computed closely: those that are best by how often they have the words.
 pub const RANKED_FILES: usize = 100;
 /// Texts whose files are kept for the next query, if each has all files: four bytes a file. Words that few files have take less.
-pub const POSTINGS_LISTS: usize = 128;
+pub const POSTINGS_LISTS: usize = 32;
+/// Bytes of the longest word that the index of words has; a file with a longer one is looked at with each query.
+pub const WORD_BYTES: usize = 64;
+/// The part of all files that may be looked at for that, as one of so many; and so many in any case.
+pub const LEFT_OUT_PART: usize = 50;
+/// See [`LEFT_OUT_PART`].
+pub const LEFT_OUT_LEAST: usize = 20;
+/// Bytes that the index of words may take in any case; beyond them half of the texts.
+pub const WORDS_LEAST_BYTES: usize = 4 * 1024 * 1024;
 /// What a list costs at least, in files.
 pub const POSTINGS_LEAST: usize = 64;
 /// Files that may have changed since a list was made: each is looked at again with every query, until the list is made again.

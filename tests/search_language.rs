@@ -1,6 +1,6 @@
 //! The parts of Obsidian's search language, sorting, times, passages and pages of `vault_search`, in both memory modes.
 
-use crate::support::{Folder, Server};
+use crate::support::{Folder, Server, eventually};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -188,7 +188,8 @@ fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
                 expected.remove(&gone);
                 std::fs::remove_file(folder.vault().join(&gone)).unwrap();
                 server.call("vault_write", json!({ "path": format!("new {number}.md"), "content": "tea words more, nowhereword" }));
-                std::thread::sleep(Duration::from_millis(20));
+                let files = 799 - number;
+                eventually("it is seen", || server.call("vault_list_all", json!({ "limit": 1 }))["total_files"] == files);
                 found = page(&cursor);
                 assert!(!paths(&found).contains(&gone.as_str()), "{gone} is gone");
                 number += 1;

@@ -4,11 +4,12 @@
 use super::Vault;
 use super::entry::Entry;
 use super::error::Error;
+use super::postings::Posting;
 use super::table::Id;
 use crate::limits;
 use crate::text::words::{is_one_edit, kept_parts, pairs, stem};
 use memchr::memmem::Finder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -58,8 +59,23 @@ impl Vault {
         }
         parts.retain(|part| !part.is_empty());
         let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let lexicon = self.index.lexicon();
+        let mut near = Near::default();
         let candidates: Vec<(Arc<Entry>, Id)> = self.index.with_table(|table| {
-            let entries = table.having_some(&texts).into_iter().filter_map(|(id, _)| Some((Arc::clone(table.entry(id)?), id)));
+            let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
+            let ids: BTreeSet<Id> = match newer {
+                Some((lexicon, changed)) => {
+                    let has_wanted = |files: &[Posting]| files.iter().any(|file| table.entry(file.id()).is_some_and(|entry| wanted(entry)));
+                    for (word, files) in lexicon.each() {
+                        if near.is_nearer(word, &letters, stem) && has_wanted(files) {
+                            near.add_word(word, &letters, stem, files.len());
+                        }
+                    }
+                    changed.chain(lexicon.left_out.iter().copied()).collect()
+                }
+                None => table.having_some(&texts).into_iter().map(|(id, _)| id).collect(),
+            };
+            let entries = ids.into_iter().filter_map(|id| Some((Arc::clone(table.entry(id)?), id)));
             entries.filter(|(entry, _)| wanted(entry)).collect()
         });
         let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
@@ -68,13 +84,12 @@ impl Vault {
             let text = self.folded_text(entry, read).unwrap_or_default();
             for text in [&*text, entry.folded_path()] {
                 for finder in &finders {
-                    finder.find_iter(text.as_bytes()).for_each(|at| near.add_word(word_around(text, at), &letters, stem));
+                    finder.find_iter(text.as_bytes()).for_each(|at| near.add_word(word_around(text, at), &letters, stem, 1));
                 }
             }
             near
         };
         let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
-        let mut near = Near::default();
         self.on_all_cores(&candidates, bytes, &look, go_on)?.into_iter().for_each(|found| near.add(found));
         let most = near.edits.into_iter().max_by_key(|(_, count)| *count).map(|(edited, _)| edited);
         let alike = || (near.alike >= ALIKE).then(|| letters.iter().take(near.alike).collect());
@@ -83,12 +98,19 @@ impl Vault {
 }
 
 impl Near {
-    /// Takes note of a word of a text.
-    fn add_word(&mut self, word: &str, letters: &[char], stem: Option<&str>) {
+    /// Whether a word could change what is known.
+    fn is_nearer(&self, word: &str, letters: &[char], stem: Option<&str>) -> bool {
+        let begins = || stem.is_some_and(|stem| word.starts_with(stem));
+        let alike = word.chars().zip(letters).take_while(|(own, letter)| own == *letter).count();
+        !self.has_stem && begins() || alike > self.alike || word.chars().count().abs_diff(letters.len()) < 2
+    }
+
+    /// Takes note of a word that stands in some texts.
+    fn add_word(&mut self, word: &str, letters: &[char], stem: Option<&str>, times: usize) {
         self.has_stem |= stem.is_some_and(|stem| word.starts_with(stem));
         let own: Vec<char> = word.chars().take(letters.len() + 2).collect();
         if own.len().abs_diff(letters.len()) < 2 && letters.len() >= ALIKE && is_one_edit(&own, letters) {
-            *self.edits.entry(word.to_owned()).or_default() += 1;
+            *self.edits.entry(word.to_owned()).or_default() += times;
         }
         self.alike = self.alike.max(own.iter().zip(letters).take_while(|(own, letter)| own == letter).count());
     }

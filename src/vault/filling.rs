@@ -33,6 +33,10 @@ impl FirstLook {
         self.changed.notify_all();
     }
 
+    pub(super) fn is_under_way(&self) -> bool {
+        matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::UnderWay(_))
+    }
+
     /// Notes that a look begins, if this is the first.
     pub(super) fn begin(&self, first: bool) -> Looking<'_> {
         if first {

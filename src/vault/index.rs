@@ -8,6 +8,7 @@ use super::entry::{Entry, Stamp, Text};
 use super::error::{Error, words};
 use super::filling::{Filling, FirstLook, Looking};
 use super::jail::Jail;
+use super::lexicon;
 use super::media::{self, Kind};
 use super::pace::{Due, Pace};
 use super::path::VaultPath;
@@ -84,6 +85,7 @@ pub(super) struct Index {
     removed: Mutex<BTreeSet<Arc<str>>>,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
     complaints: Mutex<BTreeSet<String>>,
+    pub(super) words: lexicon::Newest,
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
     gone: AtomicBool,
 }
@@ -105,6 +107,7 @@ impl Index {
             beside: AtomicBool::new(false),
             removed: Mutex::default(),
             complaints: Mutex::default(),
+            words: lexicon::Newest::default(),
             gone: AtomicBool::new(false),
         }
     }
@@ -117,6 +120,11 @@ impl Index {
     /// Looks at the table of the entries. Short: writers wait.
     pub(super) fn with_table<T>(&self, look: impl FnOnce(&Table) -> T) -> T {
         look(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether all texts are in memory, and have been read.
+    pub(super) fn keeps_texts(&self) -> bool {
+        self.memory == Memory::Full && !self.first_look.is_under_way()
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on

@@ -24,7 +24,7 @@
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
 //! | `walk`, `pace`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
+//! | `lexicon`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
@@ -45,6 +45,7 @@ pub mod grep;
 mod hit;
 mod index;
 mod jail;
+mod lexicon;
 pub mod list;
 pub mod media;
 mod pace;

@@ -4,6 +4,7 @@
 use super::Vault;
 use super::entry::Entry;
 use super::error::Error;
+use super::lexicon::{Lexicon, is_word, searched_path};
 use super::table::{Id, Table};
 use crate::limits;
 use crate::text::words::{is_form, stem};
@@ -26,17 +27,44 @@ const COUNT: u32 = INSIDE - 1;
 const _: () = assert!(limits::FILES * 2 <= 1 << 20, "a number takes what a posting has for it");
 
 impl Posting {
-    fn new(id: Id, forms: u32, others: u32, in_path: bool, in_name: bool, in_tag: bool) -> Posting {
-        let flag = |flag: u32, is_set: bool| if is_set { flag } else { 0 };
-        let count = if forms > 0 { forms } else { others }.min(COUNT);
-        Posting(
-            id << 12
-                | flag(IN_PATH, in_path)
-                | flag(IN_NAME, in_name)
-                | flag(IN_TAG, in_tag)
-                | flag(INSIDE, forms == 0 && others > 0)
-                | count,
-        )
+    pub(super) fn new(id: Id) -> Posting {
+        Posting(id << 12)
+    }
+
+    /// Of so many occurrences as a form of the word, and so many as a part of other words.
+    fn counted(mut self, forms: u32, others: u32) -> Posting {
+        self.0 |= if forms > 0 { forms } else { others }.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
+        self
+    }
+
+    /// The same of a word that has a text so many times as a form of it and so many times else.
+    pub(super) fn times(self, forms: u32, others: u32) -> Posting {
+        Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
+    }
+
+    /// Adds what another one of the same file says; always true.
+    pub(super) fn join(&mut self, other: Posting) -> bool {
+        let flags = (self.0 | other.0) & (IN_PATH | IN_NAME | IN_TAG);
+        let of = |posting: Posting| if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) };
+        let ((forms, others), (more_forms, more_others)) = (of(*self), of(other));
+        *self = Posting(Posting::new(self.id()).0 | flags).counted(forms + more_forms, others + more_others);
+        true
+    }
+
+    pub(super) fn count_one(&mut self) {
+        self.0 += u32::from(self.count() < COUNT);
+    }
+
+    pub(super) fn set_in_path(&mut self) {
+        self.0 |= IN_PATH;
+    }
+
+    pub(super) fn set_in_name(&mut self) {
+        self.0 |= IN_NAME;
+    }
+
+    pub(super) fn set_in_tag(&mut self) {
+        self.0 |= IN_TAG;
     }
 
     pub(super) fn id(self) -> Id {
@@ -121,9 +149,7 @@ impl Cache {
 /// The posting of a file for a text, which is folded.
 fn look_at(entry: &Entry, id: Id, finder: &Finder<'_>, text: &str) -> Option<Posting> {
     let wanted = finder.needle();
-    // Every note ends in .md; only who asks for that ending means it.
-    let path = entry.folded_path();
-    let path = if wanted.ends_with(b".md") { path } else { path.strip_suffix(".md").unwrap_or(path) };
+    let path = if wanted.ends_with(b".md") { entry.folded_path() } else { searched_path(entry) };
     let in_path = finder.find(path.as_bytes()).is_some();
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let in_name = in_path && finder.find(name.as_bytes()).is_some();
@@ -144,7 +170,9 @@ fn look_at(entry: &Entry, id: Id, finder: &Finder<'_>, text: &str) -> Option<Pos
             break;
         }
     }
-    (in_path || in_tag || forms + others > 0).then(|| Posting::new(id, forms, others, in_path, in_name, in_tag))
+    let flag = |flag: u32, is_set: bool| if is_set { flag } else { 0 };
+    let flags = flag(IN_PATH, in_path) | flag(IN_NAME, in_name) | flag(IN_TAG, in_tag);
+    (flags > 0 || forms + others > 0).then(|| Posting(Posting::new(id).0 | flags).counted(forms, others))
 }
 
 impl Vault {
@@ -156,8 +184,20 @@ impl Vault {
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
         let mut found = HashMap::new();
+        let lexicon = self.index.lexicon();
         let (missing, version) = self.index.with_table(|table| {
             found.extend(texts.iter().filter_map(|&text| Some((text.to_owned(), self.postings.get(text, table)?))));
+            if let Some(lexicon) = lexicon.filter(|lexicon| table.changed_since(lexicon.version).is_some()) {
+                for text in texts.iter().filter(|text| is_word(text)) {
+                    let known = found.contains_key(*text);
+                    let make = || Arc::new(Postings { version: lexicon.version, found: self.look_up(&lexicon, text, table, read) });
+                    if !known {
+                        let postings = make();
+                        self.postings.put(text, &postings, table.numbers());
+                        found.insert((*text).to_owned(), postings);
+                    }
+                }
+            }
             let missing: BTreeSet<&str> = texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
             (missing.into_iter().collect::<Vec<_>>(), table.version())
         });
@@ -196,6 +236,17 @@ impl Vault {
         Ok((found, unread))
     }
 
+    /// The postings of a word, of the index of words and of the files that are not in it.
+    fn look_up(&self, lexicon: &Lexicon, text: &str, table: &Table, read: &AtomicU64) -> Vec<Posting> {
+        let mut found = lexicon.postings(text, table);
+        let finder = Finder::new(text);
+        for &id in &lexicon.left_out {
+            let Some(entry) = table.entry(id) else { continue };
+            found.extend(look_at(entry, id, &finder, &self.folded_text(entry, read).unwrap_or_default()));
+        }
+        found
+    }
+
     /// Gives the postings of texts to `add`, each with what the text is, with files that have changed since as they are now.
     pub(super) fn each_posting<T: Copy>(
         &self,
@@ -219,5 +270,52 @@ impl Vault {
                 look_at(entry, id, &finder, &text).into_iter().for_each(|posting| add(*what, posting));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::vault::Vault;
+    use std::sync::atomic::AtomicU64;
+
+    /// What the index of words says of a part of a word is what a look at the files says.
+    #[test]
+    fn postings_are_those_of_a_look_at_the_files() {
+        let folder = std::env::temp_dir().join(format!("vsm-words-{}", crate::secret::new_id().unwrap()));
+        let texts = [
+            "plugins plugin pluginplugin plug ins",
+            "Tim timed his time: tim",
+            "größe Grösse gross",
+            "aaaa aa a",
+            "note_book note-book #note",
+            "x",
+        ];
+        for (number, text) in texts.iter().enumerate() {
+            std::fs::create_dir_all(folder.join("Plug in")).unwrap();
+            std::fs::write(folder.join(format!("Plug in/time {number}.md")), format!("---\ntags: [tim, note]\n---\n{text}")).unwrap();
+        }
+        let long = format!("{} plugin", "x".repeat(100));
+        std::fs::write(folder.join("long.md"), long).unwrap();
+        let vault = Vault::open(&folder).unwrap();
+        vault.refresh().unwrap();
+        let read = AtomicU64::new(0);
+        let parts =
+            ["plugin", "plug", "lug", "s", "tim", "time", "ti", "grösse", "gross", "oss", "a", "aa", "note", "book", "x", "in", "0", "zzz"];
+        let ask = |vault: &Vault| {
+            let (lists, _) = vault.postings(&parts, &read, &|_, _| true).unwrap();
+            parts.map(|part| {
+                let mut found: Vec<String> = lists.get(part).unwrap().found.iter().map(|posting| format!("{posting:?}")).collect();
+                found.sort_unstable();
+                found
+            })
+        };
+        let looked_at = ask(&vault);
+        while vault.index.lexicon().is_none() {
+            std::thread::yield_now();
+        }
+        vault.postings.by_text.lock().unwrap().clear();
+        assert_eq!(ask(&vault), looked_at);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(looked_at.iter().take(17).all(|found| !found.is_empty()));
     }
 }

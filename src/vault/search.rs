@@ -320,25 +320,25 @@ impl Vault {
         let texts: Vec<&str> = parsed.words.iter().take(asked).chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect();
         let (lists, unread) = self.postings(&texts, read, go_on)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
-        let has_some = |list: Option<&Arc<Postings>>| {
+        let has_some = |text: &str, list: Option<&Arc<Postings>>| {
             self.index.with_table(|table| {
                 let mut found = false;
-                let lists: Vec<_> = list.into_iter().map(|list| (0, "", Arc::clone(list))).collect();
-                self.each_posting(table, &lists, read, |_, posting| {
+                let lists: Vec<_> = list.into_iter().map(|list| ((), text, Arc::clone(list))).collect();
+                self.each_posting(table, &lists, read, |(), posting| {
                     found = found || table.entry(posting.id()).is_some_and(|entry| wanted(entry))
                 });
                 found
             })
         };
         let mut did_you_mean = Vec::new();
-        let unknown = words.iter_mut().take(asked).filter(|word| !has_some(lists.get(&word.asked)));
+        let unknown = words.iter_mut().take(asked).filter(|word| !has_some(&word.asked, lists.get(&word.asked)));
         for word in unknown.take(limits::QUERY_CORRECTIONS).filter(|_| unread == 0) {
             // A mark at the end of a word is no part of it, unless it stands so in a text.
             if let [bare] = words::of_query(&word.asked).as_slice()
                 && *bare != word.asked
             {
                 *word = Word::new(bare);
-                if has_some(self.postings(&[bare], read, go_on)?.0.get(bare)) {
+                if has_some(bare, self.postings(&[bare], read, go_on)?.0.get(bare)) {
                     continue;
                 }
             }

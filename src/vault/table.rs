@@ -195,6 +195,15 @@ impl Table {
         texts_passing.chain(names_passing).filter(|id| self.entry(*id).is_some()).collect()
     }
 
+    /// All entries by their numbers, in the order of those.
+    pub(super) fn all(&self) -> Vec<(Id, Arc<Entry>)> {
+        let of = |slots: &Slots, has_text: bool| -> Vec<(Id, Arc<Entry>)> {
+            let entries = slots.entries.iter().enumerate();
+            entries.filter_map(|(slot, entry)| Some((id_of(slot, has_text), Arc::clone(entry.as_ref()?)))).collect()
+        };
+        [of(&self.texts, true), of(&self.names, false)].concat()
+    }
+
     /// Wanted files whose text is not searched.
     pub(super) fn not_searched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
         self.too_much.iter().filter_map(|path| self.entries.get(path)).filter(|entry| wanted(entry)).count()
