@@ -165,8 +165,10 @@ pub const RESULT_CHARS_TOLD: usize = 100_000;
 pub const BLOB_BYTES: u64 = 700 * 1024;
 /// Files of the same name of which the nearest are suggested when a path does not exist.
 pub const SUGGESTED: usize = 1_000;
-/// Files in one page of `vault_list_all`; the characters of the answer usually end it before.
+/// Entries in one page of a list, at most; the characters of the answer usually end it before.
 pub const LIST_PAGE: usize = 1_000;
+/// The same, unless another number is asked for: what a model reads before it asks for less.
+pub const LIST_PAGE_USUAL: usize = 200;
 /// Bytes of text that one thread searches by itself: starting others takes as long as searching this.
 pub const SEARCH_ALONE_BYTES: u64 = 2 * 1024 * 1024;
 /// Threads beside its own that one search may start.

@@ -152,6 +152,26 @@ pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
     line
 }
 
+/// The line of a match (a range of the folded text) in a text that is kept, and the same as [`around`]. Of the text as little
+/// is unfolded as will do.
+pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, String) {
+    let text = kept.folded();
+    // More than the characters that are shown, of any length, so that there is text left out where there is some.
+    let reach = context * 4 + 64;
+    let wanted = floor(text, found.start.saturating_sub(reach))..ceil(text, (found.end + reach).min(text.len()));
+    let of = |begins: usize, original: &str| {
+        let folded = Folded::of(original);
+        let range = folded.original_range(original, found.start - begins, found.end - begins);
+        (folded, around(original, range.0..range.1, context))
+    };
+    let (begins, original) = kept.part(wanted);
+    let (folded, shown) = of(begins, &original);
+    let part = folded.text(&original);
+    // A mark that was cut off from its letter folds to something else.
+    let is_same = text.get(begins..begins + part.len()) == Some(part);
+    (line_of(text, found.start), if is_same { shown } else { of(0, &kept.original()).1 })
+}
+
 /// The number of the line that an offset is in, from 1. Folding keeps line ends, so it is the same in a folded text.
 pub fn line_of(text: &str, offset: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', text.as_bytes().get(..offset).unwrap_or_default()).count()

@@ -3,12 +3,11 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::properties::Criteria;
 use crate::clock::Deadline;
 use crate::limits;
 use crate::text::fold::{Folded, fold};
 use crate::text::pattern::Expression;
-use crate::text::snippet::{around, line_of};
+use crate::text::snippet::{around, around_kept, line_of};
 use memchr::memmem::Finder;
 use std::sync::Arc;
 
@@ -34,6 +33,15 @@ impl Pattern {
             (false, true) => Pattern::Exact(Finder::new(text).into_owned(), fold(text)),
             (false, false) => Pattern::Folded(Finder::new(&fold(text)).into_owned()),
         })
+    }
+
+    /// A text, folded, that is in the folded form of every text that has a match.
+    fn required(&self) -> Option<&str> {
+        match self {
+            Pattern::Folded(finder) => std::str::from_utf8(finder.needle()).ok(),
+            Pattern::Exact(_, folded) => Some(folded),
+            Pattern::Regex(expression) => expression.required(),
+        }
     }
 }
 
@@ -68,7 +76,15 @@ impl Vault {
             Pattern::Regex(_) => Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
             Pattern::Folded(_) | Pattern::Exact(..) => None,
         };
-        let notes = self.notes(&Criteria::default(), &|_, _| true)?;
+        self.refresh()?;
+        // The filter knows the notes that may have what every match has; the others need not be looked at.
+        let required: Vec<&str> = pattern.required().into_iter().collect();
+        let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
+            let entries = table.having_all(&required).into_iter().filter_map(|id| table.entry(id));
+            entries.chain(table.too_much()).filter(|entry| entry.is_note()).cloned().collect()
+        });
+        notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        notes.dedup_by(|a, b| a.path == b.path);
         let total = notes.len();
         let deadline = Deadline::after(limits::SEARCH_TIME);
         let (mut found, mut cancelled) = (Grep::default(), false);
@@ -87,6 +103,19 @@ impl Vault {
                 cancelled = !go_on(number, total);
                 !cancelled && deadline.left().is_some()
             };
+            // A text without case is searched folded, and only what is shown is unfolded.
+            if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text) {
+                for at in finder.find_iter(kept.folded().as_bytes()) {
+                    count += 1;
+                    if places.len() < limits::GREP_PLACES {
+                        places.push(around_kept(kept, at..at + finder.needle().len(), context));
+                    }
+                }
+                if count > 0 {
+                    found.notes.push(Occurrences { entry, count, places });
+                }
+                continue;
+            }
             let searched = in_time()
                 && self.text(&entry).is_ok_and(|original| {
                     each_match(pattern, &original, &mut in_time, |from, to| {
@@ -111,12 +140,9 @@ impl Vault {
 
 /// Whether a note that is kept can have it. Most do not, and their original text need not be made for that.
 fn may_have(pattern: &Pattern, entry: &Entry) -> bool {
-    let Text::Kept(kept) = &entry.text else { return true };
-    let kept = kept.folded().as_bytes();
-    match pattern {
-        Pattern::Folded(finder) => finder.find(kept).is_some(),
-        Pattern::Exact(_, folded) => memchr::memmem::find(kept, folded.as_bytes()).is_some(),
-        Pattern::Regex(expression) => expression.required().is_none_or(|text| memchr::memmem::find(kept, text.as_bytes()).is_some()),
+    match (&entry.text, pattern.required()) {
+        (Text::Kept(kept), Some(required)) => memchr::memmem::find(kept.folded().as_bytes(), required.as_bytes()).is_some(),
+        _ => true,
     }
 }
 

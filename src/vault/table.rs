@@ -206,6 +206,11 @@ impl Table {
 
     /// Wanted files whose text is not searched.
     pub(super) fn not_searched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
-        self.too_much.iter().filter_map(|path| self.entries.get(path)).filter(|entry| wanted(entry)).count()
+        self.too_much().filter(|entry| wanted(entry)).count()
+    }
+
+    /// The files whose text is not kept or cannot be read, though it is text.
+    pub(super) fn too_much(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.too_much.iter().filter_map(|path| self.entries.get(path))
     }
 }

@@ -1,6 +1,6 @@
 //! `vault_list`: one folder.
 
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -12,10 +12,10 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_list",
     title: "List a folder",
     description: "Lists one folder of the vault, one level deep: folders first with the number of their children, then \
-        files with size and modification time.",
+        files with size and modification time. To find notes about something, use vault_search.",
     effect: Effect::Reads,
     reaches_out: false,
-    input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR],
+    input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
     output: &[
         required("path", ANY_TEXT, "The folder, with a leading /"),
         required(
@@ -76,7 +76,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let children = context.vault.list(&folder)?;
     let after = paging::after(arguments)?;
     let rest: Vec<&Child> = children.iter().filter(|child| after.as_ref().is_none_or(|after| order(child) > *after)).collect();
-    let entries = fitting(rest.iter().map(|child| Listed::of(context, &folder, child)));
+    let entries = fitting(rest.iter().take(arguments.number(LIMIT.name)).map(|child| Listed::of(context, &folder, child)));
     let truncated = entries.len() < rest.len();
     let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
     let next = Next::after(arguments, last.filter(|_| truncated).map(|child| order(child)).as_deref());

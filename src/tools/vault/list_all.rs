@@ -1,10 +1,9 @@
 //! `vault_list_all`: the map of the vault.
 
-use crate::limits;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::list::Filter;
 use crate::vault::{Entry, VaultPath};
 use serde::Serialize;
@@ -13,20 +12,15 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
     title: "List all files",
     description: "Lists every file of the vault with size, modification time and tags, sorted by path; no content. \
-        A good first call: it is the map of the vault. Narrow it with path or tag. \
-        A large vault comes in pages: if truncated is true, call again with cursor set to next_cursor.",
+        To find notes about something, vault_search is the better first call; this is the map. Narrow it with path or tag. \
+        It comes in pages: if truncated is true, call again with cursor set to next_cursor.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),
         optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it, with or without #"),
         CURSOR,
-        defaulted(
-            "limit",
-            Shape::Integer { min: 1, max: limits::LIST_PAGE as i64, outside: Code::InvalidArgument },
-            Default::Integer(limits::LIST_PAGE as i64),
-            "Files per page at most; a page also ends when the answer is full",
-        ),
+        LIMIT,
     ],
     output: &[
         required("total_files", COUNT, "Files that match, on all pages together"),
@@ -36,7 +30,7 @@ pub(super) static TOOL: Tool = Tool {
                 required("path", ANY_TEXT, "Path relative to the vault root"),
                 required("size", COUNT, "Bytes"),
                 required("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
-                required("tags", Shape::List(&ANY_TEXT), "Tags of the frontmatter, without #"),
+                required("tags", Shape::List(&ANY_TEXT), "Tags of frontmatter and text, without #"),
             ])),
             "The files of this page",
         ),
