@@ -11,6 +11,8 @@ pub struct Kept {
     /// What was changed, in order. Each begins with the bytes since the one before (in the folded text), as a number of seven
     /// bits a byte. Then 0 for an ASCII capital; or one more than the folded bytes, the original bytes, and those themselves.
     changes: Box<[u8]>,
+    /// Characters of the original.
+    chars: u32,
 }
 
 impl Kept {
@@ -46,12 +48,18 @@ impl Kept {
                 last = folded.len();
             }
         }
-        Kept { folded: folded.into_boxed_str(), changes: changes.into_boxed_slice() }
+        let chars = u32::try_from(original.chars().count()).unwrap_or(u32::MAX);
+        Kept { folded: folded.into_boxed_str(), changes: changes.into_boxed_slice(), chars }
     }
 
     /// The folded text.
     pub fn folded(&self) -> &str {
         &self.folded
+    }
+
+    /// Characters of the text as it was.
+    pub fn chars(&self) -> usize {
+        self.chars as usize
     }
 
     /// The text as it was.

@@ -110,6 +110,12 @@ impl Entry {
         self.folded_tags.as_deref().unwrap_or(&self.tags)
     }
 
+    /// Characters of its text, and whether a line ends at its end, where the text is kept.
+    pub fn text_length(&self) -> Option<(usize, bool)> {
+        let Text::Kept(kept) = &self.text else { return None };
+        Some((kept.chars(), kept.folded().ends_with('\n')))
+    }
+
     /// Bytes of its text that a search goes through.
     pub(super) fn text_bytes(&self) -> u64 {
         match &self.text {

@@ -8,7 +8,22 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// A part of a document, made when it is needed and not kept: a document may be all of a large vault.
-pub(super) type Section<'a> = Box<dyn Fn() -> Cow<'a, str> + 'a>;
+pub(super) struct Section<'a> {
+    /// Its characters, where they are known before it is made.
+    length: Option<usize>,
+    make: Box<dyn Fn() -> Cow<'a, str> + 'a>,
+}
+
+impl<'a> Section<'a> {
+    pub(super) fn new(make: impl Fn() -> Cow<'a, str> + 'a) -> Section<'a> {
+        Section { length: None, make: Box::new(make) }
+    }
+
+    /// One of so many characters.
+    pub(super) fn of_length(length: Option<usize>, make: impl Fn() -> Cow<'a, str> + 'a) -> Section<'a> {
+        Section { length, make: Box::new(make) }
+    }
+}
 
 /// A document.
 pub(super) struct Document<'a> {
@@ -82,7 +97,8 @@ impl Document<'_> {
     }
 
     fn part(&self, wanted: usize, max_chars: usize) -> Result<Part, Error> {
-        let lengths: Vec<usize> = self.sections.iter().map(|section| section().chars().count()).collect();
+        let lengths: Vec<usize> =
+            self.sections.iter().map(|section| section.length.unwrap_or_else(|| (section.make)().chars().count())).collect();
         let total_chars = lengths.iter().sum();
         // With one chunk there is no line at its head.
         let room = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
@@ -94,12 +110,12 @@ impl Document<'_> {
             }
             if length <= room {
                 if number == wanted {
-                    text.push_str(&section());
+                    text.push_str(&(section.make)());
                 }
                 used += length;
                 continue;
             }
-            let whole = section();
+            let whole = (section.make)();
             let mut rest = &*whole;
             loop {
                 let (now, later) = cut(rest, room);
@@ -135,7 +151,7 @@ mod tests {
     use super::*;
 
     fn document(sections: &[String]) -> Document<'_> {
-        Document { head: "", sections: sections.iter().map(|text| Box::new(|| Cow::Borrowed(text.as_str())) as Section<'_>).collect() }
+        Document { head: "", sections: sections.iter().map(|text| Section::new(|| Cow::Borrowed(text.as_str()))).collect() }
     }
 
     #[test]

@@ -31,16 +31,20 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 pub(super) fn whole_notes<'a>(context: &'a Context<'a>, notes: &'a [Arc<Entry>]) -> Document<'a> {
     let section = |(number, entry): (usize, &'a Arc<Entry>)| -> Section<'a> {
         let is_last = number == notes.len();
-        Box::new(move || {
+        let end = move |ends_with_line: bool| match (ends_with_line, is_last) {
+            (_, true) => "",
+            (true, false) => "\n",
+            (false, false) => "\n\n",
+        };
+        let head = move || {
+            let rule = "=".repeat(80);
+            format!("{rule}\n{}\n{rule}\n", shown_path(context, entry))
+        };
+        let length = entry.text_length().map(|(chars, has_end)| head().chars().count() + chars + end(has_end || chars == 0).len());
+        Section::of_length(length, move || {
             // Gone, or unreadable, since it was found: the others are still wanted.
             let text = context.vault.text(entry).unwrap_or_else(|error| format!("({error})"));
-            let rule = "=".repeat(80);
-            let end = match (text.ends_with('\n') || text.is_empty(), is_last) {
-                (_, true) => "",
-                (true, false) => "\n",
-                (false, false) => "\n\n",
-            };
-            Cow::Owned(format!("{rule}\n{}\n{rule}\n{text}{end}", shown_path(context, entry)))
+            Cow::Owned(format!("{}{text}{}", head(), end(text.ends_with('\n') || text.is_empty())))
         })
     };
     Document { head: "", sections: (1..).zip(notes).map(section).collect() }

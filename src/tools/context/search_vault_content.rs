@@ -61,10 +61,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         ));
     }
     title.push('\n');
-    let mut sections: Vec<Section<'_>> = vec![Box::new(|| Cow::Borrowed(title.as_str()))];
-    sections.extend(
-        (1..).zip(&found.notes).map(|(number, found)| -> Section<'_> { Box::new(move || Cow::Owned(section(context, number, found))) }),
-    );
+    let mut sections: Vec<Section<'_>> = vec![Section::new(|| Cow::Borrowed(title.as_str()))];
+    sections.extend((1..).zip(&found.notes).map(|(number, found)| Section::new(move || Cow::Owned(section(context, number, found)))));
     let nothing = match found.not_searched {
         0 => "No note has it. Try fewer words, another form of the word, or regex.".to_owned(),
         count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or the time was over."),
