@@ -211,6 +211,8 @@ pub const QUERY_CORRECTIONS: usize = 4;
 pub const CORRECTED_LETTERS: usize = 40;
 /// Bytes of a passage: about two hundred words.
 pub const PASSAGE_BYTES: usize = 1_200;
+/// Bytes of a text of which a snippet shows the most.
+pub const SNIPPET_BYTES: usize = 100;
 /// Characters of a passage that is shown.
 pub const PASSAGE_CHARS: usize = 600;
 /// Passages of one note that are shown.

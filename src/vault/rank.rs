@@ -98,8 +98,10 @@ pub(super) struct Close {
     /// 0 for a file whose name is the query, then the query as a phrase, all words in one passage, others.
     pub(super) class: u8,
     pub(super) score: f32,
-    /// The match to be shown, in the folded text; none when only the name or a tag has it.
-    pub(super) at: Option<(usize, usize)>,
+    /// Where the text has the query as a phrase.
+    phrase_at: Option<(usize, usize)>,
+    /// Begin and end of the best passage; none when only the name or a tag has the words.
+    passage: Option<(usize, usize)>,
     pub(super) match_type: MatchType,
     /// The words that it has.
     pub(super) words: u64,
@@ -195,7 +197,9 @@ impl<'a> Ranker<'a> {
         } else {
             3
         };
-        let at = phrase_at.map(|at| (at, at + self.phrase.len())).or(best.at);
+        let phrase_at = phrase_at.map(|at| (at, at + self.phrase.len()));
+        let passage = best.at.map(|(from, _)| (from, best.end));
+        let at = phrase_at.or(passage);
         let is_by_name = in_name != 0 && in_name == having && (at.is_none() || name == self.phrase || in_name & self.all == self.all);
         let match_type = match at {
             _ if is_by_name => MatchType::Filename,
@@ -204,11 +208,21 @@ impl<'a> Ranker<'a> {
             None if in_name == 0 => MatchType::Content,
             None => MatchType::Filename,
         };
-        Close { class, score, at, match_type, words, places }
+        Close { class, score, phrase_at, passage, match_type, words, places }
     }
 }
 
 impl Close {
+    /// The match to be shown: the phrase, or of the best passage the place where the most of its words stand together.
+    pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
+        let in_passage = || {
+            let (from, to) = self.passage?;
+            let inside: Vec<Occurrence> = self.places.iter().filter(|(at, ..)| (from..=to).contains(at)).copied().collect();
+            best_passage(&inside, 0, words, limits::SNIPPET_BYTES).at
+        };
+        self.phrase_at.or_else(in_passage)
+    }
+
     /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long.
     pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
         let mut places = self.places.clone();

@@ -301,7 +301,7 @@ impl Vault {
                 1 => MatchType::Tag,
                 _ => MatchType::Content,
             };
-            self.hit(key, entry, match_type, close.at.or(at), &close, &words, asked, query.passages, &read)
+            self.hit(key, entry, match_type, close.shown_at(&words).or(at), &close, &words, asked, query.passages, &read)
         };
         let hits = page.into_iter().map(hit).collect();
         order.words = words;
