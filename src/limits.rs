@@ -207,6 +207,8 @@ pub const RANKED_OCCURRENCES: usize = 64;
 pub const RANKED_HEAD_BYTES: usize = 500;
 /// Words of one query that are looked for in another form because nothing has them; each takes up to some milliseconds.
 pub const QUERY_CORRECTIONS: usize = 4;
+/// Words that no file has of which it is kept what stands in for them.
+pub const CORRECTIONS_KEPT: usize = 256;
 /// Letters of the longest word that is looked for in another form: an edit of it is as long, and there are 54 for each letter.
 pub const CORRECTED_LETTERS: usize = 40;
 /// Bytes of a passage: about two hundred words.

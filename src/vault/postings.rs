@@ -113,15 +113,31 @@ impl Postings {
     }
 }
 
-/// The postings of the texts that were asked for last.
+/// The postings of the texts that were asked for last, and what stands in for words that no file has.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
+    /// With the version of the table.
+    corrections: Mutex<HashMap<String, (u64, Vec<String>)>>,
     /// With when they were used.
     by_text: Mutex<HashMap<String, (usize, Arc<Postings>)>>,
     uses: AtomicUsize,
 }
 
 impl Cache {
+    /// What stands in for a word, if it was looked for in this version of the table.
+    pub(super) fn correction(&self, word: &str, version: u64) -> Option<Vec<String>> {
+        let corrections = self.corrections.lock().unwrap_or_else(PoisonError::into_inner);
+        corrections.get(word).filter(|(known, _)| *known == version).map(|(_, instead)| instead.clone())
+    }
+
+    pub(super) fn keep_correction(&self, word: &str, version: u64, instead: &[String]) {
+        let mut corrections = self.corrections.lock().unwrap_or_else(PoisonError::into_inner);
+        if corrections.len() >= limits::CORRECTIONS_KEPT {
+            corrections.clear();
+        }
+        corrections.insert(word.to_owned(), (version, instead.to_vec()));
+    }
+
     fn get(&self, text: &str, table: &Table) -> Option<Arc<Postings>> {
         let mut by_text = self.by_text.lock().unwrap_or_else(PoisonError::into_inner);
         let (used, postings) = by_text.get_mut(text)?;

@@ -230,7 +230,7 @@ impl Vault {
         let read = AtomicU64::new(0);
         let mut order = match query.after {
             Some(after) => serde_json::from_str(after).map_err(|_| Error::Query { why: "cursor is none of this query".into() })?,
-            None => self.order(&parsed, &wanted, &read, go_on)?,
+            None => self.order(&parsed, &wanted, is_narrowed, &read, go_on)?,
         };
         let asked = parsed.words.len().min(limits::QUERY_WORDS).min(order.words.len());
         let (mut found, mut not_searched) = self.candidates(&parsed, &order, &wanted, &read, go_on)?;
@@ -313,6 +313,7 @@ impl Vault {
         &self,
         parsed: &Parsed,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        is_narrowed: bool,
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Order, Error> {
@@ -342,7 +343,15 @@ impl Vault {
                     continue;
                 }
             }
-            let instead = self.correct(&word.asked, wanted, read, go_on)?;
+            let version = self.index.with_table(Table::version);
+            let known = self.postings.correction(&word.asked, version).filter(|_| !is_narrowed);
+            let instead = match known {
+                Some(known) => known,
+                None => self.correct(&word.asked, wanted, read, go_on)?,
+            };
+            if !is_narrowed {
+                self.postings.keep_correction(&word.asked, version, &instead);
+            }
             if !instead.is_empty() {
                 did_you_mean.push((word.asked.clone(), instead.join(" ")));
                 word.texts = instead;
