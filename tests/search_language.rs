@@ -1,6 +1,8 @@
 //! The parts of Obsidian's search language, sorting, times, passages and pages of `vault_search`, in both memory modes.
 
 use crate::support::{Folder, Server, eventually};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -202,6 +204,27 @@ fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
             assert_eq!(wrong["code"], "INVALID_ARGUMENT");
         }
     }
+}
+
+#[test]
+fn a_cursor_of_another_query_is_refused() {
+    let folder = Folder::with(&[("a.md", b"tea one"), ("b.md", b"tea two"), ("c.md", b"tea three")]);
+    let server = Server::on(&folder.vault());
+    let many = (0..60).map(|n| format!("tea{n}")).collect::<Vec<_>>().join(" ");
+    let parts = |query: &str| {
+        let found = server.call("vault_search", json!({ "query": query, "max_results": 1 }));
+        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(found["next_cursor"].as_str().unwrap()).unwrap()).unwrap();
+        let (call, order) = text.split_at(text.find('{').unwrap());
+        (call.to_owned(), order.to_owned())
+    };
+    let ((call, order), (other_call, other_order)) = (parts("tea"), parts(&format!("tea {many}")));
+    let fail = |call: &str, order: &str| {
+        let cursor = URL_SAFE_NO_PAD.encode(format!("{call}{order}"));
+        server.fail("vault_search", json!({ "query": "tea", "cursor": cursor }))["code"].clone()
+    };
+    assert_eq!(fail(&other_call, &order), "INVALID_ARGUMENT");
+    // Made by hand: for more words than the query has.
+    assert_eq!(fail(&call, &other_order), "INVALID_ARGUMENT");
 }
 
 /// Operators, expressions and words without end have bounded costs, and nothing is found wrong in silence.

@@ -2,6 +2,7 @@
 
 use super::blocks::{Kind, Line, blocks, lines};
 use crate::limits;
+use crate::text::floor;
 use std::ops::Range;
 
 /// What ends a tag, beside white space, as in Obsidian.
@@ -111,11 +112,7 @@ fn opaque(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
 
 /// The beginning of a text, as far as code, math and links reach at most.
 fn near(text: &str) -> &str {
-    let mut end = text.len().min(limits::INLINE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..floor(text, limits::INLINE_BYTES)).unwrap_or_default()
 }
 
 /// The same, to the end of the line.

@@ -22,3 +22,13 @@ pub mod query;
 pub(crate) mod random;
 pub mod snippet;
 pub mod words;
+
+/// The last offset, up to `at`, where a character of a text begins; its end for one behind that.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// The first offset, from `at` on, where a character of a text begins; its end for one behind that.
+pub(crate) fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
+}

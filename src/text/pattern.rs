@@ -1,6 +1,7 @@
 //! Regular expressions over notes: bounded when they are compiled, and searched a window at a time, so that a search can be
 //! ended inside a large file.
 
+use super::ceil;
 use super::fold::fold;
 use crate::limits;
 use regex::{Regex, RegexBuilder};
@@ -117,14 +118,6 @@ fn window_end(text: &str, at: usize) -> usize {
     let least = at + limits::REGEX_WINDOW_BYTES / 2;
     let line_end = text.get(ceil(text, least)..most).and_then(|part| part.rfind('\n'));
     line_end.map_or(most, |found| ceil(text, least) + found + 1)
-}
-
-/// The next place, from `at` on, where a character begins; the end of the text behind it.
-fn ceil(text: &str, mut at: usize) -> usize {
-    while at < text.len() && !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at.min(text.len())
 }
 
 /// The longest literal that every match has.

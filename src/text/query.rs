@@ -172,22 +172,12 @@ impl Condition {
         }
     }
 
-    /// Whether the text is needed as it is, and not folded only.
-    pub fn needs_original(&self) -> bool {
+    /// Whether one of its terms is of some kind.
+    pub fn any_term(&self, is_of_kind: &dyn Fn(&Term) -> bool) -> bool {
         match self {
-            Condition::Has(_, term) => !matches!(term, Term::Folded(_)),
-            Condition::Within(_, part) | Condition::Not(part) => part.needs_original(),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(Condition::needs_original),
-            Condition::Tag(_) | Condition::Property(..) => false,
-        }
-    }
-
-    /// Whether a regular expression is part of it.
-    pub fn has_regex(&self) -> bool {
-        match self {
-            Condition::Has(_, term) => matches!(term, Term::Regex(_)),
-            Condition::Within(_, part) | Condition::Not(part) => part.has_regex(),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(Condition::has_regex),
+            Condition::Has(_, term) => is_of_kind(term),
+            Condition::Within(_, part) | Condition::Not(part) => part.any_term(is_of_kind),
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(|part| part.any_term(is_of_kind)),
             Condition::Tag(_) | Condition::Property(..) => false,
         }
     }
@@ -414,7 +404,11 @@ mod tests {
     fn expressions_stand_between_slashes() {
         for query in ["/a.c/", "tea /\\d+ (x|y)/", "(/a/ OR b)", "path:/^a\\/b/", "line:(/x/ y)", "-/a/"] {
             let parsed = parse(query).unwrap();
-            assert!(parsed.conditions.iter().all(|condition| condition.has_regex()) && !parsed.conditions.is_empty(), "{query}");
+            assert!(
+                parsed.conditions.iter().all(|condition| condition.any_term(&|term| matches!(term, Term::Regex(_))))
+                    && !parsed.conditions.is_empty(),
+                "{query}"
+            );
         }
         for query in ["a/b", "/usr/local/bin", "/", "//", "and/or /x"] {
             assert!(parse(query).unwrap().conditions.is_empty(), "{query}");

@@ -2,6 +2,7 @@
 
 use super::fold::Folded;
 use super::kept::Kept;
+use super::{ceil, floor};
 use crate::limits;
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
     for needle in needles.iter().filter(|needle| needle.contains(char::is_alphanumeric)) {
         // Folding moves offsets by little; a window a few times wider than the snippet surely covers it.
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
-        let to = ceil(text, (first.end + CONTEXT * 16).min(text.len()));
+        let to = ceil(text, first.end + CONTEXT * 16);
         for (at, found) in text.get(from..to).unwrap_or_default().match_indices(needle) {
             let (mark_start, mark_end) = folded.original_range(line, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
@@ -82,7 +83,7 @@ pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, u
 fn near(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) -> Option<String> {
     let text = kept.folded();
     let from = floor(text, first.start.saturating_sub(CONTEXT * 5)).max(line.start);
-    let to = ceil(text, (first.end + CONTEXT * 5).min(text.len())).min(line.end);
+    let to = ceil(text, first.end + CONTEXT * 5).min(line.end);
     let (begins, original) = kept.part(from..to);
     let folded = Folded::of(&original);
     let part = folded.text(&original);
@@ -158,7 +159,7 @@ pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, 
     let text = kept.folded();
     // More than the characters that are shown, of any length, so that there is text left out where there is some.
     let reach = context * 4 + 64;
-    let wanted = floor(text, found.start.saturating_sub(reach))..ceil(text, (found.end + reach).min(text.len()));
+    let wanted = floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach);
     let of = |begins: usize, original: &str| {
         let folded = Folded::of(original);
         let range = folded.original_range(original, found.start - begins, found.end - begins);
@@ -207,20 +208,6 @@ fn before(text: &str, at: usize, context: usize) -> usize {
 fn after(text: &str, at: usize, context: usize) -> usize {
     let part = text.get(at..).unwrap_or_default();
     part.char_indices().nth(context).map_or(text.len(), |(length, _)| at + length)
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceil(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -59,9 +59,18 @@ pub fn stem(word: &str) -> &str {
 /// Whether the word that begins at an offset of a text has a stem of so many bytes: whether it is a form of the word whose stem
 /// stands there, and not one that has it as a part.
 pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
-    let starts = text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
     let word = || text.get(at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
-    starts && stem(word()).len() == stem_length
+    is_word_start(text, at) && stem(word()).len() == stem_length
+}
+
+/// Whether no letter or digit stands before an offset.
+pub fn is_word_start(text: &str, at: usize) -> bool {
+    text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
+}
+
+/// The words of a text: runs of letters and digits.
+pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 /// `runn` is `run`.

@@ -1,6 +1,6 @@
 //! Whether a file fulfils a condition of Obsidian's search language, and where.
 
-use super::entry::Entry;
+use super::entry::{Entry, name_of};
 use super::properties::shown;
 use crate::markdown::blocks::{self, Kind, Line};
 use crate::markdown::inline;
@@ -93,16 +93,13 @@ impl<'a> File<'a> {
     }
 
     fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
-        let path = match field {
-            Field::Any | Field::Path => &*self.entry.path,
-            Field::Name => self.entry.name(),
-            Field::Content => "",
-        };
+        let part_of_path = |path: &'a str| if field == Field::Name { name_of(path) } else { path };
+        let path = part_of_path(&self.entry.path);
         if part.is_none() && field != Field::Content {
             let beside = match term {
                 Term::Folded(wanted) => {
                     let in_tags = || self.entry.folded_tags().iter().any(|tag| tag.contains(&**wanted));
-                    fold(path).contains(wanted) || field == Field::Any && in_tags()
+                    part_of_path(self.entry.folded_path()).contains(wanted) || field == Field::Any && in_tags()
                 }
                 Term::Exact(wanted) => path.contains(wanted),
                 Term::Regex(expression) => expression.find(path, self.go_on)?.is_some(),

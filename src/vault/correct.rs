@@ -61,7 +61,7 @@ impl Vault {
         let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let lexicon = self.index.lexicon();
         let mut near = Near::default();
-        let candidates: Vec<(Arc<Entry>, Id)> = self.index.with_table(|table| {
+        let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
             let ids: BTreeSet<Id> = match newer {
                 Some((lexicon, changed)) => {
@@ -75,11 +75,11 @@ impl Vault {
                 }
                 None => table.having_some(&texts).into_iter().map(|(id, _)| id).collect(),
             };
-            let entries = ids.into_iter().filter_map(|id| Some((Arc::clone(table.entry(id)?), id)));
-            entries.filter(|(entry, _)| wanted(entry)).collect()
+            let entries = ids.into_iter().filter_map(|id| table.entry(id));
+            entries.filter(|entry| wanted(entry)).cloned().collect()
         });
         let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
-        let look = |(entry, _): &(Arc<Entry>, Id)| {
+        let look = |entry: &Arc<Entry>| {
             let mut near = Near::default();
             let text = self.folded_text(entry, read).unwrap_or_default();
             for text in [&*text, entry.folded_path()] {
@@ -89,7 +89,7 @@ impl Vault {
             }
             near
         };
-        let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
+        let bytes = candidates.iter().map(|entry| entry.text_bytes()).sum();
         self.on_all_cores(&candidates, bytes, &look, go_on)?.into_iter().for_each(|found| near.add(found));
         let most = near.edits.into_iter().max_by_key(|(_, count)| *count).map(|(edited, _)| edited);
         let alike = || (near.alike >= ALIKE).then(|| letters.iter().take(near.alike).collect());

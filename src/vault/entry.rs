@@ -92,7 +92,7 @@ pub struct Entry {
 impl Entry {
     /// The last name of the path.
     pub fn name(&self) -> &str {
-        self.path.rsplit_once('/').map_or(&*self.path, |(_, name)| name)
+        name_of(&self.path)
     }
 
     /// A number that is another one whenever the file has become another.
@@ -103,6 +103,12 @@ impl Entry {
     /// The path, folded.
     pub(super) fn folded_path(&self) -> &str {
         self.folded_path.as_deref().unwrap_or(&self.path)
+    }
+
+    /// The path, folded, as words are looked for in it: every note ends in .md, and only who asks for that ending means it.
+    pub(super) fn searched_path(&self) -> &str {
+        let path = self.folded_path();
+        path.strip_suffix(".md").unwrap_or(path)
     }
 
     /// The tags, folded.
@@ -130,6 +136,11 @@ impl Entry {
     pub(super) fn has_tag(&self, tag: &str) -> bool {
         self.folded_tags().iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
+}
+
+/// The last name of a path.
+pub(super) fn name_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// What of a file's content is kept for search.

@@ -95,14 +95,7 @@ impl Vault {
             if cancelled {
                 return Err(Error::Cancelled);
             }
-            if !may_have(pattern, &entry) {
-                continue;
-            }
             let (mut count, mut places) = (0, Vec::new());
-            let mut in_time = || {
-                cancelled = !go_on(number, total);
-                !cancelled && deadline.left().is_some()
-            };
             // A text without case is searched folded, and only what is shown is unfolded.
             if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text) {
                 for at in finder.find_iter(kept.folded().as_bytes()) {
@@ -116,6 +109,13 @@ impl Vault {
                 }
                 continue;
             }
+            if !may_have(pattern, &entry) {
+                continue;
+            }
+            let mut in_time = || {
+                cancelled = !go_on(number, total);
+                !cancelled && deadline.left().is_some()
+            };
             let searched = in_time()
                 && self.text(&entry).is_ok_and(|original| {
                     each_match(pattern, &original, &mut in_time, |from, to| {

@@ -3,50 +3,40 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::rank::{Close, Word};
-use super::search::{Hit, Key, MatchType, Passage};
+use super::search::{MatchType, Passage};
 use crate::limits;
 use crate::markdown::{frontmatter, inline};
 use crate::text::fold::{Folded, fold};
 use crate::text::kept::Kept;
 use crate::text::snippet::{in_line, line_of, of_kept, part_of};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 impl Vault {
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn hit(
-        &self,
-        key: Key,
-        entry: Arc<Entry>,
-        match_type: MatchType,
-        at: Option<(usize, usize)>,
-        close: &Close,
-        words: &[Word],
-        asked: usize,
-        passages: bool,
-        read: &AtomicU64,
-    ) -> Hit {
+    /// The line of a match with the match in bold, and its number. `at` is where the folded text has it.
+    pub(super) fn snippet(&self, entry: &Entry, match_type: MatchType, at: Option<(usize, usize)>, words: &[Word]) -> (String, usize) {
         let needles: Vec<&str> = words.iter().flat_map(|word| word.texts.iter().map(String::as_str)).collect();
-        let (snippet, line) = match (match_type, at) {
-            (MatchType::Content, Some((from, to))) => self.content_snippet(&entry, from..to, &needles),
-            (MatchType::Tag, _) => tag_line(&entry, &self.text(&entry).unwrap_or_default(), &needles),
+        match (match_type, at) {
+            (MatchType::Content, Some((from, to))) => self.content_snippet(entry, from..to, &needles),
+            (MatchType::Tag, _) => tag_line(entry, &self.text(entry).unwrap_or_default(), &needles),
             _ => {
                 let folded = Folded::of(&entry.path);
                 let path = folded.text(&entry.path);
                 let first = needles.iter().find_map(|needle| path.find(needle).map(|at| at..at + needle.len()));
                 (first.map_or_else(|| entry.path.to_string(), |first| in_line(&entry.path, &folded, first, &needles)), 1)
             }
-        };
-        let missing = words.iter().take(asked).enumerate();
-        let missing = missing.filter(|(number, word)| close.words >> number & 1 == 0 || !word.is_as_asked());
-        let missing = missing.map(|(_, word)| word.asked.clone()).collect();
-        let passages = if passages { self.passages(&entry, close, at, words, read) } else { Vec::new() };
-        Hit { entry, match_type, snippet, line, missing, passages, key }
+        }
     }
 
     /// The best passages of a note; of one that matched elsewhere its beginning.
-    fn passages(&self, entry: &Entry, close: &Close, at: Option<(usize, usize)>, words: &[Word], read: &AtomicU64) -> Vec<Passage> {
+    pub(super) fn passages(
+        &self,
+        entry: &Entry,
+        close: &Close,
+        at: Option<(usize, usize)>,
+        words: &[Word],
+        read: &AtomicU64,
+    ) -> Vec<Passage> {
         let Some(folded) = self.folded_text(entry, read).filter(|text| !text.is_empty()) else { return Vec::new() };
         let mut ranges = close.passages(&folded, words);
         if ranges.is_empty() {

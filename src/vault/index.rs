@@ -55,12 +55,12 @@ impl Memory {
     }
 }
 
-/// A walk beside the calls; however it ends, there can be another.
-struct Beside(Arc<Index>);
+/// Clears a flag, however the work ends for which it is set.
+struct Running<'a>(&'a AtomicBool);
 
-impl Drop for Beside {
+impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.beside.store(false, Ordering::Release);
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Index {
     listing_generation: AtomicU64,
     walking: Mutex<()>,
     pace: Pace,
-    beside: AtomicBool,
+    is_walking_beside: AtomicBool,
     /// What calls of ours have removed since the last walk began.
     removed: Mutex<BTreeSet<Arc<str>>>,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
@@ -104,7 +104,7 @@ impl Index {
             listing_generation: AtomicU64::new(0),
             walking: Mutex::new(()),
             pace: Pace::default(),
-            beside: AtomicBool::new(false),
+            is_walking_beside: AtomicBool::new(false),
             removed: Mutex::default(),
             complaints: Mutex::default(),
             words: lexicon::Newest::default(),
@@ -193,19 +193,34 @@ impl Index {
             Due::InFront => return self.walk_unless_newer(now),
             Due::Beside => {}
         }
-        if !self.beside.swap(true, Ordering::AcqRel) {
-            let index = Arc::clone(self);
-            let walk = move || {
-                let index = Beside(index);
-                // What went wrong is in the log, and told to the next call.
-                let _ = index.0.walk_unless_newer(now);
-            };
-            if std::thread::Builder::new().name("walk".into()).spawn(walk).is_err() {
-                self.beside.store(false, Ordering::Release);
-                return self.walk_unless_newer(now);
-            }
+        // What went wrong is in the log, and told to the next call.
+        let walk = move |index: &Arc<Index>| drop(index.walk_unless_newer(now));
+        if !self.beside("walk", |index| &index.is_walking_beside, walk) {
+            return self.walk_unless_newer(now);
         }
         Ok(())
+    }
+
+    /// Does work in a thread of its own, unless it is being done already; false if no thread could be started.
+    pub(super) fn beside(
+        self: &Arc<Self>,
+        name: &str,
+        is_running: fn(&Index) -> &AtomicBool,
+        work: impl FnOnce(&Arc<Index>) + Send + 'static,
+    ) -> bool {
+        if is_running(self).swap(true, Ordering::AcqRel) {
+            return true;
+        }
+        let index = Arc::clone(self);
+        let run = move || {
+            let _running = Running(is_running(&index));
+            work(&index);
+        };
+        let is_started = std::thread::Builder::new().name(name.into()).spawn(run).is_ok();
+        if !is_started {
+            is_running(self).store(false, Ordering::Release);
+        }
+        is_started
     }
 
     /// The same, for a caller with a thread of its own: a walk that is due is waited for.

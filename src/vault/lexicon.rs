@@ -1,16 +1,16 @@
-//! All words of the vault with the files that have them: an inverted index. It is made beside the calls, when somebody searches, of
-//! the texts that are kept, and never changed: files that have changed since are looked at with each query, until there are so
-//! many that it is made again.
+//! All words of the vault with the files that have them: an inverted index. A search that finds it missing or old starts a thread
+//! which makes it of the texts that are kept. It is never changed: files that have changed since are looked at with each query,
+//! until there are so many that it is made again.
 
-use super::entry::{Entry, Text};
+use super::entry::{Text, name_of};
 use super::index::Index;
 use super::postings::Posting;
 use super::table::{Id, Table};
 use crate::limits;
-use crate::text::words::stem;
+use crate::text::words::{stem, words_of};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The index of words as of a version of the table.
@@ -43,29 +43,26 @@ impl Index {
         let newest = self.words.lexicon.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let changes = self.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_old = changes.is_none_or(|changes| changes > limits::RECENT_CHANGES / 2);
-        if is_old && self.keeps_texts() && !self.words.is_building.swap(true, Ordering::AcqRel) {
-            let index = Arc::clone(self);
-            let build = move || {
-                let lexicon = Lexicon::build(&index);
-                *index.words.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(lexicon));
-                index.words.is_building.store(false, Ordering::Release);
-            };
-            if std::thread::Builder::new().name("words".into()).spawn(build).is_err() {
-                self.words.is_building.store(false, Ordering::Release);
-            }
+        if is_old && self.keeps_texts() {
+            // Without a thread the texts are searched.
+            self.beside(
+                "words",
+                |index| &index.words.is_building,
+                |index| {
+                    let lexicon = Lexicon::build(index);
+                    *index.words.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(lexicon));
+                },
+            );
         }
         newest.filter(|lexicon| changes.is_some() && lexicon.is_whole)
     }
 }
 
-/// A word while the index is made: the files that have it.
-type Files = Vec<Posting>;
-
 impl Lexicon {
     fn build(index: &Index) -> Lexicon {
         let (version, entries) = index.with_table(|table| (table.version(), table.all()));
         let mut lexicon = Lexicon { version, ..Lexicon::default() };
-        let mut files: HashMap<&str, Files> = HashMap::new();
+        let mut files: HashMap<&str, Vec<Posting>> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
         for (id, entry) in &entries {
             let text = match &entry.text {
@@ -73,8 +70,7 @@ impl Lexicon {
                 _ => "",
             };
             bytes += text.len() + entry.path.len();
-            let path = searched_path(entry);
-            let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+            let path = entry.searched_path();
             let tags = entry.folded_tags().iter().flat_map(|tag| words_of(tag));
             if words_of(text).chain(words_of(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES) {
                 lexicon.left_out.push(*id);
@@ -93,7 +89,7 @@ impl Lexicon {
             };
             words_of(text).for_each(|word| note(word, &Posting::count_one));
             words_of(path).for_each(|word| note(word, &Posting::set_in_path));
-            words_of(name).for_each(|word| note(word, &Posting::set_in_name));
+            words_of(name_of(path)).for_each(|word| note(word, &Posting::set_in_name));
             tags.for_each(|word| note(word, &Posting::set_in_tag));
         }
         let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
@@ -155,14 +151,20 @@ impl Lexicon {
         if total < table.numbers() / 8 {
             let mut all: Vec<Posting> = each.collect();
             all.sort_unstable_by_key(|posting| posting.id());
-            all.dedup_by(|next, kept| kept.id() == next.id() && kept.join(*next));
+            all.dedup_by(|next, kept| {
+                let is_same = kept.id() == next.id();
+                if is_same {
+                    kept.join(*next);
+                }
+                is_same
+            });
             return all;
         }
         let mut by_position: Vec<Option<Posting>> = vec![None; table.numbers()];
         for posting in each {
             if let Some(known) = by_position.get_mut(table.position(posting.id())) {
                 match known {
-                    Some(known) => drop(known.join(posting)),
+                    Some(known) => known.join(posting),
                     None => *known = Some(posting),
                 }
             }
@@ -173,17 +175,6 @@ impl Lexicon {
 
 /// What a word costs beside its letters and its postings, in bytes.
 const WORD_COST: usize = 9;
-
-/// The path as it is searched: every note ends in .md, and only who asks for that ending means it.
-pub(super) fn searched_path(entry: &Entry) -> &str {
-    let path = entry.folded_path();
-    path.strip_suffix(".md").unwrap_or(path)
-}
-
-/// The words of a folded text: runs of letters and digits.
-fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
-}
 
 /// Whether a text is a word or a part of one, so that only words can have it.
 pub(super) fn is_word(text: &str) -> bool {

@@ -2,15 +2,15 @@
 //! with the same word. A file that has changed since is looked at again.
 
 use super::Vault;
-use super::entry::Entry;
+use super::entry::{Entry, name_of};
 use super::error::Error;
-use super::lexicon::{Lexicon, is_word, searched_path};
+use super::lexicon::{Lexicon, is_word};
 use super::table::{Id, Table};
 use crate::limits;
 use crate::text::words::{is_form, stem};
 use memchr::memmem::{self, Finder};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
@@ -42,13 +42,12 @@ impl Posting {
         Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
     }
 
-    /// Adds what another one of the same file says; always true.
-    pub(super) fn join(&mut self, other: Posting) -> bool {
+    /// Adds what another one of the same file says.
+    pub(super) fn join(&mut self, other: Posting) {
         let flags = (self.0 | other.0) & (IN_PATH | IN_NAME | IN_TAG);
         let of = |posting: Posting| if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) };
         let ((forms, others), (more_forms, more_others)) = (of(*self), of(other));
         *self = Posting(Posting::new(self.id()).0 | flags).counted(forms + more_forms, others + more_others);
-        true
     }
 
     pub(super) fn count_one(&mut self) {
@@ -99,17 +98,29 @@ impl Posting {
 pub(super) struct Postings {
     version: u64,
     found: Vec<Posting>,
+    /// How many files have a form of the word, in their text, path or tags.
+    forms: usize,
 }
 
 impl Postings {
+    fn new(version: u64, mut found: Vec<Posting>) -> Arc<Postings> {
+        found.shrink_to_fit();
+        let forms = found.iter().filter(|posting| !posting.is_inside() || posting.in_path() || posting.in_tag()).count();
+        Arc::new(Postings { version, found, forms })
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// How many files have a form of the word, in their text, path or tags.
-    pub(super) fn words(&self) -> usize {
-        self.found.iter().filter(|posting| !posting.is_inside() || posting.in_path() || posting.in_tag()).count()
+    pub(super) fn forms(&self) -> usize {
+        self.forms
+    }
+
+    /// What keeping them costs, in postings.
+    fn cost(&self) -> usize {
+        self.len() + limits::POSTINGS_LEAST
     }
 }
 
@@ -118,9 +129,34 @@ impl Postings {
 pub(super) struct Cache {
     /// With the version of the table.
     corrections: Mutex<HashMap<String, (u64, Vec<String>)>>,
-    /// With when they were used.
-    by_text: Mutex<HashMap<String, (usize, Arc<Postings>)>>,
-    uses: AtomicUsize,
+    lists: Mutex<Lists>,
+}
+
+#[derive(Debug, Default)]
+struct Lists {
+    /// By text, with the number of their last use.
+    by_text: HashMap<String, (usize, Arc<Postings>)>,
+    uses: usize,
+    /// The cost of all of them.
+    cost: usize,
+}
+
+impl Lists {
+    fn remove(&mut self, text: &str) {
+        self.cost -= self.by_text.remove(text).map_or(0, |(_, postings)| postings.cost());
+    }
+
+    /// Removes those not used for the longest time until an eighth of `most` is free, so that this is seldom needed.
+    fn evict(&mut self, most: usize) {
+        let mut by_use: Vec<(usize, String)> = self.by_text.iter().map(|(text, (used, _))| (*used, text.clone())).collect();
+        by_use.sort_unstable();
+        for (_, text) in by_use {
+            if self.cost <= most - most / 8 {
+                break;
+            }
+            self.remove(&text);
+        }
+    }
 }
 
 impl Cache {
@@ -139,25 +175,29 @@ impl Cache {
     }
 
     fn get(&self, text: &str, table: &Table) -> Option<Arc<Postings>> {
-        let mut by_text = self.by_text.lock().unwrap_or_else(PoisonError::into_inner);
-        let (used, postings) = by_text.get_mut(text)?;
-        if table.changed_since(postings.version).is_none() {
-            by_text.remove(text);
-            return None;
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.uses += 1;
+        let now = lists.uses;
+        let (used, postings) = lists.by_text.get_mut(text)?;
+        *used = now;
+        if table.changed_since(postings.version).is_some() {
+            return Some(Arc::clone(postings));
         }
-        *used = self.uses.fetch_add(1, Ordering::Relaxed);
-        Some(Arc::clone(postings))
+        lists.remove(text);
+        None
     }
 
     /// Keeps postings; of a vault of `files`, at most a number of lists that have every file.
     fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
-        let mut by_text = self.by_text.lock().unwrap_or_else(PoisonError::into_inner);
-        by_text.insert(text.to_owned(), (self.uses.fetch_add(1, Ordering::Relaxed), Arc::clone(postings)));
-        let cost = |postings: &Postings| postings.len() + limits::POSTINGS_LEAST;
-        let mut total: usize = by_text.values().map(|(_, postings)| cost(postings)).sum();
-        while total > (files + limits::POSTINGS_LEAST) * limits::POSTINGS_LISTS {
-            let Some(oldest) = by_text.iter().min_by_key(|(_, (used, _))| *used).map(|(text, _)| text.clone()) else { break };
-            total -= by_text.remove(&oldest).map_or(0, |(_, postings)| cost(&postings));
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.remove(text);
+        lists.uses += 1;
+        lists.cost += postings.cost();
+        let now = lists.uses;
+        lists.by_text.insert(text.to_owned(), (now, Arc::clone(postings)));
+        let most = (files + limits::POSTINGS_LEAST) * limits::POSTINGS_LISTS;
+        if lists.cost > most {
+            lists.evict(most);
         }
     }
 }
@@ -165,10 +205,9 @@ impl Cache {
 /// The posting of a file for a text, which is folded.
 fn look_at(entry: &Entry, id: Id, finder: &Finder<'_>, text: &str) -> Option<Posting> {
     let wanted = finder.needle();
-    let path = if wanted.ends_with(b".md") { entry.folded_path() } else { searched_path(entry) };
+    let path = if wanted.ends_with(b".md") { entry.folded_path() } else { entry.searched_path() };
     let in_path = finder.find(path.as_bytes()).is_some();
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    let in_name = in_path && finder.find(name.as_bytes()).is_some();
+    let in_name = in_path && finder.find(name_of(path).as_bytes()).is_some();
     // A tag is asked for with or without its number sign.
     let tag = wanted.strip_prefix(b"#").filter(|tag| !tag.is_empty());
     let has = |own: &str| match tag {
@@ -204,13 +243,11 @@ impl Vault {
         let (missing, version) = self.index.with_table(|table| {
             found.extend(texts.iter().filter_map(|&text| Some((text.to_owned(), self.postings.get(text, table)?))));
             if let Some(lexicon) = lexicon.filter(|lexicon| table.changed_since(lexicon.version).is_some()) {
-                for text in texts.iter().filter(|text| is_word(text)) {
-                    let known = found.contains_key(*text);
-                    let make = || Arc::new(Postings { version: lexicon.version, found: self.look_up(&lexicon, text, table, read) });
-                    if !known {
-                        let postings = make();
+                for &text in texts.iter().filter(|text| is_word(text)) {
+                    if !found.contains_key(text) {
+                        let postings = Postings::new(lexicon.version, self.look_up(&lexicon, text, table, read));
                         self.postings.put(text, &postings, table.numbers());
-                        found.insert((*text).to_owned(), postings);
+                        found.insert(text.to_owned(), postings);
                     }
                 }
             }
@@ -240,9 +277,8 @@ impl Vault {
                 unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
             }
-            for (text, mut list) in some.iter().zip(lists) {
-                list.shrink_to_fit();
-                let postings = Arc::new(Postings { version, found: list });
+            for (text, list) in some.iter().zip(lists) {
+                let postings = Postings::new(version, list);
                 if unread == unread_before {
                     self.postings.put(text, &postings, self.size());
                 }
@@ -273,17 +309,18 @@ impl Vault {
     ) {
         let oldest = lists.iter().map(|(_, _, list)| list.version).min().unwrap_or_else(|| table.version());
         let changed: BTreeSet<Id> = table.changed_since(oldest).into_iter().flatten().collect();
-        for (what, text, list) in lists {
+        for (what, _, list) in lists {
             for &posting in &list.found {
                 if changed.is_empty() || !changed.contains(&posting.id()) {
                     add(*what, posting);
                 }
             }
-            let finder = Finder::new(text);
-            for &id in &changed {
-                let Some(entry) = table.entry(id) else { continue };
-                let text = self.folded_text(entry, read).unwrap_or_default();
-                look_at(entry, id, &finder, &text).into_iter().for_each(|posting| add(*what, posting));
+        }
+        for &id in &changed {
+            let Some(entry) = table.entry(id) else { continue };
+            let text = self.folded_text(entry, read).unwrap_or_default();
+            for (what, wanted, _) in lists {
+                look_at(entry, id, &Finder::new(wanted), &text).into_iter().for_each(|posting| add(*what, posting));
             }
         }
     }
@@ -329,7 +366,7 @@ mod tests {
         while vault.index.lexicon().is_none() {
             std::thread::yield_now();
         }
-        vault.postings.by_text.lock().unwrap().clear();
+        *vault.postings.lists.lock().unwrap() = super::Lists::default();
         assert_eq!(ask(&vault), looked_at);
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(looked_at.iter().take(17).all(|found| !found.is_empty()));

@@ -1,13 +1,14 @@
 //! How relevant a file is for some words: roughly, by how often it has them, and closely, by BM25 over its fields (name and
 //! aliases, headings and the first words, tags, text) with its best passage.
 
-use super::entry::Entry;
+use super::entry::{Entry, name_of};
 use super::postings::Posting;
 use super::search::MatchType;
 use crate::limits;
+use crate::text::floor;
 use crate::text::fold::fold;
 use crate::text::snippet::part_of;
-use crate::text::words::{is_form, stem};
+use crate::text::words::{is_form, is_word_start, stem, words_of};
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -71,7 +72,7 @@ pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
 /// How well a text fits a path that has it: the name itself, its beginning, the beginning of a word of it, inside of it, in a
 /// folder.
 pub(super) fn name_quality(path: &str, text: &str) -> u8 {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let name = name_of(path);
     let is_whole = name == text || name.strip_suffix(".md") == Some(text);
     match name.find(text) {
         Some(0) if is_whole => 0,
@@ -118,7 +119,9 @@ struct Form<'a> {
 
 /// A query prepared for a close look at many files.
 pub(super) struct Ranker<'a> {
-    words: &'a [Word],
+    pub(super) words: &'a [Word],
+    /// How many of them are the query's own.
+    asked: usize,
     forms: Vec<Form<'a>>,
     phrase: &'a str,
     phrase_finder: Finder<'a>,
@@ -136,8 +139,7 @@ struct Short<'a> {
 
 impl<'a> Short<'a> {
     fn new(text: &'a str) -> Short<'a> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
-        Short { text, length: 1.0 - B_SHORT + B_SHORT * words as f32 / 4.0 }
+        Short { text, length: 1.0 - B_SHORT + B_SHORT * words_of(text).count() as f32 / 4.0 }
     }
 
     /// How much a form counts here: less in a long field, and less inside of another word.
@@ -156,15 +158,22 @@ impl<'a> Ranker<'a> {
         let forms = words.iter().enumerate().flat_map(|(number, word)| word.texts.iter().map(move |text| (number, text)));
         let forms = forms.map(|(number, text)| Form { number, text, stem: Finder::new(stem(text)) }).collect();
         let (phrase_finder, alias) = (Finder::new(phrase), Finder::new("alias"));
-        Ranker { words, forms, phrase, phrase_finder, alias, all: (1 << asked) - 1, average_length }
+        Ranker { words, asked, forms, phrase, phrase_finder, alias, all: (1 << asked) - 1, average_length }
+    }
+
+    /// The query's own words that are not among some given as bits, or for which another stands in.
+    pub(super) fn missing(&self, having: u64) -> Vec<String> {
+        let asked = self.words.iter().take(self.asked).enumerate();
+        let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || !word.is_as_asked());
+        missing.map(|(_, word)| word.asked.clone()).collect()
     }
 
     /// Looks at a file that has some of the words, given as bits, and the stems of some. `text` is folded.
     pub(super) fn look_at(&self, entry: &Entry, text: &str, words: u64, stems: u64) -> Close {
         let having = words | stems;
         let whole = entry.folded_path();
-        let path = whole.strip_suffix(".md").unwrap_or(whole);
-        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        let path = entry.searched_path();
+        let name = name_of(path);
         let aliases = if self.alias.find(head(text).as_bytes()).is_some() { aliases(entry) } else { Vec::new() };
         let names: Vec<Short<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(Short::new).collect();
         let tags: Vec<Short<'_>> = entry.folded_tags().iter().map(|tag| Short::new(tag)).collect();
@@ -245,11 +254,8 @@ impl Close {
 
 /// The part of a text in which its frontmatter is, where that can be read.
 fn head(text: &str) -> &str {
-    let mut end = text.len().min(limits::FRONTMATTER_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).filter(|text| text.trim_start_matches('\u{feff}').starts_with("---")).unwrap_or_default()
+    let head = text.get(..floor(text, limits::FRONTMATTER_BYTES));
+    head.filter(|text| text.trim_start_matches('\u{feff}').starts_with("---")).unwrap_or_default()
 }
 
 /// The aliases of a note, folded.
@@ -263,11 +269,6 @@ fn aliases(entry: &Entry) -> Vec<String> {
             _ => Vec::new(),
         })
         .collect()
-}
-
-/// Whether a word begins at an offset.
-fn is_word_start(text: &str, at: usize) -> bool {
-    text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
 }
 
 /// Begin, end and the number of the word.

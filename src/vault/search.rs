@@ -17,7 +17,7 @@ use super::table::{Id, Table};
 use crate::clock::{Deadline, Now};
 use crate::limits;
 use crate::text::fold::fold;
-use crate::text::query::{self, Condition, Parsed};
+use crate::text::query::{self, Condition, Parsed, Term};
 use crate::text::words;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -152,6 +152,26 @@ struct Order {
     did_you_mean: Vec<(String, String)>,
 }
 
+impl Order {
+    /// The order that a cursor of the same query names.
+    fn of_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
+        let order: Option<Order> = serde_json::from_str(cursor).ok();
+        order
+            .filter(|order| order.words.len() == ranked_texts(parsed).len())
+            .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
+    }
+}
+
+/// The words of a query that files are to have.
+fn asked_words(parsed: &Parsed) -> &[String] {
+    parsed.words.get(..limits::QUERY_WORDS).unwrap_or(&parsed.words)
+}
+
+/// Those and further texts that files are ranked by.
+fn ranked_texts(parsed: &Parsed) -> Vec<&str> {
+    asked_words(parsed).iter().chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect()
+}
+
 /// A file that matches.
 #[derive(Debug, Clone, Copy, Default)]
 struct Candidate {
@@ -209,8 +229,8 @@ fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8
 struct Unread;
 
 impl Vault {
-    /// Searches names, tags and texts. `go_on` is told now and then how many files of how many were looked at, and says whether
-    /// the rest is still wanted.
+    /// Searches names, tags and texts. `go_on` is called now and then with how many files of how many were looked at, and
+    /// says whether the rest is still wanted.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
@@ -228,11 +248,11 @@ impl Vault {
                     && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
         let read = AtomicU64::new(0);
-        let mut order = match query.after {
-            Some(after) => serde_json::from_str(after).map_err(|_| Error::Query { why: "cursor is none of this query".into() })?,
+        let order = match query.after {
+            Some(after) => Order::of_cursor(after, &parsed)?,
             None => self.order(&parsed, &wanted, is_narrowed, &read, go_on)?,
         };
-        let asked = parsed.words.len().min(limits::QUERY_WORDS).min(order.words.len());
+        let asked = asked_words(&parsed).len();
         let (mut found, mut not_searched) = self.candidates(&parsed, &order, &wanted, &read, go_on)?;
         let mut fulfilled_at = HashMap::new();
         if !parsed.conditions.is_empty() {
@@ -247,9 +267,9 @@ impl Vault {
         let partial = found.len() - total;
 
         let is_one_text = asked == 1 && parsed.conditions.is_empty() && order.words.first().is_some_and(|word| word.texts.len() == 1);
-        let after = order.last.take();
-        let words = std::mem::take(&mut order.words);
-        let ranker = Ranker::new(&words, asked, &parsed.phrase, order.average_length);
+        let after = order.last.as_ref();
+        let mut last_close = order.close.clone();
+        let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
         let close = |candidate: &Candidate, entry: &Arc<Entry>| {
             let text = self.folded_text(entry, &read).unwrap_or_default();
             ranker.look_at(entry, &text, candidate.words, candidate.stems)
@@ -257,7 +277,7 @@ impl Vault {
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
         if query.newest_first || is_one_text {
-            let text = words.first().and_then(|word| word.texts.first()).map_or("", String::as_str);
+            let text = order.words.first().and_then(|word| word.texts.first()).map_or("", String::as_str);
             let rank = |candidate: &Candidate, table: &Table| {
                 let age = !table.facts(candidate.id).modified;
                 if query.newest_first {
@@ -266,15 +286,15 @@ impl Vault {
                 let (class, quality) = by_name(candidate, table.entry(candidate.id), text);
                 (class, quality, u64::from(!candidate.count), age)
             };
-            page = self.smallest(&found, page_length, &rank, after.as_ref(), None);
+            page = self.smallest(&found, page_length, &rank, after, None);
         } else {
             let rough =
                 |candidate: &Candidate, table: &Table| (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified);
             let most = limits::RANKED_FILES.max(query.max_results);
             let is_first = query.after.is_none();
-            let closely = self.smallest(&found, if is_first { most } else { usize::MAX }, &rough, None, order.close.as_ref());
+            let closely = self.smallest(&found, if is_first { most } else { usize::MAX }, &rough, None, last_close.as_ref());
             if is_first && found.len() > most {
-                order.close = closely.last().map(|(key, ..)| key.clone());
+                last_close = closely.last().map(|(key, ..)| key.clone());
             }
             let bytes = closely.iter().map(|(_, _, entry)| entry.text_bytes()).sum();
             let look = |((rank, path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
@@ -283,10 +303,10 @@ impl Vault {
             };
             let keys: Vec<Key> = self.on_all_cores(&closely, bytes, &look, go_on)?;
             let ranked = keys.into_iter().zip(closely).map(|(key, (_, candidate, entry))| (key, candidate, entry));
-            page = ranked.filter(|(key, ..)| after.as_ref().is_none_or(|after| key > after)).collect();
+            page = ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
             page.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
-            if let (Some(last), true) = (&order.close, page.len() < page_length) {
-                let behind = after.as_ref().map_or(last, |after| after.max(last));
+            if let (Some(last), true) = (&last_close, page.len() < page_length) {
+                let behind = after.map_or(last, |after| after.max(last));
                 page.extend(self.smallest(&found, page_length - page.len(), &rough, Some(behind), None));
             }
         }
@@ -301,10 +321,13 @@ impl Vault {
                 1 => MatchType::Tag,
                 _ => MatchType::Content,
             };
-            self.hit(key, entry, match_type, close.shown_at(&words).or(at), &close, &words, asked, query.passages, &read)
+            let at = close.shown_at(&order.words).or(at);
+            let passages = if query.passages { self.passages(&entry, &close, at, &order.words, &read) } else { Vec::new() };
+            let (snippet, line) = self.snippet(&entry, match_type, at, &order.words);
+            Hit { entry, match_type, snippet, line, missing: ranker.missing(close.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();
-        order.words = words;
+        let order = Order { close: last_close, ..order };
         Ok(Found { total, partial, did_you_mean: order.did_you_mean.clone(), hits, more, not_searched, filling, order })
     }
 
@@ -317,8 +340,8 @@ impl Vault {
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Order, Error> {
-        let asked = parsed.words.len().min(limits::QUERY_WORDS);
-        let texts: Vec<&str> = parsed.words.iter().take(asked).chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect();
+        let asked = asked_words(parsed).len();
+        let texts = ranked_texts(parsed);
         let (lists, unread) = self.postings(&texts, read, go_on)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
         let has_some = |text: &str, list: Option<&Arc<Postings>>| {
@@ -361,7 +384,7 @@ impl Vault {
         let (lists, _) = self.postings(&stems, read, go_on)?;
         let files = self.size() as f32;
         for word in &mut words {
-            let count: usize = word.stems().filter_map(|stem| lists.get(stem)).map(|list| list.words()).sum();
+            let count: usize = word.stems().filter_map(|stem| lists.get(stem)).map(|list| list.forms()).sum();
             word.weight = (1.0 + (files - count as f32 + 0.5).max(0.0) / (count as f32 + 0.5)).ln();
         }
         let average_length = self.index.with_table(Table::average_length);
@@ -377,7 +400,7 @@ impl Vault {
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(Vec<Candidate>, usize), Error> {
-        let asked = parsed.words.len().min(order.words.len());
+        let asked = asked_words(parsed).len();
         let mut texts: Vec<(Looked, &str)> = Vec::new();
         for (number, word) in order.words.iter().enumerate() {
             texts.extend(word.texts.iter().map(|text| (Looked::Word(number), text.as_str())));
@@ -427,9 +450,10 @@ impl Vault {
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<usize, Error> {
-        let has_regex = conditions.iter().any(Condition::has_regex);
+        let any_term = |is_of_kind: &dyn Fn(&Term) -> bool| conditions.iter().any(|condition| condition.any_term(is_of_kind));
+        let has_regex = any_term(&|term| matches!(term, Term::Regex(_)));
         let _permit = if has_regex { Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?) } else { None };
-        let needs_original = conditions.iter().any(Condition::needs_original);
+        let needs_original = any_term(&|term| !matches!(term, Term::Folded(_)));
         let deadline = Deadline::after(limits::SEARCH_TIME);
         let in_time = || deadline.left().is_some();
         let files: Vec<(Candidate, Option<Arc<Entry>>)> =
