@@ -2,7 +2,6 @@
 
 use super::canvas::{Edited, form};
 use super::note::Note;
-use super::properties::New;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, text};
 use crate::clock::Now;
@@ -97,7 +96,7 @@ impl Change<'_> {
     /// # Errors
     /// [`Error::Parse`].
     pub(super) fn touch(&mut self, path: &VaultPath) -> Result<(), Error> {
-        self.note(path)?.set("updated", New::Text(&Now::read().rfc3339()))
+        self.note(path)?.set("updated", Now::read().rfc3339())
     }
 
     /// Opens a canvas. The default one is made where it is missing, if `make`.
@@ -241,7 +240,7 @@ impl Accomplishments {
         let bytes = vault.bytes(path)?;
         let etag = etag(&bytes);
         let text = text(bytes, path)?;
-        let properties = super::properties::parse(&text).map_err(parse)?;
+        let properties = crate::markdown::properties::parse(&text).map_err(parse)?;
         let accomplishment = Accomplishment::read(path, &text, &properties).map_err(parse)?;
         Ok(Changed { accomplishment, properties, etag })
     }

@@ -4,7 +4,6 @@ use super::canvas::{Canvas, Edited, form};
 use super::change::Change;
 use super::manage::node_of;
 use super::position::{Position, place};
-use super::properties::New;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error};
 use crate::secret;
@@ -176,7 +175,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     let snapshot = change.snapshot;
     let canvas = match change.canvas(&canvas_path, false) {
         // What is on no canvas has no edges to lose.
-        Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", New::List(wanted)),
+        Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", wanted),
         other => other?,
     };
     let read = canvas.read()?;
@@ -213,7 +212,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     for (blocker, blocked) in fresh {
         connect(canvas, &blocker, &blocked)?;
     }
-    change.note(path)?.set("depends_on", New::List(wanted))
+    change.note(path)?.set("depends_on", wanted)
 }
 
 impl Accomplishments {
@@ -359,7 +358,7 @@ impl Accomplishments {
                     drawn.iter().filter(|id| !new.iter().any(|known| known == *id)).map(|id| (*id).to_owned()).collect();
                 new.extend(fresh);
                 if new != found.depends_on {
-                    if let Err(error) = change.note(&found.path)?.set("depends_on", New::List(&new)) {
+                    if let Err(error) = change.note(&found.path)?.set("depends_on", new.as_slice()) {
                         errors.push(error.to_string());
                         continue;
                     }

@@ -1,8 +1,8 @@
 //! Context documents: notes beside a canvas that are not on it, and all notes of one more folder.
 
 use super::canvas::{Canvas, form};
-use super::markdown::line_end;
 use super::{Accomplishments, Error, text};
+use crate::markdown::insert::line_end;
 use crate::vault::together::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, etag};
 
@@ -237,7 +237,7 @@ fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (before, after) = (lines.get(..from).unwrap_or_default().concat(), lines.get(to..).unwrap_or_default().concat());
-    let eol = line_end(text);
+    let eol = line_end(text, 0);
     let content = if eol == "\r\n" { content.replace("\r\n", "\n").replace('\n', eol) } else { content.to_owned() };
     let count = count_lines(content.as_bytes());
     let missing = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { eol };

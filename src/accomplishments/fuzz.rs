@@ -5,25 +5,25 @@
 use super::canvas::Edited;
 use super::note::Note;
 use super::position::{NODE_HEIGHT, NODE_WIDTH, place};
-use super::properties::{self, New};
 use super::task::{self, Task, TaskStatus};
+use crate::markdown::properties;
 use crate::vault::VaultPath;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A property set in a note's frontmatter.
 pub fn properties(text: &str) {
-    for (key, new) in
-        [("status", New::Text("a: b #c")), ("done", New::Flag(true)), ("depends_on", New::List(&["ACC-1".into(), "x, y".into()]))]
-    {
-        let Ok(edited) = properties::set(text, key, new) else { continue };
-        let (before, after) = (properties::parse(text).expect("was read"), properties::parse(&edited).expect("is read"));
+    for (key, new) in [("status", json!("a: b #c")), ("done", json!(true)), ("depends_on", json!(["ACC-1", "x, y", 5]))] {
+        let Ok(edited) = properties::set(text, key, Some(&new)) else { continue };
+        let before = properties::parse(text).unwrap_or_default();
+        let after = properties::parse(&edited).expect("is read");
         assert!(
             before.iter().all(|(name, value)| name.as_str() == Some(key) || after.get(name) == Some(value)),
             "{text:?} became {edited:?}"
         );
         let body = |text: &str| text.get(crate::markdown::frontmatter::end(text)..).map(str::to_owned);
         assert_eq!(body(text), body(&edited), "below the frontmatter");
-        assert_eq!(properties::set(&edited, key, new).as_ref(), Ok(&edited), "once is enough");
+        assert_eq!(properties::set(&edited, key, Some(&new)).as_ref(), Ok(&edited), "once is enough");
     }
 }
 
@@ -100,5 +100,5 @@ pub fn note(text: &str, value: &str) {
         assert_eq!(edited.properties().ok(), note.properties().ok());
     }
     edited.set_heading("a", value);
-    let _ = edited.set("title", New::Text(value));
+    let _ = edited.set("title", value);
 }

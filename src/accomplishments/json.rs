@@ -1,7 +1,7 @@
 //! Places in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, the way in which
 //! numbers are written, members that nobody here knows. The text is one that a JSON parser has accepted.
 
-use super::properties::splice;
+use crate::markdown::properties::splice;
 use std::collections::HashSet;
 use std::ops::Range;
 

@@ -5,14 +5,15 @@ use super::change::{Change, Changed};
 use super::dependency::{Graph, connect, set_dependencies};
 use super::note::{Note, must_be_text, template};
 use super::position::{NODE_HEIGHT, NODE_WIDTH, place};
-use super::properties::New;
 use super::snapshot::{Accomplishment, number_of};
 use super::task::{self, Task, TaskStatus, normal, shown_hours};
 use super::{Accomplishments, Error};
 use crate::clock::Now;
 use crate::limits;
+use crate::markdown::properties::flow;
 use crate::secret;
 use crate::vault::{Vault, VaultPath};
+use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
 /// What an accomplishment is to be; what is `None` stays, or gets its default. Values of enumerations are known ones.
@@ -93,7 +94,8 @@ impl Accomplishments {
             }
             Graph::of(change.snapshot).must_stay_free(&blockers, &id, "")?;
             let now = Now::read().rfc3339();
-            let text = |text: &str| New::Text(text).yaml();
+            let value = |value: Value| flow(&value, None);
+            let text = |text: &str| value(text.into());
             let properties = [
                 ("type", text("accomplishment")),
                 ("title", text(&title)),
@@ -101,9 +103,9 @@ impl Accomplishments {
                 ("effort", text(effort)),
                 ("status", text(data.status.unwrap_or("Not Started"))),
                 ("priority", text(data.priority.unwrap_or("High"))),
-                ("inProgress", New::Flag(false).yaml()),
-                ("depends_on", New::List(&blockers).yaml()),
-                ("created_by_plugin", New::Flag(true).yaml()),
+                ("inProgress", value(false.into())),
+                ("depends_on", value(blockers.clone().into())),
+                ("created_by_plugin", value(true.into())),
                 ("collapsed_height", "100".to_owned()),
                 ("expanded_height", NODE_HEIGHT.to_string()),
                 ("expanded_width", NODE_WIDTH.to_string()),
@@ -163,11 +165,11 @@ impl Accomplishments {
             let note = change.note(path)?;
             for (key, value) in [("effort", data.effort), ("status", data.status), ("priority", data.priority)] {
                 if let Some(value) = value {
-                    note.set(key, New::Text(value))?;
+                    note.set(key, value)?;
                 }
             }
             if let Some(truth) = data.in_progress {
-                note.set("inProgress", New::Flag(truth))?;
+                note.set("inProgress", truth)?;
             }
             if let Some(outcome) = data.outcome {
                 note.set_section("Outcome", outcome)?;
@@ -206,7 +208,7 @@ impl Accomplishments {
             let waiting = change.snapshot.all.iter().filter(|other| other.id != id && other.depends_on.iter().any(|known| known == id));
             for other in waiting.cloned().collect::<Vec<_>>() {
                 let left: Vec<String> = other.depends_on.iter().filter(|known| *known != id).cloned().collect();
-                change.note(&other.path)?.set("depends_on", New::List(&left))?;
+                change.note(&other.path)?.set("depends_on", left.as_slice())?;
                 change.touch(&other.path)?;
             }
             self.raise(number_of(id).unwrap_or(0));
@@ -291,7 +293,7 @@ impl Accomplishments {
             };
             let begun = task.as_ref().is_some_and(|task| task.status == TaskStatus::InProgress).then_some(true);
             if let Some(truth) = in_progress.or(begun) {
-                note.set("inProgress", New::Flag(truth))?;
+                note.set("inProgress", truth)?;
             }
             change.touch(&path)?;
             Ok((change.outcome(&path)?, task))
@@ -413,9 +415,9 @@ fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str
     must_be_free(change, title, &new, Some(old))?;
     let note = change.note(old)?;
     note.set_heading(&accomplishment.title, title);
-    note.set("title", New::Text(title))?;
+    note.set("title", title)?;
     if new != *old {
-        note.set("vault_path", New::Text(new.as_str()))?;
+        note.set("vault_path", new.as_str())?;
         for canvas in change.canvases_with(old)? {
             change.canvas(&canvas, false)?.rename_file(old, &new)?;
         }

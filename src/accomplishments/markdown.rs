@@ -165,12 +165,6 @@ pub(super) fn marks_at(text: &str) -> usize {
     }
 }
 
-/// The line end of a text: that of its first line.
-pub(super) fn line_end(text: &str) -> &'static str {
-    let first = text.find('\n').and_then(|at| text.get(..at));
-    if first.is_some_and(|first| first.ends_with('\r')) { "\r\n" } else { "\n" }
-}
-
 /// What the lines before leave open.
 enum Inside {
     Nothing,

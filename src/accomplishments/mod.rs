@@ -10,7 +10,7 @@
 //! | `docs` | context documents |
 //! | `note`, `task` | the text of a note: sections, criteria, tasks |
 //! | `canvas`, `position` | the text of a canvas, and where a node goes |
-//! | `markdown`, `properties`, `json` | places in texts of these kinds, and one of them replaced |
+//! | `markdown`, `json` | places in texts of these kinds, and one of them replaced |
 
 mod canvas;
 mod change;
@@ -23,7 +23,6 @@ mod manage;
 mod markdown;
 mod note;
 mod position;
-mod properties;
 mod snapshot;
 mod task;
 

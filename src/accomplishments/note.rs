@@ -1,11 +1,12 @@
 //! The note of an accomplishment: its properties, its sections, its tasks. It is edited, not rewritten: each change here
 //! replaces only what it names, and is refused where the note would then say anything else than before besides.
 
-use super::markdown::{Kind, Line, line_end, lines, marks_at, section};
-use super::properties::{New, splice};
+use super::Error;
+use super::markdown::{Kind, Line, lines, marks_at, section};
 use super::task::{self, Found, Task};
-use super::{Error, properties};
 use crate::limits;
+use crate::markdown::insert::line_end;
+use crate::markdown::properties::{self, splice};
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;
 
@@ -160,8 +161,13 @@ impl Note {
     ///
     /// # Errors
     /// [`Error::Parse`] when it is written in a way in which that is not safe.
-    pub(super) fn set(&mut self, key: &str, new: New<'_>) -> Result<(), Error> {
-        self.text = properties::set(&self.text, key, new).map_err(|why| Error::Parse { path: self.name.clone(), why })?;
+    pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
+        let refused = |why: String| Error::Parse { path: self.name.clone(), why };
+        // Items that are no texts are none of ours, and would be lost.
+        if self.properties()?.get(key).and_then(|own| own.as_sequence()).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
+            return Err(refused(format!("its {key:?} has items that are no texts; it is not replaced")));
+        }
+        self.text = properties::set(&self.text, key, Some(&new.into())).map_err(refused)?;
         Ok(())
     }
 
@@ -285,7 +291,7 @@ fn others(text: &str, but: &str) -> Vec<(String, String)> {
 
 /// A note's text with this content in a section, which is made where it is missing. The blank lines around stay.
 pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
-    let eol = line_end(text);
+    let eol = line_end(text, 0);
     let content = content.replace("\r\n", "\n").replace('\n', eol);
     let all = lines(text);
     if let Some(section) = section(&all, name) {
@@ -320,7 +326,7 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
 }
 
 fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> String {
-    let eol = line_end(text);
+    let eol = line_end(text, 0);
     let all = lines(text);
     let old = criteria(&all);
     if old.is_empty() {

@@ -3,8 +3,9 @@
 
 use super::canvas::{Canvas, form};
 use super::note::{Body, depends_on, text_of};
-use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, one_of, properties};
+use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, one_of};
 use crate::limits;
+use crate::markdown::properties;
 use crate::vault::{Entry, Vault, VaultPath};
 use serde_yaml::Mapping;
 use std::collections::{HashMap, HashSet};

@@ -1,8 +1,9 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
-use super::markdown::{Kind, Line, Section, end, line_end, lines, section};
+use super::markdown::{Kind, Line, Section, end, lines, section};
 use super::note;
-use super::properties::splice;
+use crate::markdown::insert::line_end;
+use crate::markdown::properties::splice;
 use std::ops::Range;
 
 /// Where a task is.
@@ -339,7 +340,7 @@ fn written(value: &str, eol: &str) -> String {
 
 /// The text of a note with one more task, whose fields are given by the names in [`FIELDS`].
 pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]) -> String {
-    let eol = line_end(text);
+    let eol = line_end(text, 0);
     let mut block = format!("### Task {number}: {name}{eol}");
     for (field, value) in fields {
         block.push_str(&format!("- **{field}:**{}{eol}", written(value, eol)));
@@ -378,7 +379,7 @@ impl Found {
 
     /// The note with another value of one of this task's [`FIELDS`].
     pub(super) fn with(&self, text: &str, name: &str, value: &str) -> String {
-        let eol = line_end(text);
+        let eol = line_end(text, 0);
         if let Some(field) = self.fields.iter().find(|field| field.name == name) {
             let (place, value) = field.replacement(text, value, eol);
             return splice(text, place, &value);

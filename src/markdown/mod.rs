@@ -6,10 +6,16 @@
 //! | [`frontmatter`] | the YAML block at the head of a note, and the tags in it |
 //! | [`blocks`] | lines, headings, list items, code, comments and math |
 //! | [`inline`] | what stands inside of a block: code, comments, math and tags |
+//! | [`parts`] | headings with their sections, blocks with ids, tasks |
+//! | [`mod@insert`] | text put at one of those |
+//! | [`properties`] | properties set and removed |
 
 pub mod blocks;
 pub mod frontmatter;
 pub mod inline;
+pub mod insert;
+pub mod parts;
+pub mod properties;
 
 use crate::text::fold::fold;
 

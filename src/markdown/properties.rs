@@ -1,74 +1,60 @@
-//! One property of a note's frontmatter replaced, and every other byte kept: comments, order, quotes, line ends. What
-//! was made is parsed again, and if it says anything but what was meant, it is not used.
+//! Properties of a note's frontmatter set and removed, with every other byte kept: comments, order, quotes, line ends. What was
+//! made is parsed again, and if it says anything but what was meant, it is not used.
 
-use super::markdown::line_end;
-use crate::markdown::frontmatter;
+use super::frontmatter;
+use super::insert::line_end;
 use crate::yaml;
+use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;
-
-/// A value for a property.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum New<'a> {
-    /// A text.
-    Text(&'a str),
-    /// True or false.
-    Flag(bool),
-    /// A list of texts.
-    List(&'a [String]),
-}
-
-impl New<'_> {
-    fn value(self) -> Value {
-        match self {
-            New::Text(text) => Value::String(text.to_owned()),
-            New::Flag(truth) => Value::Bool(truth),
-            New::List(items) => Value::Sequence(items.iter().map(|item| Value::String(item.clone())).collect()),
-        }
-    }
-
-    /// In YAML, in one line.
-    pub(super) fn yaml(self) -> String {
-        match self {
-            New::Text(text) => scalar(text, None),
-            New::Flag(truth) => truth.to_string(),
-            New::List(items) => format!("[{}]", items.iter().map(|item| scalar(item, None)).collect::<Vec<_>>().join(", ")),
-        }
-    }
-}
 
 /// The frontmatter of a note as values.
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub(super) fn parse(text: &str) -> Result<Mapping, String> {
+pub fn parse(text: &str) -> Result<Mapping, String> {
     let yaml = frontmatter::block(text).ok_or("it has no frontmatter")?;
     match frontmatter::values(yaml) {
         Ok(Value::Mapping(properties)) => Ok(properties),
+        Ok(Value::Null) => Ok(Mapping::new()),
         Ok(_) => Err("its frontmatter is not a mapping".into()),
         Err(why) => Err(format!("its frontmatter is {why}")),
     }
 }
 
-/// The text with this property replaced, or added at the end of the frontmatter.
+/// The name that a property has in a note, where it has it in another case.
+pub fn name_in(properties: &Mapping, name: &str) -> String {
+    let names = || properties.keys().filter_map(Value::as_str);
+    let same = names().find(|own| *own == name).or_else(|| names().find(|own| own.to_lowercase() == name.to_lowercase()));
+    same.unwrap_or(name).to_owned()
+}
+
+/// The text with a property set, at the end of the frontmatter if it is new, or removed (`None`). Without frontmatter one is
+/// made.
 ///
 /// # Errors
-/// When the frontmatter is malformed, or written in a way in which it cannot be replaced safely.
-pub(super) fn set(text: &str, key: &str, new: New<'_>) -> Result<String, String> {
+/// When the frontmatter is malformed, or written in a way in which it cannot be changed safely.
+pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> {
+    let Some(block) = frontmatter::block(text) else {
+        let start = text.len() - text.trim_start_matches('\u{feff}').len();
+        let eol = line_end(text, start);
+        let fenced = splice(text, start..start, &format!("---{eol}---{eol}"));
+        return if new.is_some() { set(&fenced, key, new) } else { Ok(text.to_owned()) };
+    };
+    if block.trim_start().starts_with('{') {
+        return Err("its frontmatter is JSON, which is read and not written".into());
+    }
     let mut wanted = parse(text)?;
-    if wanted.get(key) == Some(&new.value()) {
+    let value = new.map(serde_yaml::to_value).transpose().map_err(|error| error.to_string())?;
+    if wanted.get(key) == value.as_ref() {
         return Ok(text.to_owned());
     }
     let unsafe_way = || format!("its frontmatter is written in a way in which {key:?} cannot be replaced safely");
-    // Items that are no texts would be lost.
-    if wanted.get(key).and_then(Value::as_sequence).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
-        return Err(unsafe_way());
-    }
-    let start = frontmatter::block(text).map_or(0, |block| block.as_ptr().addr() - text.as_ptr().addr());
-    let end = start + frontmatter::block(text).map_or(0, str::len);
-    let eol = line_end(text);
-    let edited = match place_of(text, start..end, key) {
-        Some(place) => replaced(text, &place, new, eol).ok_or_else(|| {
+    let start = block.as_ptr().addr() - text.as_ptr().addr();
+    let end = start + block.len();
+    let eol = line_end(text, 0);
+    let edited = match (place_of(text, start..end, key), new) {
+        (Some(place), Some(new)) => replaced(text, &place, new, eol).ok_or_else(|| {
             let comments = place.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
             match comments.take(1).next() {
                 Some(comment) => {
@@ -77,17 +63,44 @@ pub(super) fn set(text: &str, key: &str, new: New<'_>) -> Result<String, String>
                 None => unsafe_way(),
             }
         })?,
-        None => splice(text, end..end, &format!("{key}: {}{eol}", new.yaml())),
+        (Some(place), None) => {
+            let (first, last) = (place.lines.first().map_or(end, |line| line.start), place.lines.last().map_or(end, |line| line.end));
+            splice(text, first..last, "")
+        }
+        (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None), below(new, eol))),
+        (None, None) => text.to_owned(),
     };
-    wanted.insert(Value::String(key.to_owned()), new.value());
+    match value {
+        Some(value) => drop(wanted.insert(Value::String(key.to_owned()), value)),
+        None => drop(wanted.remove(key)),
+    }
     match parse(&edited) {
         Ok(found) if found == wanted => Ok(edited),
         _ => Err(unsafe_way()),
     }
 }
 
+/// A value as it follows the colon of a new property: a list of plain values with an item in each line, as Obsidian writes it.
+fn below(new: &Json, eol: &str) -> String {
+    match new {
+        Json::Array(items) if !items.is_empty() => items.iter().map(|item| format!("{eol}  - {}", flow(item, None))).collect(),
+        Json::Null => String::new(),
+        other => format!(" {}", flow(other, None)),
+    }
+}
+
+/// A value in one line.
+pub fn flow(new: &Json, quote: Option<char>) -> String {
+    match new {
+        Json::String(text) => scalar(text, quote),
+        Json::Array(items) => format!("[{}]", items.iter().map(|item| flow(item, None)).collect::<Vec<_>>().join(", ")),
+        // JSON is YAML.
+        other => other.to_string(),
+    }
+}
+
 /// Text with a part of it replaced.
-pub(super) fn splice(text: &str, place: Range<usize>, new: &str) -> String {
+pub fn splice(text: &str, place: Range<usize>, new: &str) -> String {
     let (before, after) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
     [before, new, after].concat()
 }
@@ -98,6 +111,7 @@ struct Place {
     lines: Vec<Range<usize>>,
 }
 
+/// A property of the outermost mapping; `None` where it is not written as most people and programs do.
 fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Place> {
     let mut at = block.start;
     let mut lines = text.get(block)?.split_inclusive('\n').map(|line| {
@@ -141,14 +155,14 @@ fn depth(yaml: &str) -> i32 {
 }
 
 /// `None` where comments would be lost.
-fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> Option<String> {
+fn replaced(text: &str, place: &Place, new: &Json, eol: &str) -> Option<String> {
     let end = place.lines.last().map_or(place.value, |last| last.end);
     let first_end = place.lines.first().map_or(end, |first| first.end);
     let rest = text.get(place.value..first_end).unwrap_or_default();
     let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
     let ending = text.get(first_end.saturating_sub(if rest.ends_with("\r\n") { 2 } else { usize::from(rest.ends_with('\n')) })..first_end);
     let ending = ending.unwrap_or(eol);
-    if let (New::List(items), true) = (new, place.lines.len() > 1 && value.trim().is_empty())
+    if let (Json::Array(items), true) = (new, place.lines.len() > 1 && value.trim().is_empty())
         && let Some(list) = block_list(text, place, items, eol)
     {
         return Some(splice(text, first_end..end, &list));
@@ -156,7 +170,7 @@ fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> Option<String
     let further: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
     // In another order, or written anew, comments beside items that stay would have no place.
-    let is_emptied = matches!(new, New::List([]));
+    let is_emptied = new.as_array().is_some_and(Vec::is_empty);
     if is_list && !is_emptied && further.iter().any(|line| line.contains('#')) {
         return None;
     }
@@ -168,11 +182,13 @@ fn replaced(text: &str, place: &Place, new: New<'_>, eol: &str) -> Option<String
     }
     let old = value.trim();
     let shown = match new {
-        New::Text(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\''))),
-        New::List(items) => inline_list(old, items),
-        New::Flag(_) => new.yaml(),
+        Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\''))),
+        Json::Array(items) => inline_list(old, items),
+        Json::Null => String::new(),
+        other => flow(other, None),
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
+    let gap = if shown.is_empty() { "" } else { gap };
     Some(splice(text, place.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
 }
 
@@ -203,14 +219,14 @@ fn without_comment(rest: &str) -> (&str, &str) {
 }
 
 /// The lines of a list with those of its items that stay, as they are, and new ones like them.
-fn block_list(text: &str, place: &Place, items: &[String], eol: &str) -> Option<String> {
+fn block_list(text: &str, place: &Place, items: &[Json], eol: &str) -> Option<String> {
     let old: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let item_of = |line: &str| {
         let (value, _) = without_comment(line.trim().strip_prefix('-')?);
-        yaml::parse(value.trim()).ok().and_then(|value| value.as_str().map(str::to_owned))
+        yaml::parse(value.trim()).ok().and_then(|value| serde_json::to_value(value).ok())
     };
-    let mut kept: Vec<(String, &str)> = Vec::new();
-    let mut lines: Vec<(Option<String>, String)> = Vec::new();
+    let mut kept: Vec<(Json, &str)> = Vec::new();
+    let mut lines: Vec<(Option<Json>, String)> = Vec::new();
     for line in &old {
         if line.trim().is_empty() || line.trim_start().starts_with('#') {
             lines.push((None, (*line).to_owned()));
@@ -225,12 +241,12 @@ fn block_list(text: &str, place: &Place, items: &[String], eol: &str) -> Option<
     let sample = old.iter().find(|line| line.trim_start().starts_with('-'))?;
     let indent = sample.get(..sample.len() - sample.trim_start().len())?;
     let quote = sample.trim_start().strip_prefix('-')?.trim_start().chars().next().filter(|quote| matches!(quote, '"' | '\''));
-    let in_order: Vec<&String> = items.iter().filter(|item| kept.iter().any(|(known, _)| known == *item)).collect();
+    let in_order: Vec<&Json> = items.iter().filter(|item| kept.iter().any(|(known, _)| known == *item)).collect();
     // Another order than the lines have: then all of them are written anew.
     if kept.is_empty() || !kept.iter().map(|(item, _)| item).eq(in_order) {
         return None;
     }
-    let fresh: Vec<&String> = items.iter().filter(|item| !kept.iter().any(|(known, _)| known == *item)).collect();
+    let fresh: Vec<&Json> = items.iter().filter(|item| !kept.iter().any(|(known, _)| known == *item)).collect();
     // New ones come last, or the order would not be the one that is wanted.
     if items.iter().skip(kept.len()).collect::<Vec<_>>() != fresh {
         return None;
@@ -240,26 +256,27 @@ fn block_list(text: &str, place: &Place, items: &[String], eol: &str) -> Option<
     for (number, (_, line)) in lines.iter().enumerate() {
         list.push_str(line);
         if number == last {
-            fresh.iter().for_each(|item| list.push_str(&format!("{indent}- {}{eol}", scalar(item, quote))));
+            fresh.iter().for_each(|item| list.push_str(&format!("{indent}- {}{eol}", flow(item, quote))));
         }
     }
     Some(list)
 }
 
 /// A list in brackets; items that stay keep their quotes.
-fn inline_list(old: &str, items: &[String]) -> String {
+fn inline_list(old: &str, items: &[Json]) -> String {
     let inner = old.strip_prefix('[').and_then(|old| old.strip_suffix(']')).unwrap_or_default();
     let known: Vec<&str> = inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
-    let shown = |item: &String| {
-        let same = known.iter().find(|part| yaml::parse(part).is_ok_and(|value| value.as_str() == Some(item)));
-        same.map_or_else(|| scalar(item, quote), |part| (*part).to_owned())
+    let shown = |item: &Json| {
+        let same =
+            known.iter().find(|part| yaml::parse(part).is_ok_and(|value| serde_json::to_value(value).is_ok_and(|value| value == *item)));
+        same.map_or_else(|| flow(item, quote), |part| (*part).to_owned())
     };
     format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
 /// A text as YAML writes it in one line; in quotes where it needs them, or where it is to look like what was there.
-pub(super) fn scalar(text: &str, quote: Option<char>) -> String {
+fn scalar(text: &str, quote: Option<char>) -> String {
     let single = format!("'{}'", text.replace('\'', "''"));
     let plain = !text.contains([',', '[', ']', '{', '}', '\n', '\r', '\t'])
         && text.trim() == text
@@ -281,8 +298,8 @@ fn json(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn list(items: &[&str]) -> Vec<String> {
-        items.iter().map(|item| (*item).to_owned()).collect()
+    fn list(items: &[&str]) -> Json {
+        items.iter().copied().collect()
     }
 
     #[test]
@@ -306,9 +323,9 @@ mod tests {
             ("---\ntitle: \"say \\\"x\\\" # 1\" # c\n---\n", "title", "Neu", "---\ntitle: \"Neu\" # c\n---\n"),
             ("---\nstatus: \"a # b\" # c\n---\n", "status", "d", "---\nstatus: \"d\" # c\n---\n"),
         ] {
-            assert_eq!(set(before, key, New::Text(text)).unwrap(), after, "{before:?}");
+            assert_eq!(set(before, key, Some(&text.into())).unwrap(), after, "{before:?}");
         }
-        assert_eq!(set("---\nx: true # t\n---\n", "x", New::Flag(false)).unwrap(), "---\nx: false # t\n---\n");
+        assert_eq!(set("---\nx: true # t\n---\n", "x", Some(&false.into())).unwrap(), "---\nx: false # t\n---\n");
     }
 
     #[test]
@@ -330,25 +347,53 @@ mod tests {
             ("---\nd:\n  - A-1\nx: 1\n---\n", list(&[]), "---\nd: []\nx: 1\n---\n"),
             ("---\nd:\n  - A-1\n  - A-2\n---\n", list(&["A-2", "A-1"]), "---\nd: [A-2, A-1]\n---\n"),
             ("---\nd: [\n  A-1,\n]\nx: 1\n---\n", list(&["A-1", "A-2"]), "---\nd: [A-1, A-2]\nx: 1\n---\n"),
-            ("---\nx: 1\n---\n", list(&["A-1"]), "---\nx: 1\nd: [A-1]\n---\n"),
+            ("---\nx: 1\n---\n", list(&["A-1"]), "---\nx: 1\nd:\n  - A-1\n---\n"),
         ] {
-            assert_eq!(set(before, "d", New::List(&items)).unwrap(), after, "{before:?}");
+            assert_eq!(set(before, "d", Some(&items)).unwrap(), after, "{before:?}");
         }
     }
 
     #[test]
     fn what_cannot_be_replaced_safely_is_left_alone() {
         for text in [
-            "no frontmatter",
             "---\na: [\n---\n",
             "---\n- a\n---\n",
             "---\n? status\n: a\n---\n",
             "---\n{status: a}\n---\n",
             "---\nstatus: &x a\nb: *x\n---\n",
             "---\nstatus: [a,\n  # one\n  b]\n---\n",
-            "---\nstatus: [a, 5, null]\n---\n",
+            "---\n{ \"status\": \"a\" }\n---\n",
         ] {
-            assert!(set(text, "status", New::Text("b")).is_err(), "{text:?}");
+            assert!(set(text, "status", Some(&"b".into())).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn values_of_every_type_are_set_and_removed() {
+        use serde_json::json;
+        for (before, key, new, after) in [
+            ("body", "a", json!(5), "---\na: 5\n---\nbody"),
+            ("\u{feff}x\r\ny", "a", json!("1.10"), "\u{feff}---\r\na: \"1.10\"\r\n---\r\nx\r\ny"),
+            ("", "due", json!("2026-11-30"), "---\ndue: 2026-11-30\n---\n"),
+            ("---\n---\nx", "t", json!(["a", "[[N]]", 3]), "---\nt:\n  - a\n  - \"[[N]]\"\n  - 3\n---\nx"),
+            ("---\nv: 1.10 # keep\nyes: yes\nd: 2026-01-01\n---\n", "v", json!(1.5), "---\nv: 1.5 # keep\nyes: yes\nd: 2026-01-01\n---\n"),
+            ("---\na: &x 1\nb: *x\nc: >\n  f\n  g\n---\n", "c", json!("h"), "---\na: &x 1\nb: *x\nc: h\n---\n"),
+            ("---\na: x # c\n---\n", "a", json!(null), "---\na: # c\n---\n"),
+            ("---\nn:\n  - 1.10\n  - x\n---\n", "n", json!([1.1, "x", "y"]), "---\nn:\n  - 1.10\n  - x\n  - y\n---\n"),
+            ("---\na: 1\n---\n", "odd: key", json!(true), "---\na: 1\n\"odd: key\": true\n---\n"),
+            ("---\na: 1\n---\n", "o", json!({ "k": [1] }), "---\na: 1\no: {\"k\":[1]}\n---\n"),
+        ] {
+            assert_eq!(set(before, key, Some(&new)).as_deref(), Ok(after), "{before:?}");
+            assert_eq!(set(after, key, Some(&new)).as_deref(), Ok(after), "once is enough");
+        }
+        for (before, after) in [
+            ("---\na: 1\nt:\n  - x\n  - y\nb: 2\n---\n", "---\na: 1\nb: 2\n---\n"),
+            ("---\r\nt: x\r\n---\r\nbody", "---\r\n---\r\nbody"),
+            ("---\na: 1\n---\n", "---\na: 1\n---\n"),
+            ("body", "body"),
+        ] {
+            assert_eq!(set(before, "t", None).as_deref(), Ok(after), "{before:?}");
+        }
+        assert!(set("---\nt: &x 1\nb: *x\n---\n", "t", None).is_err(), "another property needs it");
     }
 }

@@ -1,0 +1,409 @@
+//! Text put into a note at a heading, a block or a line, with every other byte kept.
+
+use super::blocks::Kind;
+use super::parts::{Block, NotOne, Note};
+use std::ops::Range;
+
+/// Text in the place of a range of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+impl Edit {
+    /// The text with the edit made.
+    pub fn apply(&self, text: &str) -> String {
+        let (before, behind) = (text.get(..self.range.start), text.get(self.range.end..));
+        [before.unwrap_or_default(), &self.text, behind.unwrap_or_default()].concat()
+    }
+}
+
+/// The part of a note that a position refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target<'a> {
+    Note,
+    Heading(&'a str),
+    Block(&'a str),
+    /// From 1.
+    Line(usize),
+}
+
+/// Where text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    Start,
+    End,
+    Before,
+    After,
+    Replace,
+}
+
+/// Why nothing can be inserted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    Target(NotOne),
+    /// A line that the note does not have; how many it has.
+    NoLine(usize),
+    Frontmatter,
+    /// Only a part of a note has something before, behind or to be replaced.
+    WholeNote,
+}
+
+impl From<NotOne> for Refused {
+    fn from(not_one: NotOne) -> Refused {
+        Refused::Target(not_one)
+    }
+}
+
+/// The lines that the text takes the place of, and what goes with it.
+struct Place<'a> {
+    lines: Range<usize>,
+    /// A heading that is made above it.
+    heading: Option<String>,
+    /// The id that the replaced block keeps.
+    id: Option<&'a str>,
+}
+
+/// The edit that puts text at a position, and the line, from 1, in which the text then begins. With `create` a heading that is
+/// missing is made: at the end of the note or of the section that the path names, one level below it.
+///
+/// # Errors
+/// [`Refused`].
+pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), Refused> {
+    let block;
+    let place = match target {
+        Target::Note => whole_note(note, position)?,
+        Target::Heading(wanted) => at_heading(note, wanted, position, create)?,
+        Target::Block(id) => {
+            block = note.find_block(id)?;
+            at_block(&block, position)
+        }
+        Target::Line(number) => {
+            let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(Refused::NoLine(note.lines.len()))?;
+            Place { lines: around(line..line + 1, position), heading: None, id: None }
+        }
+    };
+    if place.lines.start < note.body() {
+        return Err(Refused::Frontmatter);
+    }
+    Ok(edit(note, &place, new))
+}
+
+/// Where a position is beside lines, which have no inside.
+fn around(lines: Range<usize>, position: Position) -> Range<usize> {
+    match position {
+        Position::Start | Position::Before => lines.start..lines.start,
+        Position::End | Position::After => lines.end..lines.end,
+        Position::Replace => lines,
+    }
+}
+
+/// Behind the last line of a range that is not blank.
+fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
+    lines.clone().rev().find(|line| note.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
+}
+
+fn whole_note(note: &Note<'_>, position: Position) -> Result<Place<'static>, Refused> {
+    let at = match position {
+        Position::Start => note.body(),
+        Position::End => behind_text(note, note.body()..note.lines.len()),
+        Position::Before | Position::After | Position::Replace => return Err(Refused::WholeNote),
+    };
+    Ok(Place { lines: at..at, heading: None, id: None })
+}
+
+fn at_block(block: &Block, position: Position) -> Place<'_> {
+    // What comes behind a block comes behind its id, too.
+    let with_id = block.lines.start..block.lines.end + usize::from(block.is_id_below);
+    match position {
+        Position::Replace => Place { lines: block.lines.clone(), heading: None, id: Some(&*block.id).filter(|_| !block.is_id_below) },
+        other => Place { lines: around(with_id, other), heading: None, id: None },
+    }
+}
+
+fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<Place<'static>, Refused> {
+    let headings = note.headings();
+    let number = match note.find_heading(&headings, wanted) {
+        Ok(number) => number,
+        Err(NotOne::Missing(known)) if create => return new_heading(note, wanted).ok_or(Refused::Target(NotOne::Missing(known))),
+        Err(not_one) => return Err(not_one.into()),
+    };
+    let end = note.section_end(&headings, number);
+    let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
+    let body = heading.end..end;
+    let lines = match position {
+        Position::Before => heading.start..heading.start,
+        Position::After => end..end,
+        Position::Start => body.start..body.start,
+        Position::End => behind_text(note, body.clone())..behind_text(note, body),
+        Position::Replace => {
+            let last = behind_text(note, body.clone());
+            let first = body.clone().find(|line| *line >= last || note.kind(*line) != Some(Kind::Blank)).unwrap_or(last);
+            if last == body.start { last..last } else { first..last }
+        }
+    };
+    Ok(Place { lines, heading: None, id: None })
+}
+
+/// A heading that is made; `None` where the headings above it are not there, or named twice.
+fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Place<'static>> {
+    let headings = note.headings();
+    let (above, name) = wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
+    let markers = name.trim().bytes().take_while(|byte| *byte == b'#').count();
+    let (level, section) = match above.map(|above| note.find_heading(&headings, above)) {
+        None => (2, note.body()..note.lines.len()),
+        Some(Ok(above)) => {
+            let heading = headings.get(above)?;
+            (heading.level + 1, heading.lines.end..note.section_end(&headings, above))
+        }
+        Some(Err(_)) => return None,
+    };
+    let level = if (1..=6).contains(&markers) { markers } else { usize::from(level.min(6)) };
+    let at = behind_text(note, section);
+    let name = name.trim().trim_start_matches('#').trim();
+    let is_name = !name.is_empty() && !name.contains(['\n', '\r']);
+    is_name.then(|| Place { lines: at..at, heading: Some(format!("{} {name}", "#".repeat(level))), id: None })
+}
+
+/// The edit itself: the text with the note's line ends, apart from what it must not join.
+fn edit(note: &Note<'_>, place: &Place<'_>, new: &str) -> (Edit, usize) {
+    let Range { start, end } = place.lines;
+    let is_at_end = end >= note.lines.len();
+    let ends_open = is_at_end && !note.lines.is_empty() && !note.text.ends_with('\n');
+    let range = note.start(start)..note.start(end);
+    let eol = line_end(note.text, range.start);
+    let new = new.replace("\r\n", "\n");
+    let mut text = new.strip_suffix('\n').unwrap_or(&new).to_owned();
+    if let Some(id) = place.id.filter(|id| !text.ends_with(&format!(" ^{id}"))) {
+        text = format!("{} ^{id}", text.trim_end());
+    }
+    if text.is_empty() && start < end {
+        return (Edit { range, text }, start + 1);
+    }
+    let mut line = start + 1;
+    let own = match &place.heading {
+        Some(heading) => {
+            line += 1;
+            if text.is_empty() { heading.clone() } else { format!("{heading}\n{text}") }
+        }
+        None => text,
+    };
+    let parts = Note::of(&own);
+    let mut whole = own.clone();
+    if start.checked_sub(1).is_some_and(|before| joins_before(note, before, &parts)) {
+        whole = format!("\n{whole}");
+        line += 1;
+    }
+    if joins_behind(&parts, note, end) {
+        whole.push('\n');
+    }
+    // A last line without an end stays one.
+    if !ends_open {
+        whole.push('\n');
+    }
+    if ends_open && range.start == note.text.len() {
+        whole = format!("\n{whole}");
+    }
+    (Edit { range, text: if eol == "\r\n" { whole.replace('\n', eol) } else { whole } }, line)
+}
+
+/// Whether the first line of a new text would go on what stands in the line before it, or make a heading of it.
+fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
+    let (above, first) = (note.line(before), new.line(0));
+    let is_paragraph = matches!(note.kind(before), Some(Kind::Text));
+    let is_item = matches!(note.kind(before), Some(Kind::Item { .. }));
+    let (above, bare) = (above.trim_start(), first.trim_start());
+    let is_indented = first.len() > bare.len();
+    let is_underline =
+        !bare.is_empty() && (bare.trim_end().bytes().all(|byte| byte == b'-') || bare.trim_end().bytes().all(|byte| byte == b'='));
+    match new.kind(0) {
+        _ if is_paragraph && is_underline => true,
+        // Rows go on a table and lines a quote, but a callout begins a new one.
+        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => false,
+        Some(_) if bare.starts_with('>') && above.starts_with('>') => bare.trim_start_matches(['>', ' ']).starts_with("[!"),
+        Some(Kind::Text) if bare.starts_with('>') => false,
+        // What is indented is meant to go on the item.
+        Some(Kind::Text | Kind::Code) if is_indented => is_paragraph,
+        Some(Kind::Text | Kind::Setext(_)) => is_paragraph || is_item,
+        // A list that does not begin with 1 does not end a paragraph.
+        Some(Kind::Item { .. }) => is_paragraph && bare.starts_with(|c: char| c.is_ascii_digit()) && !bare.starts_with(['1', '0']),
+        _ => false,
+    }
+}
+
+/// Whether the line behind a new text would go on its last line.
+fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
+    let Some(last) = new.lines.len().checked_sub(1) else { return false };
+    if !matches!(new.kind(last), Some(Kind::Text | Kind::Item { .. })) {
+        return false;
+    }
+    let (above, next) = (new.line(last).trim_start(), note.line(behind));
+    let bare = next.trim_start();
+    match note.kind(behind) {
+        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => false,
+        Some(Kind::Text) if bare.starts_with('>') => above.starts_with('>') && bare.trim_start_matches(['>', ' ']).starts_with("[!"),
+        Some(Kind::Text | Kind::Setext(_)) => true,
+        Some(Kind::Code) => next.len() > bare.len(),
+        _ => false,
+    }
+}
+
+/// The line end of the line in which an offset lies, or of one near it; `\n` for a text of one line.
+pub fn line_end(text: &str, at: usize) -> &'static str {
+    let bytes = text.as_bytes();
+    let behind = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
+    let end = behind.or_else(|| bytes.get(..at).and_then(|before| memchr::memrchr(b'\n', before)));
+    let is_crlf = end.and_then(|end| end.checked_sub(1)).is_some_and(|before| bytes.get(before) == Some(&b'\r'));
+    if is_crlf { "\r\n" } else { "\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(text: &str, target: Target<'_>, position: Position, new: &str) -> String {
+        put_or_create(text, target, position, new, false).unwrap()
+    }
+
+    fn put_or_create(text: &str, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<String, Refused> {
+        let (edit, line) = insert(&Note::of(text), target, position, new, create)?;
+        let made = edit.apply(text);
+        if let Some(first) = new.lines().next() {
+            assert!(
+                made.trim_start_matches('\u{feff}').lines().nth(line - 1).unwrap().starts_with(first),
+                "{made:?} has {first:?} in line {line}"
+            );
+        }
+        Ok(made)
+    }
+
+    #[test]
+    fn text_goes_to_the_end_or_start_of_a_note() {
+        use Position::{End, Start};
+        for (text, position, expected) in [
+            ("", End, "- new\n"),
+            ("a\n", End, "a\n- new\n"),
+            ("a", End, "a\n- new"),
+            ("a\r\nb", End, "a\r\nb\r\n- new"),
+            ("a\n\n\n", End, "a\n- new\n\n\n"),
+            ("\u{feff}---\r\nx: 1\r\n---\r\nbody\r\n", Start, "\u{feff}---\r\nx: 1\r\n---\r\n- new\r\n\r\nbody\r\n"),
+            ("---\nx: 1\n---", End, "---\nx: 1\n---\n- new"),
+            ("\u{feff}a\n", Start, "\u{feff}- new\n\na\n"),
+            ("# H\n", Start, "- new\n# H\n"),
+            ("- a\n", End, "- a\n- new\n"),
+            ("```\nopen\n```\n", End, "```\nopen\n```\n- new\n"),
+        ] {
+            assert_eq!(put(text, Target::Note, position, "- new"), expected, "{text:?}");
+        }
+        assert_eq!(put("a\n", Target::Note, End, "b\nc\n"), "a\n\nb\nc\n", "no paragraph is joined");
+        assert_eq!(put("- a\n", Target::Note, End, "b"), "- a\n\nb\n");
+        assert_eq!(put("- a\n", Target::Note, End, "\tb"), "- a\n\tb\n");
+        assert_eq!(put("a\n", Target::Note, End, "---"), "a\n\n---\n", "no heading is made");
+        assert_eq!(put("| a |\n|---|\n", Target::Note, End, "| b |"), "| a |\n|---|\n| b |\n");
+        assert_eq!(put("> a\n", Target::Note, End, "> b"), "> a\n> b\n");
+        assert_eq!(put("> [!a] x\n", Target::Note, End, "> [!b] y"), "> [!a] x\n\n> [!b] y\n");
+        assert_eq!(put("a\n", Target::Note, End, "b\n\n"), "a\n\nb\n\n");
+        assert_eq!(put_or_create("a", Target::Note, Position::Replace, "b", false), Err(Refused::WholeNote));
+    }
+
+    #[test]
+    fn text_goes_to_a_section() {
+        use Position::{After, Before, End, Replace, Start};
+        let text = "# A\none\n\n## B\n\ntwo\n\n# C\n";
+        for (heading, position, expected) in [
+            ("A", End, "# A\none\n\n## B\n\ntwo\n- new\n\n# C\n"),
+            ("A", Start, "# A\n- new\n\none\n\n## B\n\ntwo\n\n# C\n"),
+            ("A", Before, "- new\n# A\none\n\n## B\n\ntwo\n\n# C\n"),
+            ("B", After, "# A\none\n\n## B\n\ntwo\n\n- new\n# C\n"),
+            ("A > B", Replace, "# A\none\n\n## B\n\n- new\n\n# C\n"),
+            ("C", End, "# A\none\n\n## B\n\ntwo\n\n# C\n- new\n"),
+            ("C", Replace, "# A\none\n\n## B\n\ntwo\n\n# C\n- new\n"),
+        ] {
+            assert_eq!(put(text, Target::Heading(heading), position, "- new"), expected, "{heading} {position:?}");
+        }
+        assert_eq!(put("A\n===\nx", Target::Heading("a"), Start, "- y"), "A\n===\n- y\n\nx");
+        assert_eq!(put("# A\n", Target::Heading("A"), Replace, ""), "# A\n\n".replace("\n\n", "\n\n"));
+        assert_eq!(put("# A\nx\ny\n\n# B\n", Target::Heading("A"), Replace, ""), "# A\n\n# B\n");
+        assert_eq!(put("# A\n", Target::Heading("A"), After, "b"), "# A\nb\n");
+        assert_eq!(put("# A\nSet\n---\n", Target::Heading("A"), Start, "b"), "# A\nb\n\nSet\n---\n", "a heading stays what it is");
+    }
+
+    #[test]
+    fn a_missing_heading_is_made_where_its_path_says() {
+        let create = |text, heading| put_or_create(text, Target::Heading(heading), Position::End, "- new", true);
+        assert_eq!(create("a\n", "Log").unwrap(), "a\n## Log\n- new\n");
+        assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
+        assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
+        assert!(matches!(create("# A", "X > Log"), Err(Refused::Target(NotOne::Missing(_)))));
+        assert!(matches!(create("# A\n# A", "A"), Err(Refused::Target(NotOne::Several(_)))));
+    }
+
+    #[test]
+    fn blocks_keep_their_ids_and_lines_are_counted_from_one() {
+        use Position::{After, Before, Replace};
+        assert_eq!(put("a\nb ^x\n\nc", Target::Block("x"), Replace, "new"), "new ^x\n\nc");
+        assert_eq!(put("- a ^x\n- b\n", Target::Block("^x"), Replace, "- new\n"), "- new ^x\n- b\n");
+        assert_eq!(put("> a\n\n^x\n", Target::Block("x"), Replace, "> new"), "> new\n\n^x\n");
+        assert_eq!(put("> a\n^x\n", Target::Block("x"), After, "- new"), "> a\n^x\n- new\n");
+        assert_eq!(put("a\nb\n", Target::Line(2), Before, "- new"), "a\n- new\n\nb\n");
+        assert_eq!(put("a\nb", Target::Line(2), Replace, "- new"), "a\n- new");
+        let refused = |line| put_or_create("---\nx: 1\n---\na", Target::Line(line), Before, "b", false).unwrap_err();
+        assert_eq!(
+            (refused(1), refused(3), refused(9), refused(0)),
+            (Refused::Frontmatter, Refused::Frontmatter, Refused::NoLine(4), Refused::NoLine(4))
+        );
+    }
+
+    /// Notes made by chance: the bytes outside are equal, and no other heading, task or block changes.
+    #[test]
+    fn every_byte_outside_of_an_insertion_stays() {
+        let mut random = crate::text::random::Random::new();
+        let pieces = [
+            "# H",
+            "## K",
+            "text",
+            "- [ ] task",
+            "  - sub",
+            "> quote",
+            "",
+            "| a |",
+            "```",
+            "---",
+            "Set",
+            "===",
+            "%%",
+            "a ^id",
+            "\tx",
+            "1. one",
+        ];
+        for round in 0..20_000 {
+            let eol = if round % 2 == 0 { "\n" } else { "\r\n" };
+            let count = random.below(12);
+            let mut text: String = (0..count).map(|_| format!("{}{eol}", pieces[random.below(pieces.len())])).collect();
+            if round % 3 == 0 {
+                text.truncate(text.trim_end_matches(['\r', '\n']).len());
+            }
+            let new = pieces[random.below(6)];
+            let target = match random.below(4) {
+                0 => Target::Note,
+                1 => Target::Heading(["H", "K", "Set"][random.below(3)]),
+                2 => Target::Block("id"),
+                _ => Target::Line(random.below(12)),
+            };
+            let position = [Position::Start, Position::End, Position::Before, Position::After, Position::Replace][random.below(5)];
+            let note = Note::of(&text);
+            let Ok((edit, _)) = insert(&note, target, position, new, false) else { continue };
+            let made = edit.apply(&text);
+            assert!(made.starts_with(&text[..edit.range.start]) && made.ends_with(&text[edit.range.end..]), "{text:?}");
+            assert_eq!(edit.range.is_empty(), position != Position::Replace || edit.range.is_empty(), "{text:?} {position:?}");
+            let others = made.replace("\r\n", "");
+            assert!(eol == "\n" || !text.contains('\n') || !others.contains('\n'), "{text:?}: {made:?}");
+            let is_final = |text: &str| text.ends_with('\n');
+            assert!(
+                text.is_empty() || is_final(&text) == is_final(&made) || edit.range.end == text.len() && new.is_empty(),
+                "{text:?}: {made:?}"
+            );
+        }
+    }
+}

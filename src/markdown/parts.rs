@@ -1,0 +1,289 @@
+//! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
+
+use super::blocks::{Kind, Line, lines};
+use std::ops::Range;
+
+/// A text with its lines.
+#[derive(Debug)]
+pub struct Note<'a> {
+    pub text: &'a str,
+    pub lines: Vec<Line>,
+}
+
+/// A heading. Lines are counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    pub level: u8,
+    /// Without markers.
+    pub text: String,
+    /// Its lines; a setext heading has two or more.
+    pub lines: Range<usize>,
+}
+
+/// A block that has an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Without `^`.
+    pub id: String,
+    /// Its lines, without one that has nothing but the id.
+    pub lines: Range<usize>,
+    /// Whether the id stands in a line of its own below the block.
+    pub is_id_below: bool,
+}
+
+/// A list item with a checkbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// The number of its line, from 0.
+    pub line: usize,
+    /// The character in the box, and where it is.
+    pub status: char,
+    pub status_at: Range<usize>,
+    /// What stands behind the box.
+    pub content: Range<usize>,
+}
+
+/// Why a part is not the one that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOne {
+    /// There is none; those that exist.
+    Missing(Vec<String>),
+    /// There are several: number of the line, from 1, and text of each.
+    Several(Vec<(usize, String)>),
+}
+
+impl<'a> Note<'a> {
+    pub fn of(text: &'a str) -> Note<'a> {
+        Note { text, lines: lines(text) }
+    }
+
+    /// The text of a line without its end; empty behind the last.
+    pub fn line(&self, number: usize) -> &'a str {
+        self.lines.get(number).and_then(|line| self.text.get(line.range.clone())).unwrap_or_default()
+    }
+
+    /// The byte at which a line begins; the end of the text for the line behind the last.
+    pub fn start(&self, number: usize) -> usize {
+        self.lines.get(number).map_or(self.text.len(), |line| line.range.start)
+    }
+
+    pub fn kind(&self, number: usize) -> Option<Kind> {
+        self.lines.get(number).map(|line| line.kind)
+    }
+
+    /// The first line behind the frontmatter.
+    pub fn body(&self) -> usize {
+        self.lines.iter().take_while(|line| line.kind == Kind::Frontmatter).count()
+    }
+
+    pub fn headings(&self) -> Vec<Heading> {
+        let mut headings: Vec<Heading> = Vec::new();
+        let mut is_setext_open = false;
+        for (number, line) in self.lines.iter().enumerate() {
+            let content = self.text.get(line.content..line.range.end).unwrap_or_default();
+            match (line.kind, headings.last_mut().filter(|_| is_setext_open)) {
+                (Kind::Setext(_), Some(heading)) => {
+                    heading.text = format!("{} {}", heading.text, content.trim());
+                    heading.lines.end = number + 1;
+                }
+                (Kind::Underline, Some(heading)) => {
+                    heading.lines.end = number + 1;
+                    is_setext_open = false;
+                }
+                (Kind::Setext(level), None) => {
+                    headings.push(Heading { level, text: content.trim().into(), lines: number..number + 1 });
+                    is_setext_open = true;
+                }
+                (Kind::Heading(level), _) => {
+                    let text = without_closing(content).into();
+                    headings.push(Heading { level, text, lines: number..number + 1 });
+                }
+                _ => {}
+            }
+        }
+        headings
+    }
+
+    /// The line behind the section of a heading: the next heading of its level or a higher one.
+    pub fn section_end(&self, headings: &[Heading], number: usize) -> usize {
+        let level = headings.get(number).map_or(0, |heading| heading.level);
+        let next = headings.iter().skip(number + 1).find(|heading| heading.level <= level);
+        next.map_or(self.lines.len(), |heading| heading.lines.start)
+    }
+
+    /// The heading with a text, compared as Obsidian compares it, or the last one of a path (`A > B`), each in the section of
+    /// the one before.
+    ///
+    /// # Errors
+    /// [`NotOne`].
+    pub fn find_heading(&self, headings: &[Heading], wanted: &str) -> Result<usize, NotOne> {
+        let parts: Vec<&str> = wanted.split(" > ").collect();
+        let mut found = self.headings_of(headings, &[wanted]);
+        if found.is_empty() && parts.len() > 1 {
+            found = self.headings_of(headings, &parts);
+        }
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => Err(NotOne::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
+            several => {
+                let shown = several.iter().filter_map(|number| headings.get(*number));
+                Err(NotOne::Several(shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect()))
+            }
+        }
+    }
+
+    /// The numbers of all headings that a path names.
+    pub fn headings_of(&self, headings: &[Heading], path: &[&str]) -> Vec<usize> {
+        // The sections, as lines, in which the next name is looked for.
+        let mut within: Vec<(Option<usize>, Range<usize>)> = vec![(None, 0..self.lines.len())];
+        for part in path {
+            let wanted = comparable(part.trim().trim_start_matches('#'));
+            let mut next: Vec<(Option<usize>, Range<usize>)> = Vec::new();
+            for (above, range) in within {
+                for (number, heading) in headings.iter().enumerate() {
+                    let is_inside = range.contains(&heading.lines.start) && above != Some(number);
+                    if is_inside && comparable(&heading.text) == wanted && !next.iter().any(|(known, _)| *known == Some(number)) {
+                        next.push((Some(number), heading.lines.start..self.section_end(headings, number)));
+                    }
+                }
+            }
+            within = next;
+        }
+        within.into_iter().filter_map(|(number, _)| number).collect()
+    }
+
+    /// All blocks with an id, in order.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for (number, line) in self.lines.iter().enumerate() {
+            if !matches!(line.kind, Kind::Text | Kind::Item { .. }) {
+                continue;
+            }
+            let content = self.text.get(line.content..line.range.end).unwrap_or_default().trim_end();
+            let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
+            let goes_on = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
+            if before.trim().is_empty() && line.kind == Kind::Text {
+                let above = (0..number).rev().find(|above| self.kind(*above) != Some(Kind::Blank));
+                let is_part = |above: &usize| {
+                    !matches!(self.kind(*above), None | Some(Kind::Blank | Kind::Heading(_) | Kind::Frontmatter | Kind::Underline))
+                };
+                let Some(last) = above.filter(|above| number - above <= 2 && is_part(above)) else { continue };
+                let first = (0..=last).rev().take_while(is_part).last().unwrap_or(last);
+                blocks.push(Block { id: id.into(), lines: first..last + 1, is_id_below: true });
+            } else if before.ends_with([' ', '\t']) && !goes_on {
+                let is_text = |above: &usize| self.kind(*above) == Some(Kind::Text);
+                let first = (0..=number).rev().take_while(is_text).last().unwrap_or(number);
+                let first = if first > 0 && line.kind == Kind::Text && matches!(self.kind(first - 1), Some(Kind::Item { .. })) {
+                    first - 1
+                } else {
+                    first
+                };
+                blocks.push(Block { id: id.into(), lines: first..number + 1, is_id_below: false });
+            }
+        }
+        blocks
+    }
+
+    /// The block with an id, without case.
+    ///
+    /// # Errors
+    /// [`NotOne`].
+    pub fn find_block(&self, id: &str) -> Result<Block, NotOne> {
+        let id = id.trim().trim_start_matches('^');
+        let all = self.blocks();
+        let mut found: Vec<&Block> = all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
+        match (found.pop(), found.as_slice()) {
+            (Some(block), []) => Ok(block.clone()),
+            (None, _) => Err(NotOne::Missing(all.into_iter().map(|block| block.id).collect())),
+            (Some(last), others) => {
+                let several = others.iter().copied().chain([last]);
+                Err(NotOne::Several(several.map(|block| (block.lines.start + 1, self.line(block.lines.start).to_owned())).collect()))
+            }
+        }
+    }
+
+    /// All tasks, in order.
+    pub fn tasks(&self) -> Vec<Task> {
+        let tasks = self.lines.iter().enumerate().filter_map(|(number, line)| {
+            let Kind::Item { status: Some(status) } = line.kind else { return None };
+            let marker = self.text.get(line.range.start..line.content)?;
+            let at = line.range.start + marker.rfind('[')? + 1;
+            Some(Task { line: number, status, status_at: at..at + status.len_utf8(), content: line.content..line.range.end })
+        });
+        tasks.collect()
+    }
+}
+
+/// Whether a text is the id of a block.
+fn is_block_id(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-')
+}
+
+/// The text of an ATX heading without the markers that close it.
+fn without_closing(content: &str) -> &str {
+    let content = content.trim();
+    let open = content.trim_end_matches('#');
+    if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }
+}
+
+/// A heading as Obsidian compares it with that of a link: punctuation is a space, and case means nothing.
+pub fn comparable(heading: &str) -> String {
+    let is_space = |c: char| c.is_whitespace() || "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
+    let words: Vec<&str> = heading.split(is_space).filter(|word| !word.is_empty()).collect();
+    words.join(" ").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_have_levels_lines_and_sections() {
+        let text = "---\na: 1\n---\n# One #\nx\n\nTwo\nlines\n---\n### C#\n```\n# no\n```\n> # Quoted\n# Last";
+        let note = Note::of(text);
+        let headings = note.headings();
+        let shown: Vec<_> = headings.iter().map(|heading| (heading.level, heading.text.as_str(), heading.lines.clone())).collect();
+        assert_eq!(shown, [(1, "One", 3..4), (2, "Two lines", 6..9), (3, "C#", 9..10), (1, "Quoted", 13..14), (1, "Last", 14..15)]);
+        assert_eq!((note.section_end(&headings, 0), note.section_end(&headings, 1), note.section_end(&headings, 4)), (13, 13, 15));
+    }
+
+    #[test]
+    fn headings_are_found_by_text_or_path_and_never_guessed() {
+        let note = Note::of("# A\n## Log: day, one!\n# B\n## Log\n## Log\n### Deep\n# C > D");
+        let headings = note.headings();
+        let find = |wanted: &str| note.find_heading(&headings, wanted).map(|number| headings[number].lines.start);
+        assert_eq!(find("log day  ONE"), Ok(1));
+        assert_eq!((find("A > Log: day, one"), find("B > Deep"), find("C > D"), find("## A")), (Ok(1), Ok(5), Ok(6), Ok(0)));
+        assert_eq!(find("Log"), Err(NotOne::Several(vec![(4, "Log".into()), (5, "Log".into())])));
+        assert!(matches!(find("A > Deep"), Err(NotOne::Missing(known)) if known.len() == 7));
+    }
+
+    #[test]
+    fn blocks_have_the_lines_to_which_their_id_belongs() {
+        let text =
+            "para\ngoes on ^p1\n\n- a\n- b ^b\n- c\n  more ^c-2\n\n| t |\n|---|\n| x |\n\n^table\n\n> quote\n^q\n\na^no ^no_\n`x` ^Last";
+        let found: Vec<_> = Note::of(text).blocks().into_iter().map(|block| (block.id, block.lines, block.is_id_below)).collect();
+        let expected = [
+            ("p1", 0..2, false),
+            ("b", 4..5, false),
+            ("c-2", 5..7, false),
+            ("table", 8..11, true),
+            ("q", 14..15, true),
+            ("Last", 17..19, false),
+        ];
+        assert_eq!(found, expected.map(|(id, lines, below)| (id.to_owned(), lines, below)));
+        assert_eq!(Note::of(text).find_block("^LAST").unwrap().lines, 17..19);
+        assert!(matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(NotOne::Several(lines)) if lines.len() == 2));
+    }
+
+    #[test]
+    fn tasks_are_list_items_with_a_box() {
+        let text = "- [ ] a\n\t* [x] b [c]\n> 1. [ß] q\n```\n- [ ] no\n```\n- [] no\n%%\n- [ ] no\n%%";
+        let found: Vec<_> =
+            Note::of(text).tasks().into_iter().map(|task| (task.line, task.status, text[task.content].to_owned())).collect();
+        assert_eq!(found, [(0, ' ', "a".to_owned()), (1, 'x', "b [c]".into()), (2, 'ß', "q".into())]);
+        for task in Note::of(text).tasks() {
+            assert_eq!(text[task.status_at].chars().next(), Some(task.status));
+        }
+    }
+}
