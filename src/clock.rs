@@ -81,7 +81,7 @@ pub fn parse(text: &str) -> Option<(Now, Now)> {
 
 /// The Gregorian date of a day counted from 1970-01-01: the years are counted from 1 March of year 0, so that the leap
 /// day is the last of its year and month lengths follow one linear formula.
-fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+pub fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     const DAYS_FROM_YEAR_0_TO_1970: u64 = 719_468;
     const DAYS_OF_400_YEARS: u64 = 146_097;
     let days = days_since_1970 + DAYS_FROM_YEAR_0_TO_1970;

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | `limits` | every bound, with unit and reason | |
 //! | `clock` | the only place that asks the time | |
+//! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` |
 //! | `secret` | random tokens, hashes, comparison in constant time | |
 //! | `percent` | percent-encoding | `secret` |
 //! | `form` | form and query decoding | `limits` `percent` |
@@ -23,20 +24,20 @@
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `quota` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `clock` `disk` `limits` `markdown` `quota` `secret` `text` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `markdown` `quota` `secret` `text` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `markdown` `secret` `vault` `yaml` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `markdown` `secret` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
 //! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `markdown` `process` `secret` `vault` `wiki` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `clock` `cursor` `git` `limits` `markdown` `principal` `text` `uri` `vault` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
-//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
+//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
 //! What is nowhere: no room but `clock` says what time it is, no room but `disk` changes a file, no room but `process` starts
@@ -74,6 +75,7 @@
 
 pub mod accomplishments;
 pub mod agent;
+pub mod calendar;
 pub mod cli;
 pub mod clock;
 pub mod commands;

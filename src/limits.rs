@@ -165,6 +165,20 @@ pub const RESULT_CHARS_TOLD: usize = 100_000;
 pub const BLOB_BYTES: u64 = 700 * 1024;
 /// Files of the same name of which the nearest are suggested when a path does not exist.
 pub const SUGGESTED: usize = 1_000;
+/// Candidates, or parts that exist, that an error lists: what a model reads to choose one.
+pub const CANDIDATES_SHOWN: usize = 50;
+/// Bytes of one of Obsidian's settings files; real ones have some hundred.
+pub const OBSIDIAN_BYTES: u64 = 1024 * 1024;
+/// Notes that one call reads or changes properties of.
+pub const NOTES_PER_CALL: usize = 50;
+/// Characters of text that one call reads of several notes, unless it says how many.
+pub const NOTES_CHARS: usize = 20_000;
+/// Characters of a line that an error shows as the nearest to a text that was not found.
+pub const NEAREST_SHOWN: usize = 200;
+/// Lines among which it is looked for: some milliseconds.
+pub const NEAREST_LINES: usize = 20_000;
+/// Tasks in one page of a list.
+pub const TASKS_PAGE: usize = 200;
 /// Entries in one page of a list, at most; the characters of the answer usually end it before.
 pub const LIST_PAGE: usize = 1_000;
 /// The same, unless another number is asked for: what a model reads before it asks for less.

@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 35] = [
+pub static SETTINGS: [Setting; 36] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -123,6 +123,14 @@ pub static SETTINGS: [Setting; 35] = [
         default: "200",
         help: "Lines that vault_read shows of a long file when no range is asked for.",
         example: "200",
+    },
+    Setting {
+        flag: "time-zone",
+        variable: "TIME_ZONE",
+        value: "ZONE",
+        default: "",
+        help: "The time zone in which daily:today is today. Without it the system's.",
+        example: "Europe/Berlin",
     },
     Setting {
         flag: "search-memory",

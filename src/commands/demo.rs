@@ -68,7 +68,11 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     settings.insert("AUTH_USERS", format!("demo:{hash}"));
     settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
     // Every toolset can be tried without further settings.
-    for (setting, value) in [("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments"), ("DEFAULT_CANVAS", "Projects/Plan.canvas")] {
+    for (setting, value) in [
+        ("TOOLSETS", "vault,notes,context"),
+        ("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments"),
+        ("DEFAULT_CANVAS", "Projects/Plan.canvas"),
+    ] {
         if !settings.contains_key(setting) {
             settings.insert(setting, value.to_owned());
         }

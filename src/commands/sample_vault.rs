@@ -14,6 +14,7 @@ macro_rules! files {
 /// that no editor can turn a decomposed name into a composed one.
 pub static FILES: &[(&str, &[u8])] = files![
     ".obsidian/app.json",
+    ".obsidian/daily-notes.json",
     ".obsidian/workspace.json",
     ".trash/old draft.md",
     "Attachments/boiler-sketch.png",
@@ -58,6 +59,7 @@ pub static FILES: &[(&str, &[u8])] = files![
     "Projects/Heating System.md",
     "Projects/Kitchen Shelf.canvas",
     "Projects/Kitchen Shelf.md",
+    "Projects/Projects.base",
     "Reading/Don Quijote.md",
     "Reading/Kalevala.md",
     "Reading/Mara's \"to read\" list.md",

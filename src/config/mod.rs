@@ -3,6 +3,7 @@
 
 mod toolsets;
 
+use crate::calendar::Zone;
 use crate::cli::Raw;
 use crate::limits;
 use crate::oauth::{Logins, Policy};
@@ -136,6 +137,7 @@ impl Config {
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
                 local: purpose == For::Stdio,
+                zone: reader.zone(),
                 default_context: reader.default_context(home, vault_path.as_deref()),
             },
             policy: reader.policy(),
@@ -184,6 +186,14 @@ impl Reader<'_> {
                 None => self.notes.push(format!("{name} is set, which is no setting: is {meant} meant?")),
             }
         }
+    }
+
+    fn zone(&mut self) -> Zone {
+        let Some(name) = self.text("TIME_ZONE").map(str::to_owned) else { return Zone::system() };
+        Zone::named(&name).unwrap_or_else(|| {
+            self.wrong("TIME_ZONE", format!("is {name:?}, of which this system has no time zone data (package tzdata)"));
+            Zone::default()
+        })
     }
 
     fn text(&self, setting: &str) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! What stands inside of the lines of a note: code, comments and math, and outside of them the tags.
+//! What stands inside of the lines of a note: code, comments and math, and outside of them tags and links.
 
 use super::blocks::{Kind, Line, blocks, lines};
 use crate::limits;
@@ -31,10 +31,9 @@ pub fn may_have_tags(text: &str) -> bool {
 
 /// The inline tags of a note, as ranges with the sign: outside of code, HTML comments, math and the targets of links.
 pub fn tags(text: &str) -> Vec<Range<usize>> {
-    let lines = lines(text);
     let mut tags = Vec::new();
-    for block in prose(text, &lines) {
-        let opaque = opaque(text, block.clone());
+    for block in prose(text, &lines(text)) {
+        let opaque: Vec<Range<usize>> = spans(text, block.clone()).into_iter().map(|(_, range)| range).collect();
         let inside = |at: usize| {
             let before = opaque.partition_point(|range| range.start <= at);
             before.checked_sub(1).and_then(|last| opaque.get(last)).is_some_and(|range| range.contains(&at))
@@ -46,7 +45,7 @@ pub fn tags(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The blocks that have text: neither code, frontmatter nor comments of HTML and math of several lines.
-fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
+pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     let mut hidden = false;
     let mut shown: Vec<Line> = Vec::new();
     for line in lines {
@@ -71,8 +70,19 @@ fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     blocks(&shown)
 }
 
-/// Ranges of a block that are no text: code, HTML comments, math and the targets of links, in order.
-fn opaque(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
+/// What a range of a block is that has no tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    /// Code, an HTML comment or math.
+    Opaque,
+    /// `[[…]]`.
+    Wikilink,
+    /// `](…)`.
+    Destination,
+}
+
+/// Code, HTML comments, math, wikilinks and destinations of links in a block, in order.
+pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = block.start;
     let end = block.end;
@@ -82,6 +92,7 @@ fn opaque(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
         let Some(next) = rest.find(['\\', '`', '$', '<', '[', ']']) else { break };
         at += next;
         let Some(rest) = text.get(at..end) else { break };
+        let mut kind = Span::Opaque;
         let length = match rest.as_bytes() {
             [b'\\', ..] => {
                 at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
@@ -94,13 +105,19 @@ fn opaque(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
                 may_close = close.is_some();
                 close.map(|close| close + 3)
             }
-            [b'[', b'[', ..] => in_line(rest).find("]]").map(|close| close + 2),
-            [b']', b'(', ..] => in_line(rest).find(')').map(|close| close + 1),
+            [b'[', b'[', ..] => {
+                kind = Span::Wikilink;
+                in_line(rest).find("]]").map(|close| close + 2)
+            }
+            [b']', b'(', ..] => {
+                kind = Span::Destination;
+                destination(in_line(rest))
+            }
             _ => None,
         };
         match length {
             Some(length) => {
-                found.push(at..at + length);
+                found.push((kind, at..at + length));
                 at += length;
             }
             // A run of the same sign is one.
@@ -108,6 +125,21 @@ fn opaque(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
         }
     }
     found
+}
+
+/// The length of the end of a link, `](…)`: parentheses in the target are balanced, or it stands in angle brackets.
+fn destination(text: &str) -> Option<usize> {
+    let bracketed = text.get(2..)?.starts_with('<').then(|| text.find('>')).flatten().unwrap_or(2);
+    let mut open = 0;
+    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < bracketed) {
+        match c {
+            '(' => open += 1,
+            ')' if open == 0 => return Some(at + 1),
+            ')' => open -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The beginning of a text, as far as code, math and links reach at most.

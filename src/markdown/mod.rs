@@ -6,16 +6,20 @@
 //! | [`frontmatter`] | the YAML block at the head of a note, and the tags in it |
 //! | [`blocks`] | lines, headings, list items, code, comments and math |
 //! | [`inline`] | what stands inside of a block: code, comments, math and tags |
+//! | [`links`] | links with their targets, and the files that these mean |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
 //! | [`mod@insert`] | text put at one of those |
+//! | [`tasks`] | dates, priority and recurrence of tasks |
 //! | [`properties`] | properties set and removed |
 
 pub mod blocks;
 pub mod frontmatter;
 pub mod inline;
 pub mod insert;
+pub mod links;
 pub mod parts;
 pub mod properties;
+pub mod tasks;
 
 use crate::text::fold::fold;
 

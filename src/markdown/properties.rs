@@ -67,7 +67,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
             let (first, last) = (place.lines.first().map_or(end, |line| line.start), place.lines.last().map_or(end, |line| line.end));
             splice(text, first..last, "")
         }
-        (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None), below(new, eol))),
+        (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None, false), below(new, eol))),
         (None, None) => text.to_owned(),
     };
     match value {
@@ -85,6 +85,7 @@ fn below(new: &Json, eol: &str) -> String {
     match new {
         Json::Array(items) if !items.is_empty() => items.iter().map(|item| format!("{eol}  - {}", flow(item, None))).collect(),
         Json::Null => String::new(),
+        Json::String(text) => format!(" {}", scalar(text, None, false)),
         other => format!(" {}", flow(other, None)),
     }
 }
@@ -92,7 +93,7 @@ fn below(new: &Json, eol: &str) -> String {
 /// A value in one line.
 pub fn flow(new: &Json, quote: Option<char>) -> String {
     match new {
-        Json::String(text) => scalar(text, quote),
+        Json::String(text) => scalar(text, quote, true),
         Json::Array(items) => format!("[{}]", items.iter().map(|item| flow(item, None)).collect::<Vec<_>>().join(", ")),
         // JSON is YAML.
         other => other.to_string(),
@@ -182,7 +183,7 @@ fn replaced(text: &str, place: &Place, new: &Json, eol: &str) -> Option<String> 
     }
     let old = value.trim();
     let shown = match new {
-        Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\''))),
+        Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\'')), false),
         Json::Array(items) => inline_list(old, items),
         Json::Null => String::new(),
         other => flow(other, None),
@@ -276,9 +277,10 @@ fn inline_list(old: &str, items: &[Json]) -> String {
 }
 
 /// A text as YAML writes it in one line; in quotes where it needs them, or where it is to look like what was there.
-fn scalar(text: &str, quote: Option<char>) -> String {
+fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let single = format!("'{}'", text.replace('\'', "''"));
-    let plain = !text.contains([',', '[', ']', '{', '}', '\n', '\r', '\t'])
+    let plain = !text.contains(['[', ']', '{', '}', '\n', '\r', '\t'])
+        && !(in_list && text.contains(','))
         && text.trim() == text
         && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
         && !text.contains(" #");

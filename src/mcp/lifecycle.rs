@@ -19,6 +19,7 @@ fn instructions(call: &Call<'_>) -> String {
             "vault_edit",
             " Change one with vault_edit, which keeps the rest; vault_write is for new files. Pass the etag you read as if_match. Keep frontmatter, links and style.",
         ),
+        ("vault_insert", " vault_insert adds text; daily:today is a path."),
         ("vault_write_file", " vault_write_file commits and pushes."),
         ("get_project_status", " For a project on a canvas begin with get_project_status."),
     ];

@@ -83,6 +83,12 @@ impl Arguments {
         Some(Arguments { values, owner: self.owner })
     }
 
+    /// The objects of a list as arguments of their own; none if it is missing.
+    pub fn objects(&self, name: &str) -> Vec<Arguments> {
+        let items = self.values.get(name).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_object).map(|values| Arguments { values: values.clone(), owner: self.owner }).collect()
+    }
+
     /// Whether it was given, or has a default.
     pub fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)

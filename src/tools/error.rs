@@ -14,6 +14,10 @@ pub enum Code {
     TextNotFound,
     /// The text to edit is there more than once.
     TextNotUnique,
+    /// A name, heading or block of which there are several.
+    Ambiguous,
+    /// The note has no such heading, block, line or task.
+    TargetNotFound,
     /// A range outside the file.
     InvalidRange,
     /// An argument is unknown, missing or of the wrong type.
@@ -66,6 +70,8 @@ impl Code {
             Code::PathNotAllowed => "PATH_NOT_ALLOWED",
             Code::TextNotFound => "TEXT_NOT_FOUND",
             Code::TextNotUnique => "TEXT_NOT_UNIQUE",
+            Code::Ambiguous => "AMBIGUOUS",
+            Code::TargetNotFound => "TARGET_NOT_FOUND",
             Code::InvalidRange => "INVALID_RANGE",
             Code::InvalidArgument => "INVALID_ARGUMENT",
             Code::Conflict => "CONFLICT",
@@ -157,13 +163,20 @@ impl From<vault::Error> for Error {
             Refused::ReadOnly(_) => Code::ReadOnly,
             Refused::Cancelled => Code::Cancelled,
             Refused::Unavailable | Refused::Overloaded => Code::ReadError,
-            Refused::Query { .. } => Code::InvalidArgument,
+            Refused::Ambiguous { .. } => Code::Ambiguous,
+            Refused::NoTarget { .. } => Code::TargetNotFound,
+            Refused::Exists(_) => Code::AlreadyExists,
+            Refused::Malformed { .. } => Code::ParseError,
+            Refused::Query { .. } | Refused::Invalid(_) => Code::InvalidArgument,
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
             Refused::Disk { .. } => Code::WriteError,
         };
         let told = Error::new(code, error.to_string());
         match error {
             Refused::Conflict(Some(etag)) => told.with("etag", etag),
+            Refused::Ambiguous { candidates, .. } | Refused::NoTarget { known: candidates, .. } if !candidates.is_empty() => {
+                told.with("candidates", candidates)
+            }
             Refused::TooLarge { size, limit, .. } => told.with("size", size).with("limit", limit),
             Refused::NotText { size, media_type, .. } => told.with("size", size).with("mime_type", media_type),
             _ => told,

@@ -11,6 +11,7 @@ pub mod arguments;
 pub mod context;
 pub mod error;
 pub mod git;
+pub mod notes;
 pub mod paging;
 pub mod reply;
 pub mod schema;
@@ -23,11 +24,13 @@ pub use schema::{Field, Shape};
 
 use crate::accomplishments::Accomplishments;
 use crate::agent::Agent;
+use crate::calendar::Zone;
+use crate::clock::Now;
 use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
-use crate::vault::Vault;
 pub use crate::vault::properties::Criteria;
+use crate::vault::{Named, Vault, VaultPath};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -36,6 +39,8 @@ use std::sync::Arc;
 pub enum Toolset {
     /// List, read, search, write and edit files.
     Vault,
+    /// Parts of notes, properties, tasks.
+    Notes,
     /// Load notes by their frontmatter.
     Context,
     /// Notes of a git repository, every change a pushed commit.
@@ -48,12 +53,14 @@ pub enum Toolset {
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 5] = [Toolset::Vault, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
+    pub const ALL: [Toolset; 6] =
+        [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Toolset::Vault => "vault",
+            Toolset::Notes => "notes",
             Toolset::Context => "context",
             Toolset::Git => "git",
             Toolset::Accomplishments => "accomplishments",
@@ -65,6 +72,7 @@ impl Toolset {
     pub fn tools(self) -> &'static [&'static Tool] {
         match self {
             Toolset::Vault => &vault::TOOLS,
+            Toolset::Notes => &notes::TOOLS,
             Toolset::Context => &context::TOOLS,
             Toolset::Git => &git::TOOLS,
             Toolset::Accomplishments => &accomplishments::TOOLS,
@@ -75,7 +83,7 @@ impl Toolset {
     /// The resources of the set beside the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {
-            Toolset::Vault | Toolset::Git | Toolset::Agent => &[],
+            Toolset::Vault | Toolset::Notes | Toolset::Git | Toolset::Agent => &[],
             Toolset::Context => &context::RESOURCES,
             Toolset::Accomplishments => &accomplishments::RESOURCES,
         }
@@ -181,6 +189,8 @@ pub struct Options {
     /// Whether the client is on this machine: then the `context` tools show and take absolute paths, as in the system
     /// they come from. A remote client is told nothing about the host.
     pub local: bool,
+    /// The time zone in which today is.
+    pub zone: Zone,
     /// What `fetch_context` loads when no type is given.
     pub default_context: Option<Criteria>,
 }
@@ -201,6 +211,19 @@ pub struct Context<'a> {
     pub options: &'a Options,
     /// Who waits for the result.
     pub caller: &'a dyn Caller,
+}
+
+impl Context<'_> {
+    /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it only a text with
+    /// brackets or a period is a name.
+    pub fn named(&self, text: &str, creates: bool) -> Result<Named, Error> {
+        Ok(self.vault.named(text, creates, self.options.zone.at(Now::read()))?)
+    }
+
+    /// The path of a file that is to be read or changed.
+    pub fn path(&self, text: &str) -> Result<VaultPath, Error> {
+        Ok(self.named(text, false)?.path)
+    }
 }
 
 /// Who waits for a tool's result; a tool that takes long turns to it now and then.

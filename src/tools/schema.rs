@@ -14,7 +14,7 @@ pub struct Field {
     pub required: bool,
     /// What a missing parameter counts as.
     pub default: Option<Default>,
-    /// What it is for, in words for a model.
+    /// What it is for, in words for a model; empty for a result whose name says it.
     pub about: &'static str,
 }
 
@@ -101,7 +101,9 @@ pub fn object(fields: &[Field], closed: bool) -> Value {
     for field in fields {
         let mut schema = of_shape(&field.shape, closed);
         if let Some(members) = schema.as_object_mut() {
-            members.insert("description".into(), field.about.into());
+            if !field.about.is_empty() {
+                members.insert("description".into(), field.about.into());
+            }
             match field.default {
                 Some(Default::Text(text)) => drop(members.insert("default".into(), text.into())),
                 Some(Default::Integer(number)) => drop(members.insert("default".into(), number.into())),

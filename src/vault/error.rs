@@ -1,6 +1,7 @@
 //! Why the vault said no. `Display` is what a model may read: paths below the vault only, and what to do next. The
 //! operating system's own words go to the log, and to the model where `std` has no kind for them.
 
+use serde_json::Value;
 use std::fmt;
 use std::io;
 
@@ -53,6 +54,31 @@ pub enum Error {
     ReadOnly(String),
     /// The vault folder itself is not there: unmounted, renamed, or its disk is gone.
     Unavailable,
+    /// A name, heading or block of which there are several.
+    Ambiguous {
+        /// What there is, as a sentence without its end.
+        what: String,
+        /// Those that could be meant.
+        candidates: Vec<Value>,
+    },
+    /// A heading, block, line or task that the note does not have.
+    NoTarget {
+        /// What is missing, as a sentence without its end.
+        what: String,
+        /// Those that exist.
+        known: Vec<Value>,
+    },
+    /// There is a file already.
+    Exists(String),
+    /// Something that is asked for cannot be meant; the whole message.
+    Invalid(String),
+    /// Frontmatter that cannot be read, or not be changed safely.
+    Malformed {
+        /// The note.
+        path: String,
+        /// Why, to be read after the path and a colon.
+        why: String,
+    },
     /// A query is not one.
     Query {
         /// What is wrong with it.
@@ -132,6 +158,12 @@ impl fmt::Display for Error {
             }
             Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
+            Error::Ambiguous { what, .. } => write!(f, "{what}; nothing was done. Say which of the candidates is meant."),
+            Error::NoTarget { what, known } if known.is_empty() => write!(f, "{what}; the note has none."),
+            Error::NoTarget { what, .. } => write!(f, "{what}; candidates has those that exist."),
+            Error::Exists(path) => write!(f, "{path} exists already; nothing was changed. Choose another name, or change that file."),
+            Error::Invalid(message) => f.write_str(message),
+            Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),
             Error::Query { why } => write!(f, "Argument query: {why}"),
             Error::Overloaded => f.write_str("Too many searches by regular expression are under way. Try again in a few seconds."),
             Error::Cancelled => f.write_str("Cancelled"),

@@ -28,6 +28,8 @@
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
+//! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
+//! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
 //! | [`together`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
@@ -48,6 +50,9 @@ mod jail;
 mod lexicon;
 pub mod list;
 pub mod media;
+mod names;
+pub mod notes;
+mod obsidian;
 mod pace;
 mod parallel;
 pub mod path;
@@ -65,6 +70,7 @@ pub use entry::{Entry, Stamp};
 pub use error::Error;
 pub use filling::Filling;
 pub use index::{Memory, Version};
+pub use names::Named;
 pub use path::VaultPath;
 pub use read::fitting;
 

@@ -141,7 +141,7 @@ impl Vault {
 }
 
 /// A YAML value as JSON: names that are no texts become texts, tags (`!x`) are dropped.
-fn json(value: Yaml) -> Value {
+pub fn json(value: Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
         Yaml::Bool(truth) => truth.into(),

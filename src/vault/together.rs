@@ -258,6 +258,13 @@ impl Turn<'_> {
     /// [`Error::Busy`] when a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files
     /// have the bytes they had; where even that could not be done, the next change does it first.
     pub fn change(&self, steps: &[Step]) -> Result<(), Error> {
+        for step in steps {
+            match step {
+                Step::Create { path, .. } => self.vault.check_new_name(path, None)?,
+                Step::Rename { from, to, .. } => self.vault.check_new_name(to, Some(from))?,
+                Step::Replace { .. } | Step::Remove { .. } | Step::Trash { .. } => {}
+            }
+        }
         let noted = self.note(steps, Purpose::Change)?;
         for (number, step) in noted.iter().enumerate() {
             if let Err(error) = self.take(step) {

@@ -6,14 +6,16 @@
 use super::error::Error;
 use super::path::VaultPath;
 use super::walk::read_stamped;
-use super::{Stamp, Vault, count_lines, etag};
+use super::{Entry, Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::text::fold::fold;
 use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 /// The outcome of [`Vault::write`].
@@ -31,44 +33,63 @@ pub struct Written {
     pub etag: String,
 }
 
+/// What a written file may take the place of.
+#[derive(Debug, Clone, Copy)]
+pub enum Over<'a> {
+    Anything,
+    /// A file with this etag.
+    Etag(&'a str),
+    Nothing,
+}
+
+/// A text that takes the place of another.
+#[derive(Debug, Clone, Copy)]
+pub struct Replacement<'a> {
+    pub old: &'a str,
+    pub new: &'a str,
+    /// Wherever it stands; otherwise it has to stand once.
+    pub all: bool,
+}
+
 impl Vault {
     /// Creates a file, or replaces all of it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when `if_match` is not the etag of the file, or somebody makes it at the same moment;
-    /// [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
+    /// [`Error::Conflict`] when the file has another etag, or somebody makes it at the same moment; [`Error::Exists`], [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
     /// [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder without `create_dirs`, or the disk's. The file
     /// then has its old bytes.
-    pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Written, Error> {
+    pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
         self.index.refuse_if_away()?;
         // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
         let path = &self.jail.as_on_disk(path.clone());
+        if matches!(self.jail.existing(path), Err(Error::NotFound { .. })) {
+            self.check_new_name(path, None)?;
+        }
         let top = self.jail.folder_that_is_there(path);
-        let outcome = self.write_at(path, content, create_dirs, if_match);
+        let outcome = self.write_at(path, content, create_dirs, over);
         if outcome.is_err() {
             // Folders that were made for it go again.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
         let before = outcome?;
         self.index.wrote(path);
-        Ok(Written {
-            path: path.clone(),
-            created: before.is_none(),
-            size: content.len(),
-            total_lines: count_lines(content.as_bytes()),
-            etag: etag(content.as_bytes()),
-        })
+        Ok(Written::of(path, before.is_none(), content.as_bytes()))
     }
 
     /// What was there before.
-    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, if_match: Option<&str>) -> Result<Option<Metadata>, Error> {
+    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<Option<Metadata>, Error> {
+        let if_match = if let Over::Etag(etag) = over { Some(etag) } else { None };
+        let exists = || Error::Exists(path.as_str().into());
         let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
             Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
             other => other?,
         };
         let _turn = self.write_turn(&place);
         let before = existing(&place, path)?;
+        if before.is_some() && matches!(over, Over::Nothing) {
+            return Err(exists());
+        }
         let look = || {
             self.index.refuse_if_away()?;
             let Some(wanted) = if_match else { return Ok(()) };
@@ -83,6 +104,7 @@ impl Vault {
         let outcome = disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look);
         outcome.map_err(|error| match naming(error, path) {
             // It was not there a moment ago, and nobody has read what is there now.
+            Error::Busy if matches!(over, Over::Nothing) => exists(),
             Error::Busy => match current(&place, path) {
                 Ok(found) => Error::Conflict(found.map(|bytes| etag(&bytes))),
                 Err(error) => error,
@@ -148,7 +170,42 @@ impl Vault {
         if !disk::may_write_in(&place) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
-        existing(&place.join(path.name()), path).map(drop)
+        match existing(&place.join(path.name()), path)? {
+            Some(_) => Ok(()),
+            None => self.check_new_name(path, None),
+        }
+    }
+
+    /// Refuses a name that other systems cannot have, and one that differs from another only in case: it would be the same file
+    /// there. `instead_of` is a file that gets the new name.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
+        let shown = path.as_str();
+        let mut folder = String::new();
+        for name in path.segments() {
+            folder = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            let is_known = VaultPath::folder(&folder).is_ok_and(|path| self.jail.existing(&path).is_ok());
+            if let Some(why) = refused_elsewhere(name).filter(|_| !is_known) {
+                return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
+            }
+        }
+        let wanted = fold(shown);
+        let twin = self.index.read(|entries| {
+            let is_twin = |entry: &&Arc<Entry>| {
+                let pairs = entry.folded_path().split('/').zip(wanted.split('/')).zip(entry.path.split('/').zip(shown.split('/')));
+                let is_old = instead_of.is_some_and(|old| *old.as_str() == *entry.path);
+                !is_old && pairs.take_while(|((own, wanted), _)| own == wanted).any(|(_, (own, wanted))| own != wanted)
+            };
+            entries.values().find(is_twin).map(|entry| entry.path.to_string())
+        });
+        match twin {
+            Some(twin) => Err(Error::Invalid(format!(
+                "{shown} differs from {twin} only in upper and lower case, and would be the same file on other systems; use its spelling, or another name."
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
@@ -183,13 +240,44 @@ impl Vault {
         Ok(())
     }
 
-    /// Replaces the one place where `old_text` stands by `new_text`, byte for byte, and keeps every other byte. In a
-    /// file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF;
+    /// Makes replacements, each in what the one before has left, and keeps every other byte; all of them or none. Returns how many
+    /// texts were replaced. In a file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF;
     /// so do new line ends where all others of the file are CRLF.
     ///
     /// # Errors
     /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
-    pub fn edit(&self, path: &VaultPath, old_text: &str, new_text: &str, if_match: Option<&str>) -> Result<Written, Error> {
+    pub fn edit(&self, path: &VaultPath, edits: &[Replacement<'_>], if_match: Option<&str>) -> Result<(Written, usize), Error> {
+        let mut count = 0;
+        let written = self.edit_bytes(path, if_match, &mut |bytes| {
+            count = 0;
+            let mut bytes = bytes.to_vec();
+            for (number, edit) in edits.iter().enumerate() {
+                let replaced =
+                    if edit.all { replace_all(&bytes, edit) } else { replace_once(&bytes, edit.old, edit.new).map(|made| (made, 1)) };
+                let (made, more) = replaced.map_err(|error| match error {
+                    Error::TextNotFound(hint) if edits.len() > 1 => {
+                        Error::TextNotFound(format!("This is edit {} of {}; nothing was changed. {hint}", number + 1, edits.len()))
+                    }
+                    other => other,
+                })?;
+                bytes = made;
+                count += more;
+            }
+            Ok(bytes)
+        })?;
+        Ok((written, count))
+    }
+
+    /// Puts in the place of a file's bytes what `change` makes of them; made anew when another program saves the file in between.
+    ///
+    /// # Errors
+    /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
+    pub fn edit_bytes(
+        &self,
+        path: &VaultPath,
+        if_match: Option<&str>,
+        change: &mut dyn FnMut(&[u8]) -> Result<Vec<u8>, Error>,
+    ) -> Result<Written, Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
         let patience = Deadline::after(limits::REST_PATIENCE);
@@ -201,7 +289,7 @@ impl Vault {
             {
                 return Err(Error::Conflict(Some(etag(&bytes))));
             }
-            let edited = replace_once(&bytes, old_text, new_text)?;
+            let edited = change(&bytes)?;
             check_size(path, edited.len())?;
             let before = existing(place, path)?;
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
@@ -211,16 +299,16 @@ impl Vault {
                 other => other.map_err(|error| naming(error, path))?,
             }
             self.index.wrote(path);
-            return Ok(Written {
-                path: path.clone(),
-                created: false,
-                size: edited.len(),
-                total_lines: count_lines(&edited),
-                etag: etag(&edited),
-            });
+            return Ok(Written::of(path, false, &edited));
         }
         let bytes = self.bytes(path)?;
         Err(Error::Conflict(Some(etag(&bytes))))
+    }
+}
+
+impl Written {
+    pub(super) fn of(path: &VaultPath, created: bool, bytes: &[u8]) -> Written {
+        Written { path: path.clone(), created, size: bytes.len(), total_lines: count_lines(bytes), etag: etag(bytes) }
     }
 }
 
@@ -229,6 +317,22 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
         return Err(Error::TooLarge { path: path.as_str().into(), size: size as u64, limit: limits::NOTE_BYTES });
     }
     Ok(())
+}
+
+/// What is wrong with a name for Windows, Android and iOS, to be read after the name.
+fn refused_elsewhere(name: &str) -> Option<&'static str> {
+    let stem = name.split('.').next().unwrap_or(name).to_uppercase();
+    let is_numbered =
+        |device: &str| stem.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest.starts_with(|c: char| c.is_ascii_digit()));
+    if name.contains(['<', '>', ':', '"', '|', '?', '*', '\\']) {
+        Some("has one of < > : \" | ? * \\")
+    } else if name.ends_with(['.', ' ']) {
+        Some("ends in a dot or a space")
+    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT") {
+        Some("is the name of a device")
+    } else {
+        None
+    }
 }
 
 pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
@@ -267,6 +371,27 @@ pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
         Error::NotFound { hint, .. } => Error::NotFound { path: path.as_str().into(), hint },
         other => other,
     }
+}
+
+/// The bytes with all places replaced where a text stands, and how many there are. Its line ends are those of the file.
+fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
+    let has_lone_lf = || memchr::memchr_iter(b'\n', bytes).any(|at| at == 0 || bytes.get(at - 1) != Some(&b'\r'));
+    let lines = edit.old.replace("\r\n", "\n");
+    let is_crlf = memchr::memmem::find(bytes, b"\r\n").is_some();
+    let old = match (is_crlf, is_crlf && has_lone_lf()) {
+        (_, true) => edit.old.to_owned(),
+        (true, false) => lines.replace('\n', "\r\n"),
+        (false, _) => lines,
+    };
+    let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
+    for at in memchr::memmem::find_iter(bytes, old.as_bytes()) {
+        made.extend_from_slice(bytes.get(from..at).unwrap_or_default());
+        from = at + old.len();
+        made.extend_from_slice(with_line_ends(edit.new, bytes, &(at..from)).as_bytes());
+        count += 1;
+    }
+    made.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearly(bytes, edit.old))) }
 }
 
 /// The bytes with the one place where `old_text` stands replaced. Line ends of both kinds are the same for finding it, and those
@@ -364,16 +489,26 @@ fn nearly(bytes: &[u8], old_text: &str) -> String {
         return "It is there in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a piece of text without accents.".into();
     }
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let wanted = plain(old_text);
-    if !wanted.is_empty() && plain(&text).contains(&wanted) {
-        return "It is there with other white space or line breaks: read the file again and copy the text exactly.".into();
+    let first = plain(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
+    let shown = |line: &str| line.chars().take(limits::NEAREST_SHOWN).collect::<String>();
+    let same = text.lines().position(|line| !first.is_empty() && plain(line).contains(&first));
+    if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
+        return if plain(&text).contains(&plain(old_text)) {
+            format!(
+                "It is there with other white space or line breaks, from line {number} on, which is {:?}: copy the text exactly.",
+                shown(line)
+            )
+        } else {
+            format!("Its first line stands in line {number}, but what follows differs: read from there and copy the text exactly.")
+        };
     }
-    let first = old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    match text.lines().position(|line| line.trim() == first) {
-        Some(line) if !first.is_empty() => {
-            format!("Its first line stands in line {}, but what follows differs: read from there and copy the text exactly.", line + 1)
+    let likeness = |line: &str| strsim::sorensen_dice(&shown(line), &shown(&first));
+    let lines = text.lines().take(limits::NEAREST_LINES).enumerate().map(|(number, line)| (likeness(line), number + 1, line));
+    match lines.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
+        Some((_, number, line)) => {
+            format!("The nearest is line {number}: {:?}. Read the file again and copy the text exactly.", shown(line))
         }
-        _ => "Read the file again; it may have changed.".into(),
+        None => "Read the file again; it may have changed.".into(),
     }
 }
 
@@ -401,6 +536,19 @@ mod tests {
         assert_eq!(edit("a\nb\n", "a\r\nb", "x\r\ny").unwrap(), "x\ny\n", "a file with LF keeps it");
         assert!(edit("a\r\nb", "a\r", "x").is_err(), "half of a line end");
         assert!(matches!(edit("x\r\ny\r\nx\r\ny", "x\ny", ""), Err(Error::TextNotUnique(2))));
+    }
+
+    #[test]
+    fn all_places_are_replaced_where_that_is_asked_for() {
+        let all = |text: &str, old, new| {
+            replace_all(text.as_bytes(), &Replacement { old, new, all: true })
+                .map(|(bytes, count)| (String::from_utf8(bytes).unwrap(), count))
+        };
+        assert_eq!(all("a b a\n", "a", "$1").unwrap(), ("$1 b $1\n".into(), 2));
+        assert_eq!(all("a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n").unwrap(), ("c\r\nc\r\n".into(), 2));
+        assert_eq!(all("a\nb\n", "a\r\nb", "c\r\nd").unwrap(), ("c\nd\n".into(), 1));
+        assert_eq!(all("aaa", "aa", "a").unwrap(), ("aa".into(), 1));
+        assert!(all("abc", "x", "y").is_err());
     }
 
     /// Texts and edits by chance.
@@ -447,5 +595,7 @@ mod tests {
         assert!(hint.contains("not UTF-8"), "{hint}");
         let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
         assert!(hint.contains("line 2"), "{hint}");
+        let Err(Error::TextNotFound(hint)) = edit("a\nThe boiler is old.\n", "The boiler was old.", "") else { panic!() };
+        assert!(hint.contains("nearest is line 2: \"The boiler is old.\""), "{hint}");
     }
 }

@@ -3,6 +3,7 @@
 mod client;
 pub mod login;
 pub mod repository;
+mod schema;
 mod server;
 pub mod short_names;
 

@@ -1,5 +1,6 @@
 //! The real binary, started for one test and ended with it.
 
+use super::schema::conforms_to_tool;
 use super::{Connection, Folder, Response, eventually};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -175,7 +176,11 @@ impl Server {
     /// Calls a tool; the whole result.
     #[track_caller]
     pub fn result(&self, tool: &str, arguments: Value) -> Value {
-        self.result_of("tools/call", json!({ "name": tool, "arguments": arguments }))
+        let result = self.result_of("tools/call", json!({ "name": tool, "arguments": arguments }));
+        if result["isError"] == false {
+            conforms_to_tool(tool, &result["structuredContent"]);
+        }
+        result
     }
 
     /// The result of a method.

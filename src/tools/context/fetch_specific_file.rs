@@ -4,7 +4,6 @@ use super::fetch_matching_files::whole_notes;
 use super::{ABOUT, CHUNK_INDEX, MAX_CHARS, wanted_chunk};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
 
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_specific_file",
@@ -24,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let given = arguments.text("file_path");
     let below = if context.options.local { context.vault.below_root(given) } else { None };
-    let path = VaultPath::file(below.as_deref().unwrap_or(given))?;
+    let path = context.path(below.as_deref().unwrap_or(given))?;
     if !path.as_str().to_ascii_lowercase().ends_with(".md") {
         let why = format!("Path not allowed: {} (only notes, files that end in .md)", path.as_str());
         return Err(Error::new(Code::PathNotAllowed, why));

@@ -65,8 +65,9 @@ struct Outcome {
     etag: Option<String>,
 }
 
-/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`.
-fn note_path(text: &str) -> Result<VaultPath, Error> {
+/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`; or of the
+/// note that a name means.
+fn note_path(context: &Context<'_>, text: &str, creates: bool) -> Result<VaultPath, Error> {
     let refused = |why: &str| {
         let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
         Err(Error::new(Code::PathNotAllowed, format!("Path not allowed: {shown} ({why})")))
@@ -77,10 +78,8 @@ fn note_path(text: &str) -> Result<VaultPath, Error> {
     if text.split('/').any(|segment| segment.is_empty() || segment == ".") {
         return refused("it has an empty segment or a .");
     }
-    if !text.ends_with(".md") {
-        return refused("only notes, files that end in .md");
-    }
-    Ok(VaultPath::file(text)?)
+    let path = context.named(text, creates)?.path;
+    if path.as_str().ends_with(".md") { Ok(path) } else { refused("only notes, files that end in .md") }
 }
 
 fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {

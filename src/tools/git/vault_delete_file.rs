@@ -30,7 +30,7 @@ struct Deleted<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(arguments.text("path"))?;
+    let path = note_path(context, arguments.text("path"), false)?;
     let (outcome, _) = change(context, &path, &Change::Delete, arguments, "vault_delete_file", "deleted")?;
     Reply::of(&Deleted { path: path.as_str(), deleted: true, outcome })
 }

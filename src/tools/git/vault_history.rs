@@ -70,7 +70,7 @@ impl<'a> Commit<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(arguments.text("path"))?;
+    let path = note_path(context, arguments.text("path"), false)?;
     let (versions, more) = repository(context)?
         .history(&path, arguments.number("limit"), &|| context.caller.has_cancelled())
         .map_err(|failure| failed(failure, &path, "found"))?;

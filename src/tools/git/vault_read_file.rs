@@ -64,7 +64,7 @@ struct Read<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(arguments.text("path"))?;
+    let path = note_path(context, arguments.text("path"), false)?;
     let Some(bytes) = context.vault.bytes_if_any(&path)? else {
         let missing = Read {
             path: path.as_str(),

@@ -44,7 +44,7 @@ struct Restored<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(arguments.text("path"))?;
+    let path = note_path(context, arguments.text("path"), false)?;
     let commit = arguments.text("commit_sha");
     if commit.len() < 7 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::new(Code::InvalidArgument, "Argument commit_sha must be 7 to 64 hexadecimal digits, from vault_history."));

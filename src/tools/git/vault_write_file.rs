@@ -39,7 +39,7 @@ struct Written<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(arguments.text("path"))?;
+    let path = note_path(context, arguments.text("path"), true)?;
     let content = arguments.text("content");
     check_frontmatter(content)?;
     let wanted = Change::Write(content.as_bytes().to_vec());

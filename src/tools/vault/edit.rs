@@ -1,30 +1,42 @@
-//! `vault_edit`: one place in a file.
+//! `vault_edit`: texts in a file replaced.
 
-use super::{ETAG, IF_MATCH, PATH};
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use super::{IF_MATCH, PATH};
+use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
+use crate::vault::write::Replacement;
 use serde::Serialize;
+
+const OLD_TEXT: &str = "Exact text to find";
+const NEW_TEXT: &str = "Text to put in its place";
+const REPLACE_ALL: Field = optional("replace_all", Shape::Flag, "Replace it wherever it stands, and not only where it stands once");
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_edit",
     title: "Edit a file",
-    description: "Replaces one piece of text in a file and leaves every other byte as it is. old_text must match exactly, \
-        white space and line breaks included, and must appear exactly once: include enough of the surrounding lines. \
-        Empty new_text deletes. Not a regular expression; new_text is taken literally, but line breaks become CRLF in a file that has only those.",
+    description: "Replaces words or a piece of text in a file, or several with edits; to append, or to insert under a heading, use \
+        vault_insert, and for frontmatter vault_set_properties. Every other byte stays. old_text must match exactly, \
+        white space and line breaks included, and appear exactly once: include enough of the surrounding lines, or set \
+        replace_all. Empty new_text deletes. Not a regular expression; line breaks become those of the file.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
-        required("old_text", ANY_TEXT, "Exact text to find"),
-        required("new_text", ANY_TEXT, "Text to put in its place"),
+        optional("old_text", ANY_TEXT, OLD_TEXT),
+        optional("new_text", ANY_TEXT, NEW_TEXT),
+        REPLACE_ALL,
+        optional(
+            "edits",
+            Shape::List(&Shape::Object(&[required("old_text", ANY_TEXT, OLD_TEXT), required("new_text", ANY_TEXT, NEW_TEXT), REPLACE_ALL])),
+            "Several replacements, one after the other, all or none; instead of old_text and new_text",
+        ),
         IF_MATCH,
     ],
     output: &[
-        required("path", ANY_TEXT, "The file"),
-        required("replaced", Shape::Flag, "True"),
-        required("total_lines", COUNT, "Lines of the file now"),
-        required("etag", ANY_TEXT, ETAG),
+        required("path", ANY_TEXT, ""),
+        required("replaced", Shape::Flag, ""),
+        required("replacements", COUNT, ""),
+        required("total_lines", COUNT, ""),
+        required("etag", ANY_TEXT, ""),
     ],
     run,
 };
@@ -33,19 +45,28 @@ pub(super) static TOOL: Tool = Tool {
 struct Edited<'a> {
     path: &'a str,
     replaced: bool,
+    replacements: usize,
     total_lines: usize,
     etag: &'a str,
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = VaultPath::file(arguments.text("path"))?;
-    let old_text = arguments.text("old_text");
-    if old_text.is_empty() {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            "Argument old_text is empty; give the text to replace, or use vault_write for a new file.",
-        ));
+    let path = context.path(arguments.text("path"))?;
+    let wrong = |message: &str| Error::new(Code::InvalidArgument, message);
+    let several = arguments.objects("edits");
+    let edit = |one: &Arguments| (one.text("old_text").to_owned(), one.text("new_text").to_owned(), one.flag("replace_all"));
+    let edits: Vec<(String, String, bool)> = match (arguments.maybe("old_text"), several.is_empty()) {
+        (Some(_), true) if arguments.has("new_text") => vec![edit(arguments)],
+        (Some(_), true) => return Err(wrong("Argument new_text is missing: the text to put in the place of old_text.")),
+        (None, false) if !arguments.has("new_text") => several.iter().map(edit).collect(),
+        (None, true) => return Err(wrong("Argument old_text is missing: the text to find; or give edits.")),
+        _ => return Err(wrong("Give old_text and new_text, or edits, and not both.")),
+    };
+    if edits.iter().any(|(old, ..)| old.is_empty()) {
+        return Err(wrong("Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
     }
-    let edited = context.vault.edit(&path, old_text, arguments.text("new_text"), arguments.maybe("if_match"))?;
-    Reply::of(&Edited { path: edited.path.as_str(), replaced: true, total_lines: edited.total_lines, etag: &edited.etag })
+    let edits: Vec<Replacement<'_>> = edits.iter().map(|(old, new, all)| Replacement { old, new, all: *all }).collect();
+    let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
+    let (path, total_lines) = (edited.path.as_str(), edited.total_lines);
+    Reply::of(&Edited { path, replaced: true, replacements, total_lines, etag: &edited.etag })
 }

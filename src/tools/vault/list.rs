@@ -11,21 +11,21 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list",
     title: "List a folder",
-    description: "Lists one folder of the vault, one level deep: folders first with the number of their children, then \
-        files with size and modification time. To find notes about something, use vault_search.",
+    description: "Lists one folder, one level deep: folders with the number of their children, then files with size and time; to \
+        find notes about something use vault_search.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
     output: &[
-        required("path", ANY_TEXT, "The folder, with a leading /"),
+        required("path", ANY_TEXT, ""),
         required(
             "entries",
             Shape::List(&Shape::Object(&[
-                required("name", ANY_TEXT, "Name in this folder"),
+                required("name", ANY_TEXT, ""),
                 required("type", Shape::OneOf(&["folder", "file"]), "What it is"),
                 optional("children", COUNT, "For a folder: files and folders directly in it"),
-                optional("size", COUNT, "For a file: bytes"),
-                optional("modified", ANY_TEXT, "For a file: modification time, RFC 3339 in UTC"),
+                optional("size", COUNT, ""),
+                optional("modified", ANY_TEXT, ""),
             ])),
             "Folders, then files, each sorted by name",
         ),

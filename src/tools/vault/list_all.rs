@@ -11,9 +11,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
     title: "List all files",
-    description: "Lists every file of the vault with size, modification time and tags, sorted by path; no content. \
-        To find notes about something, vault_search is the better first call; this is the map. Narrow it with path or tag. \
-        It comes in pages: if truncated is true, call again with cursor set to next_cursor.",
+    description: "Lists every file with size, time and tags, as a map of the vault; to find notes about something use \
+        vault_search, and for one folder vault_list. Sorted by path, no content; narrow it with path or tag. It comes in \
+        pages: if truncated is true, call again with cursor set to next_cursor.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
@@ -23,13 +23,13 @@ pub(super) static TOOL: Tool = Tool {
         LIMIT,
     ],
     output: &[
-        required("total_files", COUNT, "Files that match, on all pages together"),
+        required("total_files", COUNT, ""),
         required(
             "files",
             Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, "Path relative to the vault root"),
-                required("size", COUNT, "Bytes"),
-                required("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
+                required("path", ANY_TEXT, ""),
+                required("size", COUNT, ""),
+                required("modified", ANY_TEXT, ""),
                 required("tags", Shape::List(&ANY_TEXT), "Tags of frontmatter and text, without #"),
             ])),
             "The files of this page",

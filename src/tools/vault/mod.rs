@@ -13,13 +13,11 @@ use super::schema::{ANY_TEXT, Field, optional};
 /// The tools, in the order in which they are listed: the map of the vault first.
 pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
 
-const PATH: &str = "File path relative to the vault root, for example projects/idea.md";
+const PATH: &str = "Path relative to the vault root, for example projects/idea.md; also [[Name]] or daily:today";
 
 /// Parameter of the tools that change a file.
-const IF_MATCH: Field = optional(
+pub(super) const IF_MATCH: Field = optional(
     "if_match",
     ANY_TEXT,
     "The etag that vault_read gave. If the file is no longer that one, nothing is changed and the answer is CONFLICT with the current etag.",
 );
-
-const ETAG: &str = "Changes when the content changes; pass it as if_match to write only over what you read";

@@ -1,13 +1,12 @@
 //! `vault_read`: a range of lines, or a picture, sound or PDF.
 
-use super::{ETAG, PATH};
+use super::PATH;
 use crate::limits;
 use crate::tools::paging::TRUNCATED;
 use crate::tools::reply::Embedded;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Block, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
-use crate::vault::VaultPath;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range};
 use base64::Engine;
@@ -19,9 +18,10 @@ const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::Inval
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read",
     title: "Read a file",
-    description: "Reads a file of the vault. content is the exact text with its line ends, so parts of it can be used as \
-        old_text of vault_edit. Long files are cut: if truncated is true, call again with offset set to next_offset. \
-        Ask for a range with offset and limit. Images come back as pictures, PDF and audio as embedded files.",
+    description: "Reads one file, whole or a range of lines, also pictures, PDF and sound; for several notes, one section, an \
+        outline or properties use vault_read_notes where it is listed. content is the exact text with its line ends, so \
+        parts of it can be old_text of vault_edit. Long files are cut: if truncated is true, call again with offset set \
+        to next_offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
@@ -41,18 +41,18 @@ pub(super) static TOOL: Tool = Tool {
         ),
     ],
     output: &[
-        required("path", ANY_TEXT, "The file"),
-        optional("total_lines", COUNT, "Lines in the whole file"),
+        required("path", ANY_TEXT, ""),
+        optional("total_lines", COUNT, ""),
         optional("showing", Shape::List(&COUNT), "First and last line shown"),
         optional("content", ANY_TEXT, "The exact text of these lines"),
         TRUNCATED,
         optional("next_offset", COUNT, "Pass as offset to go on"),
         optional("next_column", COUNT, "Pass as column to go on; only when a line was cut"),
         optional("lossy", Shape::Flag, "Some bytes are not UTF-8 and are shown as U+FFFD; such places cannot be edited"),
-        optional("mime_type", ANY_TEXT, "For files that are not text"),
-        required("size", COUNT, "Bytes"),
-        required("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
-        required("etag", ANY_TEXT, ETAG),
+        optional("mime_type", ANY_TEXT, ""),
+        required("size", COUNT, ""),
+        required("modified", ANY_TEXT, ""),
+        required("etag", ANY_TEXT, ""),
     ],
     run,
 };
@@ -80,7 +80,7 @@ struct Shown<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = VaultPath::file(arguments.text("path"))?;
+    let path = context.path(arguments.text("path"))?;
     let (offset, column, limit) = (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
     // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;

@@ -20,9 +20,11 @@ const NONE: &str = "none";
 pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
     title: "Search the vault",
-    description: "Finds notes by words or by a question: names, aliases, tags, headings and text, without regard to case, the most relevant \
-        first. Files that have all words are counted apart from those that have some, which say what is missing. One result per \
-        file: path, match_type, a snippet with the match in **bold**, and the line, which can be passed to vault_read as offset.",
+    description: "Finds notes by words or by a question; to list tasks use vault_tasks, and for the files of a folder vault_list. \
+        Names, aliases, tags, headings and text are searched, without regard to case, the most relevant first. Files \
+        that have all words are counted apart from those that have some, which say what is missing. One result per file: \
+        path, match_type, a snippet with the match in **bold**, and the line, which can be passed to vault_read as \
+        offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
@@ -63,24 +65,24 @@ pub(super) static TOOL: Tool = Tool {
         CURSOR,
     ],
     output: &[
-        required("query", ANY_TEXT, "The query"),
-        required("total_matches", COUNT, "Files that have all words, also those not returned"),
+        required("query", ANY_TEXT, ""),
+        required("total_matches", COUNT, ""),
         required("partial_matches", COUNT, "Files that have some of the words"),
         required(
             "results",
             Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, "Path relative to the vault root"),
+                required("path", ANY_TEXT, ""),
                 required("match_type", Shape::OneOf(&["filename", "tag", "content"]), "Where it matched"),
                 optional("snippet", ANY_TEXT, "The line of the match, cut around it, with the match in **bold**"),
-                required("line", COUNT, "Line of the match, counted from 1"),
-                optional("modified", ANY_TEXT, "Modification time, RFC 3339 in UTC, where the query asks for times"),
-                optional("missing", Shape::List(&ANY_TEXT), "Words that the file does not have"),
+                required("line", COUNT, ""),
+                optional("modified", ANY_TEXT, ""),
+                optional("missing", Shape::List(&ANY_TEXT), ""),
                 optional(
                     "passages",
                     Shape::List(&Shape::Object(&[
-                        required("from_line", COUNT, "First line, counted from 1"),
-                        required("to_line", COUNT, "Last line"),
-                        required("text", ANY_TEXT, "The text"),
+                        required("from_line", COUNT, ""),
+                        required("to_line", COUNT, ""),
+                        required("text", ANY_TEXT, ""),
                     ])),
                     "The best parts of the note",
                 ),

@@ -1,30 +1,32 @@
 //! `vault_write`: a whole file.
 
-use super::{ETAG, IF_MATCH, PATH};
+use super::{IF_MATCH, PATH};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::write::Over;
 use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write",
     title: "Write a file",
-    description: "Creates a file with the given content, or replaces the whole content of an existing one. To change part of \
-        a note use vault_edit, which cannot lose the rest. Before replacing a note read it, and pass its etag as if_match.",
+    description: "Creates a note or file with the given content, or replaces all of an existing one; to change part of it use \
+        vault_edit, and to add to it vault_insert, which cannot lose the rest. With create_only nothing is replaced. \
+        Before replacing a note read it, and pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("content", ANY_TEXT, "The full content"),
         defaulted("create_dirs", Shape::Flag, Default::Flag(true), "Create missing folders"),
+        defaulted("create_only", Shape::Flag, Default::Flag(false), "Fail with ALREADY_EXISTS instead of replacing a file"),
         IF_MATCH,
     ],
     output: &[
-        required("path", ANY_TEXT, "The file"),
-        required("created", Shape::Flag, "True if the file is new, false if it was replaced"),
-        required("size", COUNT, "Bytes"),
-        required("total_lines", COUNT, "Lines"),
-        required("etag", ANY_TEXT, ETAG),
+        required("path", ANY_TEXT, ""),
+        required("created", Shape::Flag, ""),
+        required("size", COUNT, ""),
+        required("total_lines", COUNT, ""),
+        required("etag", ANY_TEXT, ""),
     ],
     run,
 };
@@ -39,8 +41,14 @@ struct Written<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = VaultPath::file(arguments.text("path"))?;
-    let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), arguments.maybe("if_match"))?;
+    let path = context.named(arguments.text("path"), true)?.path;
+    let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
+        (true, Some(_)) => return Err(Error::new(Code::InvalidArgument, "if_match is of a file that exists; create_only wants none.")),
+        (true, None) => Over::Nothing,
+        (false, Some(etag)) => Over::Etag(etag),
+        (false, None) => Over::Anything,
+    };
+    let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), over)?;
     Reply::of(&Written {
         path: written.path.as_str(),
         created: written.created,

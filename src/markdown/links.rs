@@ -1,0 +1,320 @@
+//! Links of a note with their targets, and which file of a vault a target means to Obsidian.
+
+use super::blocks::lines;
+use super::frontmatter;
+use super::inline::{Span, prose, spans};
+use std::ops::Range;
+use unicode_normalization::UnicodeNormalization;
+
+/// A link to a file of the vault, or to a part of the note itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    pub is_embed: bool,
+    /// Whether it is `[text](target)` and not `[[target]]`.
+    pub is_markdown: bool,
+    /// The link with its brackets.
+    pub range: Range<usize>,
+    /// The target as it is written, without the display text of a wikilink.
+    pub target: Range<usize>,
+    /// The file that the target names, decoded; empty for a part of the note itself.
+    pub path: String,
+    /// `#Heading` or `#^id`.
+    pub subpath: Option<String>,
+}
+
+/// All internal links of a note, in order: in its text, outside of code, HTML comments and math, and as whole strings in its
+/// frontmatter.
+pub fn links(text: &str) -> Vec<Link> {
+    let mut links = in_frontmatter(text);
+    for block in prose(text, &lines(text)) {
+        for (kind, range) in spans(text, block.clone()) {
+            links.extend(match kind {
+                Span::Opaque => None,
+                Span::Wikilink => wikilink(text, range),
+                Span::Destination => markdown_link(text, block.start, range),
+            });
+        }
+    }
+    links
+}
+
+/// Whether a note can have a link to a file with this name, which is folded, as far as its folded text says.
+pub fn may_link(folded: &str, name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    // In the target of a Markdown link a space is encoded.
+    let word = stem.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap_or(stem);
+    folded.contains(word)
+}
+
+fn in_frontmatter(text: &str) -> Vec<Link> {
+    let Some(block) = frontmatter::block(text) else { return Vec::new() };
+    let start = block.as_ptr().addr() - text.as_ptr().addr();
+    let mut links = Vec::new();
+    for (at, _) in block.match_indices(['"', '\'']) {
+        let Some(rest) = block.get(at + 1..).filter(|rest| rest.starts_with('[')) else { continue };
+        let quote = block.get(at..at + 1).unwrap_or_default();
+        let Some(end) = rest.split('\n').next().and_then(|line| line.find(quote)) else { continue };
+        let range = start + at + 1..start + at + 1 + end;
+        let inner = text.get(range.clone()).unwrap_or_default();
+        let is_one = inner.starts_with("[[") && inner.ends_with("]]") && inner.matches("[[").count() == 1;
+        let destination = inner.find("](").filter(|_| inner.ends_with(')'));
+        links.extend(match destination {
+            _ if is_one => wikilink(text, range),
+            Some(at) => markdown_link(text, range.start, range.start + at..range.end),
+            None => None,
+        });
+    }
+    links
+}
+
+fn is_embed(text: &str, at: usize) -> bool {
+    text.get(..at).is_some_and(|before| before.ends_with('!'))
+}
+
+fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
+    let inner = text.get(range.start + 2..range.end - 2)?;
+    let written = inner.split('|').next()?;
+    // In a table the separator is escaped.
+    let written = if written.len() < inner.len() { written.strip_suffix('\\').unwrap_or(written) } else { written };
+    let target = written.trim();
+    let start = range.start + 2 + written.len() - written.trim_start().len();
+    let (path, subpath) = split_subpath(target);
+    (!target.is_empty()).then(|| Link {
+        is_embed: is_embed(text, range.start),
+        is_markdown: false,
+        target: start..start + target.len(),
+        path: path.trim().to_owned(),
+        subpath: subpath.map(str::to_owned),
+        range,
+    })
+}
+
+/// `range` is that of `](target "title")`.
+fn markdown_link(text: &str, block: usize, range: Range<usize>) -> Option<Link> {
+    let inner = text.get(range.start + 2..range.end - 1)?;
+    let trimmed = inner.trim_start();
+    let start = range.start + 2 + inner.len() - trimmed.len();
+    let (target, start) = match trimmed.strip_prefix('<') {
+        Some(bracketed) => (bracketed.split('>').next()?, start + 1),
+        None => (trimmed.split([' ', '\t']).next()?, start),
+    };
+    let scheme = target.split(['/', '#', '?']).next().is_some_and(|first| first.contains(':'));
+    if target.is_empty() || scheme && !target.starts_with("./") && !target.starts_with("../") {
+        return None;
+    }
+    let opening = opening_bracket(text.get(block..range.start)?)?;
+    let (path, subpath) = split_subpath(target);
+    Some(Link {
+        is_embed: is_embed(text, block + opening),
+        is_markdown: true,
+        range: block + opening..range.end,
+        target: start..start + target.len(),
+        path: decode(path),
+        subpath: subpath.map(decode),
+    })
+}
+
+/// Where the bracket stands that the end of a text closes.
+fn opening_bracket(before: &str) -> Option<usize> {
+    let mut open = 0;
+    before.char_indices().rev().find_map(|(at, c)| match c {
+        '[' if open == 0 => Some(at),
+        '[' => {
+            open -= 1;
+            None
+        }
+        ']' => {
+            open += 1;
+            None
+        }
+        _ => None,
+    })
+}
+
+/// A target without its subpath, which begins with the first number sign.
+pub fn split_subpath(target: &str) -> (&str, Option<&str>) {
+    target.find('#').map_or((target, None), |at| (target.get(..at).unwrap_or_default(), target.get(at..)))
+}
+
+/// A target decoded as JavaScript's `decodeURI` does: characters that separate the parts of a URI stay encoded.
+fn decode(target: &str) -> String {
+    let bytes = target.as_bytes();
+    let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let digits = bytes.get(at + 1..at + 3).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|code| !b";/?:@&=+$,#".contains(code));
+        decoded.push(code.unwrap_or(byte));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| target.to_owned())
+}
+
+/// What a target means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolved<'a> {
+    Missing,
+    One(&'a str),
+    /// Obsidian takes the one that is first in its index.
+    Several(Vec<&'a str>),
+}
+
+/// Text as names are compared: NFC, no-break spaces as spaces, without case.
+pub fn comparable_name(name: &str) -> String {
+    name.nfc().map(|c| if c == '\u{a0}' { ' ' } else { c }).flat_map(char::to_lowercase).collect()
+}
+
+/// The file that the path of a link in a note of the folder `source` means, among all files of the vault. An empty path means no
+/// file but the note itself.
+pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = &'a str> + Clone) -> Resolved<'a> {
+    let wanted = comparable_name(path.trim());
+    let name = wanted.rsplit('/').next().unwrap_or_default().to_owned();
+    if name.is_empty() {
+        return Resolved::Missing;
+    }
+    // A name with a dot is first the name of any file.
+    if name.contains('.') {
+        let found = resolve_as(&wanted, source, files.clone());
+        if found != Resolved::Missing {
+            return found;
+        }
+    }
+    resolve_as(&format!("{wanted}.md"), source, files)
+}
+
+/// The same for a path with its extension, lower case.
+fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = &'a str>) -> Resolved<'a> {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = last(wanted);
+    let candidates: Vec<(String, &str)> = files
+        .filter(|file| file.len() >= name.len().min(4) && comparable_name(&last(file)) == name)
+        .map(|file| (comparable_name(file), file))
+        .collect();
+    let exact = |path: &str| candidates.iter().find(|(own, _)| own == path).map(|(_, file)| Resolved::One(file));
+    match candidates.as_slice() {
+        [] => return Resolved::Missing,
+        [(_, only)] if !wanted.contains('/') => return Resolved::One(only),
+        _ => {}
+    }
+    let source = comparable_name(source);
+    if (wanted.starts_with("./") || wanted.starts_with("../"))
+        && let Some(found) = joined(&source, wanted).and_then(|path| exact(&path))
+    {
+        return found;
+    }
+    if let Some(found) = exact(wanted.trim_start_matches('/')) {
+        return found;
+    }
+    if wanted.starts_with('/') {
+        return Resolved::Missing;
+    }
+    let ending = format!("/{}", wanted.trim_start_matches("./").trim_start_matches("../"));
+    let mut ranked: Vec<(bool, usize, &str)> = candidates
+        .iter()
+        .filter(|(own, _)| format!("/{own}").ends_with(&ending))
+        .map(|(own, file)| (!(source.is_empty() || own.starts_with(&format!("{source}/"))), own.matches('/').count(), *file))
+        .collect();
+    ranked.sort_unstable();
+    match ranked.as_slice() {
+        [] => Resolved::Missing,
+        [(_, _, only)] => Resolved::One(only),
+        [first, second, ..] if (first.0, first.1) < (second.0, second.1) => Resolved::One(first.2),
+        several => Resolved::Several(several.iter().map(|(_, _, file)| *file).collect()),
+    }
+}
+
+/// A relative path joined to a folder; `None` where it leaves the vault.
+fn joined(folder: &str, relative: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_those_of_obsidian() {
+        let text = "---\nup: \"[[Up|u]]\"\nlist: ['[[a]]', [[no]]]\nmd: \"[t](x%20y.md)\"\nurl: \"[t](https://x)\"\n---\n\
+            [[One]] ![[two.png|100]] [[#Here]] `[[no]]` <!-- [[no]] --> \\[[no]] [[a#b | c]]\n| [[T\\|t]] |\n\
+            [t](<my note.md> \"title\") ![i](img/a%20(1).png) [u](https://example.com) [m](mailto:x) [s](#sub) [r](../a%2Fb.md#H%20x)\n\
+            %% [[comment]] %%\n- [ ] [[task]]\n```\n[[no]]\n```\n$[[no]]$ [[Other#Heading [Bracket]]]";
+        let found: Vec<(String, Option<String>, bool)> =
+            links(text).into_iter().map(|link| (link.path, link.subpath, link.is_embed)).collect();
+        let link =
+            |path: &str, subpath: &str, is_embed| (path.to_owned(), Some(subpath.to_owned()).filter(|sub| !sub.is_empty()), is_embed);
+        let expected = [
+            link("Up", "", false),
+            link("a", "", false),
+            link("x y.md", "", false),
+            link("One", "", false),
+            link("two.png", "", true),
+            link("", "#Here", false),
+            link("a", "#b", false),
+            link("T", "", false),
+            link("my note.md", "", false),
+            link("img/a (1).png", "", true),
+            link("", "#sub", false),
+            link("../a%2Fb.md", "#H x", false),
+            link("comment", "", false),
+            link("task", "", false),
+            link("Other", "#Heading [Bracket", false),
+        ];
+        assert_eq!(found, expected);
+        let targets: Vec<&str> = links(text).into_iter().map(|link| &text[link.target]).collect();
+        assert_eq!(targets[..4], ["Up", "a", "x%20y.md", "One"]);
+        assert_eq!((targets[6], targets[8], targets[9]), ("a#b", "my note.md", "img/a%20(1).png"));
+        assert!(links(text).iter().all(|link| text[link.range.clone()].starts_with('[')));
+    }
+
+    #[test]
+    fn targets_mean_the_files_that_obsidian_opens() {
+        let files = [
+            "Note.md",
+            "a/Same.md",
+            "b/Same.md",
+            "b/c/Same.md",
+            "a/Only.md",
+            "img/p.png",
+            "x.y.md",
+            "a/Cafe\u{301}.md",
+            "b/Deep.md",
+            "b/x/Deep.md",
+        ];
+        let of = |path: &str, source: &str| resolve(path, source, files.into_iter());
+        use Resolved::{Missing, One, Several};
+        for (path, source, expected) in [
+            ("note", "", One("Note.md")),
+            ("Only", "b", One("a/Only.md")),
+            ("Only.md", "", One("a/Only.md")),
+            ("p", "", Missing),
+            ("p.png", "a", One("img/p.png")),
+            ("x.y", "", One("x.y.md")),
+            ("Caf\u{e9}", "", One("a/Cafe\u{301}.md")),
+            ("b/Same", "", One("b/Same.md")),
+            ("c/same", "", One("b/c/Same.md")),
+            ("./Same", "b/c", One("b/c/Same.md")),
+            ("../Same", "b/c", One("b/Same.md")),
+            ("/a/Same", "b", One("a/Same.md")),
+            ("/Same", "b", Missing),
+            ("Same", "b", One("b/Same.md")),
+            ("Same", "", Several(vec!["a/Same.md", "b/Same.md", "b/c/Same.md"])),
+            ("Deep", "b", One("b/Deep.md")),
+            ("Nothing", "", Missing),
+            ("", "", Missing),
+        ] {
+            let found = of(path, source);
+            let is_same = match (&found, &expected) {
+                (Several(some), Several(others)) => some.first() == others.first(),
+                _ => found == expected,
+            };
+            assert!(is_same, "{path} in {source}: {found:?}");
+        }
+    }
+}

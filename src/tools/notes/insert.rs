@@ -1,0 +1,77 @@
+//! `vault_insert`: text put at a place in a note.
+
+use super::{BLOCK, HEADING, LINE, PATH, TOTAL_LINES, at_most_one};
+use crate::markdown::insert::{Position, Target};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::vault::IF_MATCH;
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_insert",
+    title: "Insert text into a note",
+    description: "Appends or inserts text in a note (a task, list item, log line, paragraph), at its end or start, under a \
+        heading, at a block or line; to change words that are there use vault_edit. Nothing needs to be read before. For \
+        today's daily note pass daily:today and create. Every other byte stays; a blank line is added only where the \
+        text would join a paragraph.",
+    effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        required("text", ANY_TEXT, "Markdown to insert: one line or more"),
+        defaulted(
+            "where",
+            Shape::OneOf(&["end", "start", "before", "after", "replace"]),
+            Default::Text("end"),
+            "Of a heading: end and start are inside its section, before its line, after the section, replace the text below the heading",
+        ),
+        HEADING,
+        BLOCK,
+        optional("line", LINE, "Line number, from 1"),
+        defaulted("create", Shape::Flag, Default::Flag(false), "Make a missing heading, and a missing note, a daily one from its template"),
+        IF_MATCH,
+    ],
+    output: &[
+        required("path", ANY_TEXT, ""),
+        required("line", LINE, ""),
+        TOTAL_LINES,
+        required("etag", ANY_TEXT, ""),
+        required("created", Shape::Flag, ""),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Inserted<'a> {
+    path: &'a str,
+    line: usize,
+    total_lines: usize,
+    etag: &'a str,
+    created: bool,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    at_most_one(arguments, &["heading", "block", "line"])?;
+    let target = match (arguments.maybe("heading"), arguments.maybe("block")) {
+        (Some(heading), _) => Target::Heading(heading),
+        (_, Some(block)) => Target::Block(block),
+        _ if arguments.has("line") => Target::Line(arguments.number("line")),
+        _ => Target::Note,
+    };
+    let position = match arguments.text("where") {
+        "start" => Position::Start,
+        "before" => Position::Before,
+        "after" => Position::After,
+        "replace" => Position::Replace,
+        _ => Position::End,
+    };
+    let text = arguments.text("text");
+    if text.trim().is_empty() && position != Position::Replace {
+        return Err(Error::new(Code::InvalidArgument, "Argument text is empty; there is nothing to insert."));
+    }
+    let create = arguments.flag("create");
+    let named = context.named(arguments.text("path"), create)?;
+    let (written, line) = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
+    let path = written.path.as_str();
+    Reply::of(&Inserted { path, line, total_lines: written.total_lines, etag: &written.etag, created: written.created })
+}

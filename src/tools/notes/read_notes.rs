@@ -1,0 +1,299 @@
+//! `vault_read_notes`: several notes, or a part of each, within one budget.
+
+use super::{BLOCK, HEADING, at_most_one};
+use crate::limits;
+use crate::markdown::insert::Target;
+use crate::markdown::parts::Note;
+use crate::markdown::{links, properties};
+use crate::text::words::words_of;
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::{Error as VaultError, VaultPath, fitting, notes::not_one};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::ops::Range;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_read_notes",
+    title: "Read notes or parts of them",
+    description: "Reads several notes at once, or a section, block, outline (headings, blocks, tasks) or the properties of each; \
+        for one whole file, pictures and PDF use vault_read. Good for today's daily note (daily:today). A note that is \
+        cut has next_line: go on with vault_read and that offset; next_paths are the notes that did not fit.",
+    effect: Effect::Reads,
+    reaches_out: false,
+    input: &[
+        required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11"),
+        HEADING,
+        BLOCK,
+        defaulted("view", Shape::OneOf(&["text", "outline", "properties"]), Default::Text("text"), "What to show of each"),
+        defaulted(
+            "max_chars",
+            Shape::Integer { min: 100, max: 90_000, outside: Code::InvalidArgument },
+            Default::Integer(limits::NOTES_CHARS as i64),
+            "Characters of text in all",
+        ),
+    ],
+    output: &[
+        required(
+            "notes",
+            Shape::List(&Shape::Object(&[
+                required("path", ANY_TEXT, ""),
+                required("etag", ANY_TEXT, ""),
+                optional("text", ANY_TEXT, ""),
+                optional("from_line", COUNT, ""),
+                optional("to_line", COUNT, ""),
+                optional("total_lines", COUNT, ""),
+                optional("truncated", Shape::Flag, "True if there is more"),
+                optional("next_line", COUNT, "offset for vault_read to go on"),
+                optional(
+                    "headings",
+                    Shape::List(&Shape::Object(&[
+                        required("level", COUNT, ""),
+                        required("text", ANY_TEXT, ""),
+                        required("line", COUNT, ""),
+                    ])),
+                    "",
+                ),
+                optional("blocks", Shape::List(&Shape::Object(&[required("id", ANY_TEXT, ""), required("line", COUNT, "")])), ""),
+                optional("words", COUNT, ""),
+                optional("tasks", Shape::Object(&[required("open", COUNT, ""), required("done", COUNT, "")]), ""),
+                optional("links_out", COUNT, "Links in the note"),
+                optional("links_in", COUNT, "Links to the note"),
+                optional("properties", Shape::Anything, ""),
+            ])),
+            "",
+        ),
+        required(
+            "missing",
+            Shape::List(&Shape::Object(&[
+                required("path", ANY_TEXT, ""),
+                required("code", ANY_TEXT, ""),
+                required("message", ANY_TEXT, ""),
+            ])),
+            "",
+        ),
+        optional("truncated", Shape::Flag, "True if something did not fit"),
+        optional("next_paths", Shape::List(&ANY_TEXT), "Notes that did not fit; ask for them next"),
+    ],
+    run,
+};
+
+#[derive(Serialize, Default)]
+struct Shown {
+    path: String,
+    etag: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_line: Option<usize>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    outline: Option<Outline>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<Map<String, Value>>,
+}
+
+#[derive(Serialize)]
+struct Outline {
+    headings: Vec<Heading>,
+    blocks: Vec<Block>,
+    words: usize,
+    tasks: Tasks,
+    links_out: usize,
+    links_in: usize,
+}
+
+#[derive(Serialize)]
+struct Heading {
+    level: u8,
+    text: String,
+    line: usize,
+}
+
+#[derive(Serialize)]
+struct Block {
+    id: String,
+    line: usize,
+}
+
+#[derive(Serialize)]
+struct Tasks {
+    open: usize,
+    done: usize,
+}
+
+#[derive(Serialize)]
+struct Missing<'a> {
+    path: &'a str,
+    code: &'static str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    notes: Vec<Shown>,
+    missing: Vec<Missing<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    next_paths: &'a [&'a str],
+}
+
+/// What is left of the answer.
+struct Budget {
+    /// Characters of text.
+    chars: usize,
+    /// Characters of JSON.
+    json: usize,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    at_most_one(arguments, &["heading", "block"])?;
+    let paths: Vec<&str> = arguments.texts("paths").collect();
+    if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
+        return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
+    }
+    let target = match (arguments.maybe("heading"), arguments.maybe("block")) {
+        (Some(heading), _) => Target::Heading(heading),
+        (_, Some(block)) => Target::Block(block),
+        _ => Target::Note,
+    };
+    // What is beside the texts takes the rest.
+    let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - 8_000 };
+    let (mut notes, mut missing): (Vec<Shown>, Vec<Missing<'_>>) = (Vec::new(), Vec::new());
+    let mut next_paths: &[&str] = &[];
+    for (number, &path) in paths.iter().enumerate() {
+        match show(context, path, arguments.text("view"), target, &mut budget, notes.is_empty()) {
+            Ok(Some(shown)) => notes.push(shown),
+            Ok(None) => {
+                next_paths = paths.get(number..).unwrap_or_default();
+                break;
+            }
+            Err(error) => missing.push(Missing { path, code: error.code.as_str(), message: error.message }),
+        }
+    }
+    let truncated = !next_paths.is_empty() || notes.iter().any(|note| note.truncated);
+    Reply::of(&Answer { notes, missing, truncated, next_paths })
+}
+
+/// One note; `None` if it does not fit and is not the first.
+fn show(
+    context: &Context<'_>,
+    named: &str,
+    view: &str,
+    target: Target<'_>,
+    budget: &mut Budget,
+    is_first: bool,
+) -> Result<Option<Shown>, Error> {
+    let path = context.path(named)?;
+    let (path, text, etag) = context.vault.note(&path)?;
+    let note = Note::of(&text);
+    let lines = lines_of(&note, target)?;
+    // A byte order mark belongs to the whole note.
+    let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
+    let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
+    let shown = match view {
+        "outline" => Shown { outline: Some(outline(context, &path, &note, &lines)?), ..shown },
+        "properties" => Shown { properties: Some(properties_of(&path, &text)?), ..shown },
+        _ => {
+            let part = text.get(start..note.start(lines.end)).unwrap_or_default();
+            let Some(fits) = cut(part, budget, is_first) else { return Ok(None) };
+            let shown_part = part.get(..fits).unwrap_or_default();
+            let shown_lines = crate::vault::count_lines(shown_part.as_bytes());
+            let is_cut = fits < part.len();
+            let is_whole_line = shown_part.ends_with('\n');
+            let next = lines.start + shown_lines + usize::from(is_whole_line);
+            return Ok(Some(Shown {
+                text: Some(shown_part.to_owned()),
+                from_line: Some(if part.is_empty() { 0 } else { lines.start + 1 }),
+                to_line: Some(lines.start + shown_lines),
+                total_lines: Some(note.lines.len()),
+                truncated: is_cut,
+                next_line: is_cut.then_some(next),
+                ..shown
+            }));
+        }
+    };
+    let length = Reply::of(&shown)?.json.chars().count();
+    if (length > budget.chars || length > budget.json) && !is_first {
+        return Ok(None);
+    }
+    budget.chars = budget.chars.saturating_sub(length);
+    budget.json = budget.json.saturating_sub(length);
+    Ok(Some(shown))
+}
+
+fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, VaultError> {
+    match target {
+        Target::Heading(wanted) => {
+            let headings = note.headings();
+            let number = note.find_heading(&headings, wanted).map_err(|error| not_one("heading", wanted, error))?;
+            let start = headings.get(number).map_or(0, |heading| heading.lines.start);
+            Ok(start..note.section_end(&headings, number))
+        }
+        Target::Block(id) => note.find_block(id).map(|block| block.lines).map_err(|error| not_one("block", id, error)),
+        Target::Note | Target::Line(_) => Ok(0..note.lines.len()),
+    }
+}
+
+/// Bytes of a part that fit: whole lines, or a piece of the first line if nothing else is in the answer; `None` if none do.
+fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
+    let (mut chars, mut json) = (budget.chars, budget.json);
+    let mut fits = 0;
+    for line in part.split_inclusive('\n') {
+        let length = line.chars().count();
+        if length > chars || fitting(line, &mut json) < line.len() {
+            break;
+        }
+        chars -= length;
+        fits += line.len();
+    }
+    if fits == 0 && !part.is_empty() {
+        if !is_first {
+            return None;
+        }
+        let end = part.char_indices().nth(budget.chars).map_or(part.len(), |(end, _)| end);
+        fits = fitting(part.get(..end)?, &mut budget.json);
+        chars = 0;
+    }
+    // Behind a note that is cut nothing else is shown.
+    budget.chars = if fits < part.len() { 0 } else { chars };
+    budget.json = json;
+    Some(fits)
+}
+
+fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Range<usize>) -> Result<Outline, Error> {
+    let tasks = note.tasks().into_iter().filter(|task| lines.contains(&task.line));
+    let (done, open): (Vec<_>, Vec<_>) = tasks.partition(|task| !crate::markdown::tasks::is_open(task.status));
+    let range = note.start(lines.start)..note.start(lines.end);
+    let body = note.start(lines.start.max(note.body()))..range.end;
+    let headings = note.headings().into_iter().filter(|heading| lines.contains(&heading.lines.start));
+    let blocks = note.blocks().into_iter().filter(|block| lines.contains(&block.lines.start));
+    Ok(Outline {
+        headings: headings.map(|heading| Heading { level: heading.level, text: heading.text, line: heading.lines.start + 1 }).collect(),
+        blocks: blocks.map(|block| Block { id: block.id, line: block.lines.start + 1 }).collect(),
+        words: words_of(note.text.get(body).unwrap_or_default()).count(),
+        tasks: Tasks { open: open.len(), done: done.len() },
+        links_out: links::links(note.text).iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty()).count(),
+        links_in: context.vault.count_links_to(path, &|_, _| !context.caller.has_cancelled())?,
+    })
+}
+
+fn properties_of(path: &VaultPath, text: &str) -> Result<Map<String, Value>, Error> {
+    if crate::markdown::frontmatter::block(text).is_none() {
+        return Ok(Map::new());
+    }
+    let malformed = |why| Error::from(VaultError::Malformed { path: path.as_str().into(), why });
+    let values = properties::parse(text).map_err(malformed)?;
+    match crate::vault::properties::json(serde_yaml::Value::Mapping(values)) {
+        Value::Object(members) => Ok(members),
+        _ => Ok(Map::new()),
+    }
+}

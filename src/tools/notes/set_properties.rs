@@ -1,0 +1,213 @@
+//! `vault_set_properties`: properties of one or many notes.
+
+use crate::limits;
+use crate::markdown::frontmatter;
+use crate::markdown::properties::{name_in, parse, set};
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
+use crate::tools::vault::IF_MATCH;
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::{Error as VaultError, VaultPath};
+use serde::Serialize;
+use serde_json::Value;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_set_properties",
+    title: "Set properties of notes",
+    description: "Sets, adds to or removes properties (frontmatter, YAML, metadata: status, dates, tags, aliases) of one or many \
+        notes; for text below the frontmatter use vault_edit. Order, comments, quotes and every other byte stay. All \
+        notes are changed, or none. To find notes by a property use vault_search with [name:value].",
+    effect: Effect::Replaces { idempotent: true },
+    reaches_out: false,
+    input: &[
+        required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today"),
+        optional("set", Shape::Anything, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),
+        optional("remove", Shape::List(&ANY_TEXT), "Names of properties to remove"),
+        optional("add_values", Shape::Anything, "Values to add to lists, such as {\"tags\": [\"home\"]}"),
+        optional("remove_values", Shape::Anything, "Values to remove from lists"),
+        IF_MATCH,
+    ],
+    output: &[
+        required("changed", Shape::List(&Shape::Object(&[required("path", ANY_TEXT, ""), required("etag", ANY_TEXT, "")])), ""),
+        required("unchanged", Shape::List(&ANY_TEXT), ""),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Changed {
+    path: String,
+    etag: String,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    changed: Vec<Changed>,
+    unchanged: Vec<String>,
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(Code::InvalidArgument, message)
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let mut paths: Vec<VaultPath> = Vec::new();
+    for path in arguments.texts("paths").map(|path| context.path(path)) {
+        let path = context.vault.spelled(&path?);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
+        return Err(invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
+    }
+    if let Some(other) = paths.iter().find(|path| !path.as_str().to_lowercase().ends_with(".md")) {
+        return Err(invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
+    }
+    let changes = Changes::of(context, arguments)?;
+    let change =
+        |path: &VaultPath, text: &str| changes.apply(text).map_err(|why| VaultError::Malformed { path: path.as_str().into(), why });
+    let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
+        (_, None) => context.vault.edit_all(&paths, &change)?,
+        ([path], Some(etag)) => {
+            let (path, _, current) = context.vault.note(path)?;
+            if current != etag {
+                return Err(VaultError::Conflict(Some(current)).into());
+            }
+            context.vault.edit_all(&[path], &|path, text| {
+                let now = crate::vault::etag(text.as_bytes());
+                if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
+            })?
+        }
+        _ => return Err(invalid("Argument if_match is for one note.")),
+    };
+    let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
+    for (path, written) in outcome {
+        match written {
+            Some(written) => answer.changed.push(Changed { path: path.as_str().into(), etag: written.etag }),
+            None => answer.unchanged.push(path.as_str().into()),
+        }
+    }
+    Reply::of(&answer)
+}
+
+/// What is to be done to each note, in this order.
+struct Changes {
+    set: Vec<(String, Value)>,
+    remove: Vec<String>,
+    add: Vec<(String, Vec<Value>)>,
+    take: Vec<(String, Vec<Value>)>,
+}
+
+impl Changes {
+    fn of(context: &Context<'_>, arguments: &Arguments) -> Result<Changes, Error> {
+        let members = |name: &str| arguments.members(name).map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>();
+        let values = |name: &str| -> Vec<(String, Vec<Value>)> {
+            let list = |value| if let Value::Array(items) = value { items } else { vec![value] };
+            members(name).into_iter().map(|(name, value)| (name, list(value))).collect()
+        };
+        let mut changes = Changes {
+            set: members("set"),
+            remove: arguments.texts("remove").map(str::to_owned).collect(),
+            add: values("add_values"),
+            take: values("remove_values"),
+        };
+        let names = changes.set.iter().map(|(name, _)| name).chain(&changes.remove);
+        let names: Vec<&String> = names.chain(changes.add.iter().chain(&changes.take).map(|(name, _)| name)).collect();
+        if names.is_empty() {
+            return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
+        }
+        if let Some(wrong) = names.iter().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
+            return Err(invalid(format!("{wrong:?} cannot be the name of a property.")));
+        }
+        for (name, value) in &mut changes.set {
+            let is_comma_text = is_tags(name) && value.as_str().is_some_and(|text| text.contains(','));
+            if !value.is_array() && !value.is_null() && !is_comma_text && context.vault.is_list_property(name) {
+                *value = Value::Array(vec![value.take()]);
+            }
+        }
+        Ok(changes)
+    }
+
+    fn apply(&self, text: &str) -> Result<String, String> {
+        let mut text = text.to_owned();
+        for (name, value) in &self.set {
+            text = set_one(&text, name, |_| Some(value.clone()))?;
+        }
+        for name in &self.remove {
+            text = set_one(&text, name, |_| None)?;
+        }
+        for (name, values) in &self.add {
+            text = set_one(&text, name, |own| Some(with(own, values, is_tags(name))))?;
+        }
+        for (name, values) in &self.take {
+            text = set_one(&text, name, |own| own.map(|own| without(own, values, is_tags(name))))?;
+        }
+        Ok(text)
+    }
+}
+
+fn is_tags(name: &str) -> bool {
+    matches!(name.to_lowercase().as_str(), "tags" | "tag")
+}
+
+/// The text with the property that `change` makes of the one it has.
+fn set_one(text: &str, name: &str, change: impl FnOnce(Option<Value>) -> Option<Value>) -> Result<String, String> {
+    let properties = if frontmatter::block(text).is_some() { parse(text)? } else { serde_yaml::Mapping::new() };
+    let name = name_in(&properties, name);
+    let own = properties.get(&name).cloned().map(crate::vault::properties::json);
+    set(text, &name, change(own).as_ref())
+}
+
+/// Whether two values are the same one; of tags without case and number sign.
+fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
+    let bare = |value: &Value| value.as_str().map(|text| text.trim().trim_start_matches('#').to_lowercase());
+    one == other || tags && bare(one).is_some() && bare(one) == bare(other)
+}
+
+/// The items of tags that are written as one text with commas.
+fn comma_items(own: &Value) -> Option<Vec<Value>> {
+    let text = own.as_str().filter(|text| text.contains(','))?;
+    Some(text.split(',').map(|item| item.trim().into()).collect())
+}
+
+fn joined(items: &[Value]) -> Value {
+    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ").into()
+}
+
+fn with(own: Option<Value>, values: &[Value], tags: bool) -> Value {
+    let comma = own.as_ref().filter(|_| tags).and_then(comma_items);
+    let is_comma = comma.is_some();
+    let mut items = match (comma, &own) {
+        (Some(items), _) => items,
+        (None, None | Some(Value::Null)) => Vec::new(),
+        (None, Some(Value::Array(items))) => items.clone(),
+        (None, Some(one)) => vec![one.clone()],
+    };
+    let before = items.len();
+    for value in values {
+        if !items.iter().any(|own| is_same(own, value, tags)) {
+            items.push(if tags { bare_tag(value) } else { value.clone() });
+        }
+    }
+    match own {
+        Some(own) if items.len() == before => own,
+        _ if is_comma => joined(&items),
+        _ => items.into(),
+    }
+}
+
+fn bare_tag(value: &Value) -> Value {
+    value.as_str().map_or_else(|| value.clone(), |text| text.trim_start_matches('#').into())
+}
+
+fn without(own: Value, values: &[Value], tags: bool) -> Value {
+    let stays = |item: &Value| !values.iter().any(|value| is_same(item, value, tags));
+    if let Some(items) = comma_items(&own).filter(|_| tags) {
+        return joined(&items.into_iter().filter(stays).collect::<Vec<_>>());
+    }
+    match own {
+        Value::Array(items) => items.into_iter().filter(stays).collect::<Vec<_>>().into(),
+        one if stays(&one) => one,
+        _ => Value::Array(Vec::new()),
+    }
+}

@@ -1,0 +1,52 @@
+//! `vault_set_task`: one task ticked or unticked.
+
+use super::{LINE, PATH};
+use crate::tools::schema::{ANY_TEXT, Default, defaulted, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::notes::Status;
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_set_task",
+    title: "Tick a task",
+    description: "Ticks, unticks or marks one task (to-do, checkbox) of a note; to change its words use vault_edit. Take path, \
+        line and text from vault_tasks. A task that recurs is refused: tick it in Obsidian, whose plugin makes the next \
+        one.",
+    effect: Effect::Sets { idempotent: true },
+    reaches_out: false,
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        required("line", LINE, "Its line"),
+        required("text", ANY_TEXT, "What follows the box, which must still be there"),
+        defaulted("status", ANY_TEXT, Default::Text("done"), "done, todo, or the character for the box"),
+    ],
+    output: &[
+        required("path", ANY_TEXT, ""),
+        required("line", LINE, ""),
+        required("before", ANY_TEXT, ""),
+        required("after", ANY_TEXT, ""),
+        required("etag", ANY_TEXT, ""),
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    path: &'a str,
+    line: usize,
+    before: &'a str,
+    after: &'a str,
+    etag: &'a str,
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let path = context.path(arguments.text("path"))?;
+    let line = arguments.number("line");
+    let status = match super::tasks::status(arguments.text("status"))? {
+        Status::Todo => ' ',
+        Status::Done => 'x',
+        Status::Is(character) => character,
+    };
+    let set = context.vault.set_task(&path, line, arguments.text("text"), status)?;
+    Reply::of(&Answer { path: set.written.path.as_str(), line, before: &set.before, after: &set.after, etag: &set.written.etag })
+}

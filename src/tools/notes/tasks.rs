@@ -1,0 +1,147 @@
+//! `vault_tasks`: the tasks of the vault.
+
+use crate::clock;
+use crate::limits;
+use crate::markdown::tasks::facts;
+use crate::text::fold::fold;
+use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::reply::fitting;
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::VaultPath;
+use crate::vault::notes::{Status, TaskQuery, VaultTask};
+use serde::Serialize;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_tasks",
+    title: "List tasks",
+    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note: open, done, overdue, with \
+        heading, due date and priority; for other text use vault_search. Tick one with vault_set_task; add one with \
+        vault_insert.",
+    effect: Effect::Reads,
+    reaches_out: false,
+    input: &[
+        optional("status", ANY_TEXT, "todo (not done, not cancelled), done, or the character in the box; without it all"),
+        optional("path", ANY_TEXT, "Only in this folder or note; also [[Name]] or daily:today"),
+        optional("tag", ANY_TEXT, "Only with this tag in the line or in the properties of the note"),
+        optional("text", ANY_TEXT, "Only with this text"),
+        optional("due_before", ANY_TEXT, "Only due before this day, YYYY-MM-DD"),
+        CURSOR,
+    ],
+    output: &[
+        required("total", COUNT, ""),
+        required(
+            "tasks",
+            Shape::List(&Shape::Object(&[
+                required("path", ANY_TEXT, ""),
+                required("line", COUNT, ""),
+                required("status", ANY_TEXT, "The character in the box: space is open, x is done"),
+                required("text", ANY_TEXT, ""),
+                optional("heading", ANY_TEXT, ""),
+                optional("due", ANY_TEXT, ""),
+                optional("scheduled", ANY_TEXT, ""),
+                optional("start", ANY_TEXT, ""),
+                optional("done", ANY_TEXT, ""),
+                optional("priority", ANY_TEXT, "highest, high, medium, low, lowest"),
+                optional("recurring", Shape::Flag, "True if it recurs"),
+            ])),
+            "",
+        ),
+        TRUNCATED,
+        NEXT_CURSOR,
+    ],
+    run,
+};
+
+#[derive(Serialize)]
+struct Row<'a> {
+    path: &'a str,
+    line: usize,
+    status: char,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heading: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduled: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recurring: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    total: usize,
+    tasks: Vec<Row<'a>>,
+    #[serde(flatten)]
+    next: Next,
+}
+
+fn row(task: &VaultTask) -> Row<'_> {
+    let facts = facts(&task.text);
+    Row {
+        path: &task.entry.path,
+        line: task.line,
+        status: task.status,
+        text: &task.text,
+        heading: task.heading.as_deref(),
+        due: facts.due,
+        scheduled: facts.scheduled,
+        start: facts.start,
+        done: facts.done,
+        priority: facts.priority,
+        recurring: facts.is_recurring,
+    }
+}
+
+/// `todo`, `done`, or a character.
+pub(super) fn status(text: &str) -> Result<Status, Error> {
+    let mut chars = text.chars();
+    match (text, chars.next(), chars.next()) {
+        ("todo", ..) => Ok(Status::Todo),
+        ("done", ..) => Ok(Status::Done),
+        (_, Some(one), None) if !one.is_control() => Ok(Status::Is(one)),
+        _ => Err(Error::new(Code::InvalidArgument, "Argument status must be todo, done, or the one character in the box.")),
+    }
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let due_before = arguments.maybe("due_before").map(str::trim);
+    if due_before.is_some_and(|day| day.len() != 10 || clock::parse(day).is_none()) {
+        return Err(Error::new(Code::InvalidArgument, "Argument due_before is no date: give YYYY-MM-DD."));
+    }
+    let path = match arguments.maybe("path") {
+        None => None,
+        Some(text) => Some(match VaultPath::folder(text) {
+            Ok(folder) if context.vault.list(&folder).is_ok() => folder,
+            _ => context.path(text)?,
+        }),
+    };
+    if let Some(path) = path.as_ref().filter(|path| context.vault.list(path).is_err()) {
+        context.vault.entry(path)?;
+    }
+    let query = TaskQuery {
+        path,
+        status: arguments.maybe("status").map(status).transpose()?,
+        tag: arguments.maybe("tag").map(|tag| fold(tag.trim().trim_matches(['#', '/']))),
+        text: arguments.maybe("text").map(fold),
+        due_before: due_before.map(str::to_owned),
+    };
+    let found = context.vault.tasks(&query, &|done, total| {
+        context.caller.progress(done as u64, Some(total as u64), "notes read");
+        !context.caller.has_cancelled()
+    })?;
+    // A page begins behind a path and a line; the digits sort as the numbers do.
+    let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
+    let after = paging::after(arguments)?;
+    let rest: Vec<&VaultTask> = found.iter().filter(|task| after.as_ref().is_none_or(|after| key(task) > *after)).collect();
+    let tasks = fitting(rest.iter().take(limits::TASKS_PAGE).map(|task| row(task)));
+    let last = rest.get(..tasks.len()).filter(|page| page.len() < rest.len()).and_then(<[&VaultTask]>::last).map(|task| key(task));
+    Reply::of(&Answer { total: found.len(), tasks, next: Next::after(arguments, last.as_deref()) })
+}

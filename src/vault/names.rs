@@ -1,0 +1,195 @@
+//! What a tool calls a file: its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
+
+use super::obsidian::{PERIODS, Periodic};
+use super::{Entry, Error, Vault, VaultPath};
+use crate::calendar::DateTime;
+use crate::limits;
+use crate::markdown::links::{Resolved, links, may_link, resolve, split_subpath};
+use crate::text::fold::fold;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// A file that was named.
+#[derive(Debug)]
+pub struct Named {
+    pub path: VaultPath,
+    /// For a note of a day, week or month: its template, and the moment that it is about.
+    template: Option<(String, DateTime)>,
+}
+
+impl Vault {
+    /// The file that a text names. A path that exists always wins. A tool that may create the file takes other texts than
+    /// wikilinks and periods for paths.
+    ///
+    /// # Errors
+    /// [`Error::Ambiguous`], [`Error::Invalid`], or those of [`VaultPath::file`].
+    pub fn named(&self, text: &str, creates: bool, now: DateTime) -> Result<Named, Error> {
+        let plain = |path| Named { path, template: None };
+        let wikilink = text.trim().strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
+        let exists =
+            |path: &VaultPath| self.index.get(path.as_str()).is_some() || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok();
+        if wikilink.is_none() {
+            let period =
+                PERIODS.iter().find_map(|(name, member, format)| Some((name, member, format, text.strip_prefix(name)?.strip_prefix(':')?)));
+            let path = VaultPath::file(text);
+            if path.as_ref().is_ok_and(exists) {
+                return path.map(plain);
+            }
+            if let Some((name, member, format, when)) = period {
+                return self.periodic_note(name, member, format, when.trim(), now);
+            }
+            if creates || path.is_err() {
+                return path.map(plain);
+            }
+        }
+        let target = wikilink.map_or(text, |inner| inner.split('|').next().unwrap_or(inner));
+        let (target, subpath) = if wikilink.is_some() { split_subpath(target) } else { (target, None) };
+        if subpath.is_some() {
+            return Err(Error::Invalid("Name the note without #, and the heading or block in the argument for it.".into()));
+        }
+        self.refresh()?;
+        match self.resolved(target, "") {
+            Found::One(path) => Ok(plain(path)),
+            Found::Several(candidates) => Err(Error::Ambiguous {
+                what: format!("{target} is the name of several files"),
+                candidates: candidates.into_iter().map(Into::into).collect(),
+            }),
+            Found::Missing if wikilink.is_some() && creates => {
+                let target = target.trim().trim_start_matches('/');
+                let folder = if target.contains('/') { String::new() } else { self.new_note_folder() };
+                let ending = if target.to_lowercase().ends_with(".md") { "" } else { ".md" };
+                VaultPath::file(&format!("{folder}/{target}{ending}")).map(plain)
+            }
+            Found::Missing => VaultPath::file(target).map(plain),
+        }
+    }
+
+    /// The file that a link in a note of the folder `source` means.
+    pub(super) fn resolved(&self, target: &str, source: &str) -> Found {
+        self.index.read(|entries| match resolve(target, source, entries.keys().map(|path| &**path)) {
+            Resolved::Missing => Found::Missing,
+            Resolved::One(path) => Found::One(VaultPath::known(path)),
+            Resolved::Several(paths) => Found::Several(paths.into_iter().take(limits::CANDIDATES_SHOWN).map(str::to_owned).collect()),
+        })
+    }
+
+    fn periodic_note(&self, name: &str, member: &str, default_format: &str, when: &str, now: DateTime) -> Result<Named, Error> {
+        let days = |days| Some(now.plus_days(days));
+        let day = match when.to_lowercase().as_str() {
+            "today" => days(0),
+            "yesterday" if name == "daily" => days(-1),
+            "tomorrow" if name == "daily" => days(1),
+            _ if name == "weekly" && when.contains("-W") => DateTime::of_week(when),
+            _ if name == "monthly" && when.len() == 7 => DateTime::of_date(&format!("{when}-01")),
+            _ => DateTime::of_date(when),
+        };
+        let forms = match name {
+            "daily" => "daily:today, daily:yesterday, daily:tomorrow or daily:2026-11-22",
+            "weekly" => "weekly:today, weekly:2026-W48 or a date in the week",
+            _ => "monthly:today, monthly:2026-11 or a date in the month",
+        };
+        let day = day.ok_or_else(|| Error::Invalid(format!("{name}:{when} names no date; write {forms}.")))?.with_time_of(now);
+        let Some(Periodic { folder, format, template }) = self.periodic(member, default_format) else {
+            return Err(Error::Invalid(format!("The vault has no {name} notes: the plugin Periodic Notes is not configured for them.")));
+        };
+        let path = VaultPath::file(&format!("{folder}/{}.md", day.format(&format))).map_err(|error| match error {
+            Error::NotAllowed { path, .. } => Error::NotAllowed { path, why: "Obsidian's settings for these notes name no served path" },
+            other => other,
+        })?;
+        Ok(Named { path, template: template.map(|template| (template, day)) })
+    }
+
+    /// The text with which a named note begins: that of its template, or nothing.
+    ///
+    /// # Errors
+    /// As [`Vault::bytes`], for the template.
+    pub fn first_text(&self, named: &Named) -> Result<String, Error> {
+        let Some((template, day)) = &named.template else { return Ok(String::new()) };
+        let with_ending = if template.to_lowercase().ends_with(".md") { template.clone() } else { format!("{template}.md") };
+        let Ok(path) = VaultPath::file(&with_ending) else { return Ok(String::new()) };
+        let Some(bytes) = self.bytes_if_any(&path)? else {
+            log::warn!("the template {with_ending:?} of {} is missing", named.path.as_str());
+            return Ok(String::new());
+        };
+        let (date_format, time_format) = self.template_formats();
+        let title = named.path.name().strip_suffix(".md").unwrap_or_default();
+        Ok(fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format))
+    }
+
+    /// How many links of other notes mean a file.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn count_links_to(&self, path: &VaultPath, go_on: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
+        let name = fold(path.name());
+        let bare = name.strip_suffix(".md").unwrap_or(&name).to_owned();
+        let (notes, same_name): (Vec<Arc<Entry>>, Vec<Arc<str>>) = self.index.read(|entries| {
+            let named = entries.values().filter(|entry| fold(entry.name()) == name || fold(entry.name()) == bare);
+            let notes = entries.values().filter(|entry| entry.is_note() && *entry.path != *path.as_str());
+            (notes.cloned().collect(), named.map(|entry| Arc::clone(&entry.path)).collect())
+        });
+        let read = AtomicU64::new(0);
+        let count = |entry: &Arc<Entry>| {
+            let Some(folded) = self.folded_text(entry, &read).filter(|folded| may_link(folded, &bare)) else { return 0 };
+            if !folded.contains("[[") && !folded.contains("](") {
+                return 0;
+            }
+            let text = self.text(entry).unwrap_or_default();
+            let source = entry.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let means = |target: &str| matches!(resolve(target, source, same_name.iter().map(|path| &**path)), Resolved::One(found) if found == path.as_str());
+            links(&text).iter().filter(|link| !link.path.is_empty() && means(&link.path)).count()
+        };
+        let bytes = notes.iter().map(|entry| entry.text_bytes()).sum();
+        Ok(self.on_all_cores(&notes, bytes, &count, go_on)?.into_iter().sum())
+    }
+}
+
+/// What a link means in this vault.
+pub(super) enum Found {
+    Missing,
+    One(VaultPath),
+    Several(Vec<String>),
+}
+
+/// A template with its variables filled in: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`, `{{time:FORMAT}}`.
+fn fill_template(template: &str, title: &str, day: DateTime, date_format: &str, time_format: &str) -> String {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        filled.push_str(before);
+        let variable = behind.split_once("}}").and_then(|(variable, behind)| {
+            let (name, format) = variable.split_once(':').map_or((variable, None), |(name, format)| (name, Some(format)));
+            let value = match name.trim().to_lowercase().as_str() {
+                "title" if format.is_none() => title.to_owned(),
+                "date" => day.format(format.unwrap_or(date_format).trim()),
+                "time" => day.format(format.unwrap_or(time_format).trim()),
+                _ => return None,
+            };
+            Some((value, behind))
+        });
+        match variable {
+            Some((value, behind)) => {
+                filled.push_str(&value);
+                rest = behind;
+            }
+            None => {
+                filled.push_str("{{");
+                rest = behind;
+            }
+        }
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_have_their_variables_filled_in_and_nothing_else() {
+        let day = DateTime::of_date("2026-11-22").unwrap();
+        let fill = |template| fill_template(template, "A day", day, "YYYY-MM-DD", "HH:mm");
+        assert_eq!(fill("# {{title}}\n{{date}} {{ time }} {{date:dddd}}"), "# A day\n2026-11-22 00:00 Sunday");
+        assert_eq!(fill("{{other}} <% tp.date.now() %> {{ {{title"), "{{other}} <% tp.date.now() %> {{ {{title");
+    }
+}

@@ -1,0 +1,290 @@
+//! Parts of notes read and changed: text inserted, properties set in one or many notes, tasks listed and ticked.
+
+use super::entry::Text;
+use super::read::text_of;
+use super::together::Step;
+use super::write::Written;
+use super::{Entry, Error, Named, Vault, VaultPath, etag};
+use crate::limits;
+use crate::markdown::blocks::Kind;
+use crate::markdown::insert::{Position, Refused, Target, insert};
+use crate::markdown::parts::{NotOne, Note};
+use crate::markdown::{frontmatter, inline, tasks};
+use crate::text::fold::fold;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Which tasks are wanted. What is `None` asks for nothing.
+#[derive(Debug, Default)]
+pub struct TaskQuery {
+    /// Only in this file or below this folder.
+    pub path: Option<VaultPath>,
+    pub status: Option<Status>,
+    /// Of the line, or in the frontmatter of its note; folded, without `#`.
+    pub tag: Option<String>,
+    /// A part of what follows the box; folded.
+    pub text: Option<String>,
+    /// Due before this day (`YYYY-MM-DD`).
+    pub due_before: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Todo,
+    Done,
+    Is(char),
+}
+
+impl Status {
+    fn includes(self, status: char) -> bool {
+        match self {
+            Status::Todo => tasks::is_open(status),
+            Status::Done => tasks::is_done(status),
+            Status::Is(wanted) => status == wanted,
+        }
+    }
+}
+
+/// A task of the vault.
+#[derive(Debug)]
+pub struct VaultTask {
+    pub entry: Arc<Entry>,
+    /// From 1.
+    pub line: usize,
+    pub status: char,
+    /// What follows the box.
+    pub text: String,
+    /// The heading above it.
+    pub heading: Option<String>,
+}
+
+/// A task whose status was set.
+#[derive(Debug)]
+pub struct TaskSet {
+    pub written: Written,
+    /// The whole line.
+    pub before: String,
+    pub after: String,
+}
+
+/// Why a part of a note is not the one that was named.
+pub fn not_one(what: &str, wanted: &str, error: NotOne) -> Error {
+    match error {
+        NotOne::Missing(known) => Error::NoTarget {
+            what: format!("There is no {what} {wanted:?}"),
+            known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
+        },
+        NotOne::Several(lines) => {
+            let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
+            Error::Ambiguous {
+                what: format!("There are several of {what} {wanted:?}"),
+                candidates: candidates.map(|(line, text)| json!({ "line": line, "text": text })).collect(),
+            }
+        }
+    }
+}
+
+fn refused(target: Target<'_>, refused: Refused) -> Error {
+    match (refused, target) {
+        (Refused::Target(error), Target::Heading(wanted)) => not_one("heading", wanted, error),
+        (Refused::Target(error), Target::Block(id)) => not_one("block", id, error),
+        (Refused::Target(error), _) => not_one("part", "", error),
+        (Refused::NoLine(lines), _) => {
+            Error::NoTarget { what: format!("The note has {lines} lines; there is no such line"), known: vec![lines.into()] }
+        }
+        (Refused::Frontmatter, _) => {
+            Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into())
+        }
+        (Refused::WholeNote, _) => {
+            Error::Invalid("where: before, after and replace need a heading, block or line; vault_write replaces a whole note.".into())
+        }
+    }
+}
+
+/// The text of a file that is to be changed.
+fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
+    std::str::from_utf8(bytes).map_err(|_| Error::NotText {
+        path: path.as_str().into(),
+        size: bytes.len() as u64,
+        media_type: "text/plain; charset=unknown",
+    })
+}
+
+impl Vault {
+    /// The text of a note with its etag, and its path as it is on disk.
+    ///
+    /// # Errors
+    /// As [`Vault::bytes`]; [`Error::NotText`].
+    pub fn note(&self, path: &VaultPath) -> Result<(VaultPath, String, String), Error> {
+        let bytes = self.bytes(path)?;
+        if memchr::memchr(0, &bytes).is_some() {
+            let (_, media_type) = super::media::of(path.name());
+            return Err(Error::NotText { path: path.as_str().into(), size: bytes.len() as u64, media_type });
+        }
+        let etag = etag(&bytes);
+        Ok((self.spelled(path), text_of(bytes), etag))
+    }
+
+    /// Puts text at a position in a note, and says in which line it begins. With `create` a missing heading is made, and a
+    /// missing note, which begins with the text of its template.
+    ///
+    /// # Errors
+    /// [`Error::NoTarget`], [`Error::Ambiguous`], [`Error::Invalid`], and those of [`Vault::edit`].
+    pub fn insert(
+        &self,
+        named: &Named,
+        (target, position): (Target<'_>, Position),
+        text: &str,
+        create: bool,
+        if_match: Option<&str>,
+    ) -> Result<(Written, usize), Error> {
+        let mut line = 0;
+        let mut change = |bytes: &[u8]| {
+            let before = utf8(&named.path, bytes)?;
+            let (edit, first) = insert(&Note::of(before), target, position, text, create).map_err(|error| refused(target, error))?;
+            line = first;
+            Ok(edit.apply(before).into_bytes())
+        };
+        for _ in 0..limits::EDIT_RETRIES {
+            match self.edit_bytes(&named.path, if_match, &mut change) {
+                Err(Error::NotFound { .. }) if create && if_match.is_none() => {}
+                other => return Ok((other?, line)),
+            }
+            let made = change(self.first_text(named)?.as_bytes())?;
+            self.check_new_name(&named.path, None)?;
+            match self.exchange(&named.path, None, &made) {
+                // Another call has made it.
+                Err(Error::Busy) => {}
+                other => {
+                    other?;
+                    return Ok((Written::of(&named.path, true, &made), line));
+                }
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// Changes the texts of several notes: all of them, or none. `None` for a note that stays as it is.
+    ///
+    /// # Errors
+    /// Those of `change`, and of [`super::together::Turn::change`].
+    pub fn edit_all(
+        &self,
+        paths: &[VaultPath],
+        change: &dyn Fn(&VaultPath, &str) -> Result<String, Error>,
+    ) -> Result<Vec<(VaultPath, Option<Written>)>, Error> {
+        for _ in 0..limits::EDIT_RETRIES {
+            let turn = self.take_turn()?;
+            let (mut steps, mut outcome) = (Vec::new(), Vec::new());
+            for path in paths {
+                let (path, _) = self.locate(path)?;
+                let before = self.bytes(&path)?;
+                let after = change(&path, utf8(&path, &before)?)?.into_bytes();
+                let written = (after != before).then(|| Written::of(&path, false, &after));
+                if written.is_some() {
+                    steps.push(Step::Replace { path: path.clone(), before, after });
+                }
+                outcome.push((path, written));
+            }
+            match turn.change(&steps) {
+                Err(Error::Busy) => {}
+                other => return other.map(|()| outcome),
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// All tasks that are wanted, by path and line.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub fn tasks(&self, query: &TaskQuery, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<VaultTask>, Error> {
+        self.refresh()?;
+        let notes: Vec<Arc<Entry>> = self.index.read(|entries| {
+            let is_wanted = |entry: &&Arc<Entry>| {
+                let below = query.path.as_ref().is_none_or(|path| path.as_str() == &*entry.path || path.contains(&entry.path));
+                below && entry.is_note() && !matches!(entry.text, Text::TooMuch { .. })
+            };
+            entries.values().filter(is_wanted).cloned().collect()
+        });
+        let read = AtomicU64::new(0);
+        let look = |entry: &Arc<Entry>| {
+            let folded = self.folded_text(entry, &read).unwrap_or_default();
+            // A box is a bracket, a character and a bracket.
+            let may_have = memchr::memchr_iter(b'[', folded.as_bytes())
+                .any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')));
+            if !may_have { Vec::new() } else { self.tasks_of(entry, query) }
+        };
+        let bytes = notes.iter().map(|entry| entry.text_bytes()).sum();
+        Ok(self.on_all_cores(&notes, bytes, &look, go_on)?.into_iter().flatten().collect())
+    }
+
+    fn tasks_of(&self, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {
+        let Ok(text) = self.text(entry) else { return Vec::new() };
+        let note = Note::of(&text);
+        let headings = note.headings();
+        let has = |tag: &str, wanted: &str| {
+            let own = fold(tag.trim_matches(['#', '/']));
+            own.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let of_note =
+            query.tag.as_ref().is_none_or(|wanted| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted)));
+        let of_lines = if of_note { Vec::new() } else { inline::tags(&text) };
+        let is_wanted = |task: &crate::markdown::parts::Task, content: &str| {
+            let tagged = query.tag.as_ref().is_none_or(|wanted| {
+                let inside = |tag: &&std::ops::Range<usize>| task.content.start <= tag.start && tag.end <= task.content.end;
+                of_note || of_lines.iter().filter(inside).any(|tag| has(text.get(tag.clone()).unwrap_or_default(), wanted))
+            });
+            tagged
+                && query.status.is_none_or(|status| status.includes(task.status))
+                && query.text.as_ref().is_none_or(|wanted| fold(content).contains(wanted.as_str()))
+                && query.due_before.as_ref().is_none_or(|day| tasks::facts(content).due.is_some_and(|due| due < day.as_str()))
+        };
+        let found = note.tasks().into_iter().filter_map(|task| {
+            let content = text.get(task.content.clone()).unwrap_or_default().trim_end();
+            let heading =
+                || headings.iter().take_while(|heading| heading.lines.start < task.line).last().map(|heading| heading.text.clone());
+            is_wanted(&task, content).then(|| VaultTask {
+                entry: Arc::clone(entry),
+                line: task.line + 1,
+                status: task.status,
+                text: content.to_owned(),
+                heading: heading(),
+            })
+        });
+        found.collect()
+    }
+
+    /// Sets the character in the box of a task, if its line still has the text.
+    ///
+    /// # Errors
+    /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].
+    pub fn set_task(&self, path: &VaultPath, line: usize, text: &str, status: char) -> Result<TaskSet, Error> {
+        let mut lines = (String::new(), String::new());
+        let written = self.edit_bytes(path, None, &mut |bytes| {
+            let before = utf8(path, bytes)?;
+            let note = Note::of(before);
+            let tasks = note.tasks();
+            let content = |task: &crate::markdown::parts::Task| before.get(task.content.clone()).unwrap_or_default().trim();
+            let is_meant = |task: &crate::markdown::parts::Task| content(task) == text.trim() || note.line(task.line).trim() == text.trim();
+            let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
+            let Some(task) = task else {
+                let elsewhere = tasks.iter().filter(|task| is_meant(task));
+                let known = elsewhere.take(limits::CANDIDATES_SHOWN).map(|task| json!({ "line": task.line + 1, "text": content(task) }));
+                let now = if note.kind(line.wrapping_sub(1)).is_some_and(|kind| kind != Kind::Frontmatter) { note.line(line - 1) } else { "" };
+                return Err(Error::NoTarget { what: format!("Line {line} is not the task {text:?}; it is {now:?}"), known: known.collect() });
+            };
+            if tasks::facts(content(task)).is_recurring {
+                return Err(Error::Invalid(
+                    "This task recurs: the plugin that knows the rule makes its next occurrence when it is ticked in Obsidian; tick it there.".into(),
+                ));
+            }
+            let (head, rest) = (before.get(..task.status_at.start), before.get(task.status_at.end..));
+            let after = [head.unwrap_or_default(), status.encode_utf8(&mut [0; 4]), rest.unwrap_or_default()].concat();
+            lines = (note.line(task.line).to_owned(), Note::of(&after).line(task.line).to_owned());
+            Ok(after.into_bytes())
+        })?;
+        Ok(TaskSet { written, before: lines.0, after: lines.1 })
+    }
+}
