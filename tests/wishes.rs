@@ -98,7 +98,7 @@ fn wishes() -> Vec<Wish> {
         ),
         (
             "begin a section Ideas in the map",
-            vec![insert(json!({ "path": "Map of Content", "heading": "## Ideas", "text": "- a greenhouse", "create": true }))],
+            vec![insert(json!({ "path": "[[Map of Content]]", "heading": "## Ideas", "text": "- a greenhouse", "create": true }))],
             "Map of Content.md",
             "## Ideas\n- a greenhouse",
         ),
