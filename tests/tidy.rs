@@ -202,7 +202,7 @@ fn the_top_level_is_what_it_should_be() {
 /// The README names every setting, with its default, every tool and prompt with its parameters, and every error code.
 #[test]
 fn the_readme_is_complete() {
-    let readme = text("README.md");
+    let readme = crate::support::pages();
     for setting in &vault_sync_mcp::settings::SETTINGS {
         let flag = if setting.flag.is_empty() { "| none |".to_owned() } else { format!("`--{}`", setting.flag) };
         let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&flag));
@@ -212,7 +212,7 @@ fn the_readme_is_complete() {
     for tool in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|set| set.tools()) {
         let row = readme
             .lines()
-            .find(|line| line.starts_with(&format!("| `{}`", tool.name)))
+            .find(|line| line.starts_with(&format!("| `{}` |", tool.name)))
             .unwrap_or_else(|| panic!("no row for {}", tool.name));
         for parameter in tool.input {
             assert!(row.contains(&format!("`{}`", parameter.name)), "{} lacks {}", tool.name, parameter.name);
@@ -233,7 +233,7 @@ fn the_readme_is_complete() {
 /// Every block of the README has a name, and something runs what stands there.
 #[test]
 fn what_the_readme_says_is_tried() {
-    let readme = text("README.md");
+    let readme = crate::support::pages();
     let mut before = "";
     let mut blocks = Vec::new();
     let mut inside = false;

@@ -11,6 +11,7 @@
 //! | `note`, `task` | the text of a note: sections, criteria, tasks |
 //! | `canvas`, `position` | the text of a canvas, and where a node goes |
 //! | `markdown`, `json` | places in texts of these kinds, and one of them replaced |
+#![doc = include_str!("README.md")]
 
 mod canvas;
 mod change;

@@ -16,6 +16,7 @@
 //! | `place`, `skills` | a folder of its own, with the vault's skills without what would be acted upon |
 //! | `transcript` | what it says while it runs |
 //! | [`mod@supervise`] | the process between the server and a session |
+#![doc = include_str!("README.md")]
 
 mod attach;
 mod command;

@@ -13,6 +13,7 @@
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
 //! | `index`, `tree` | the index while it is replaced; the files that differ, moved one by one |
 //! | `history` | who changed a note, and what it said |
+#![doc = include_str!("README.md")]
 
 mod commit;
 mod history;

@@ -4,6 +4,7 @@
 //! Schema that clients see and the check of what they send are both made from the same [`schema::Field`] rows, so they
 //! cannot disagree. A tool knows nothing of JSON-RPC, HTTP or logins: it gets checked [`Arguments`] and gives a
 //! [`Reply`] or an [`Error`], and it cannot make a protocol error.
+#![doc = include_str!("README.md")]
 
 pub mod accomplishments;
 pub mod agent;

@@ -96,9 +96,26 @@ pub fn fixtures(folder: &str) -> Vec<String> {
     found
 }
 
-/// What stands in the block of the README below `<!-- name -->`.
+/// The README and the pages beside the code.
+pub const PAGES: [&str; 8] = [
+    "README.md",
+    ".ci/README.md",
+    "src/README.md",
+    "src/SECURITY.md",
+    "src/accomplishments/README.md",
+    "src/agent/README.md",
+    "src/git/README.md",
+    "src/tools/README.md",
+];
+
+/// All of them.
+pub fn pages() -> String {
+    PAGES.iter().map(|page| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()).collect()
+}
+
+/// What stands in the block of a page below `<!-- name -->`.
 pub fn readme(name: &str) -> String {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let readme = pages();
     let block = readme.split(&format!("<!-- {name} -->\n```")).nth(1).unwrap_or_else(|| panic!("no block {name}"));
     block.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned()
 }
