@@ -123,7 +123,7 @@ fn check_says_what_would_be_served() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let told = out(&output);
     assert!(
-        told.contains("55 files") && told.contains("https://vault.example.com/mcp") && told.contains("alex") && told.contains("in order"),
+        told.contains("56 files") && told.contains("https://vault.example.com/mcp") && told.contains("alex") && told.contains("in order"),
         "{told}"
     );
     assert!(!told.contains(&hash));
