@@ -53,7 +53,8 @@ fn tools_are_described_as_in_their_snapshots() {
 #[test]
 fn every_tool_is_complete() {
     let (_folder, server) = with_all_tools();
-    for tool in listed(&server) {
+    let tools = listed(&server);
+    for tool in &tools {
         let name = tool["name"].as_str().unwrap();
         assert!(name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
         assert!(tool["title"].is_string() && tool["description"].as_str().unwrap().len() < 2048, "{name}");
@@ -63,6 +64,9 @@ fn every_tool_is_complete() {
                 assert!(tool[schema].get(combinator).is_none(), "{name}");
             }
         }
+        let first = tool["description"].as_str().unwrap().split(". ").next().unwrap();
+        let names_another = |other: &Value| *other != tool["name"] && first.contains(other.as_str().unwrap());
+        assert!(tools.iter().any(|other| names_another(&other["name"])), "{name}: which tool is meant instead? {first}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{name} {hint}");

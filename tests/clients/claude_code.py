@@ -29,6 +29,7 @@ import httpx
 
 URL, USER, PASSWORD, CLAUDE, PROGRAM, VAULT = sys.argv[1:]
 SEARCH = ("mcp__vault__vault_search", {"query": "heating controller"})
+INSERT = ("mcp__vault__vault_insert", {"path": "daily:2026-03-03", "heading": "Today", "text": "- [ ] milk", "create": True})
 WRITE = ("mcp__vault__vault_write", {"path": "From Claude Code.md", "content": "hello"})
 
 
@@ -157,7 +158,7 @@ class Server:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         hashed = subprocess.run([PROGRAM, "hash-password"], input=PASSWORD + "\n", capture_output=True, text=True, check=True)
-        self.env = {"VAULT_PATH": self.vault, "STATE_DIR": self.state, "LISTEN_ADDR": f"127.0.0.1:{self.port}", "SERVER_URL": self.url,
+        self.env = {"VAULT_PATH": self.vault, "TOOLSETS": "vault,notes", "STATE_DIR": self.state, "LISTEN_ADDR": f"127.0.0.1:{self.port}", "SERVER_URL": self.url,
                     "AUTH_USERS": f"{USER}:{hashed.stdout.strip()}", "API_TOKENS": f"laptop:{hashlib.sha256(TOKEN.encode()).hexdigest()}"}
         self.start()
 
@@ -226,6 +227,9 @@ with tempfile.TemporaryDirectory() as home:
         log_in("write")
         offered, said = call(WRITE)
         assert offered and os.path.exists(os.path.join(server.vault, "From Claude Code.md")), said
+        offered, said = call(INSERT)
+        with open(os.path.join(server.vault, "Daily", "2026-03-03.md")) as note:
+            assert offered and "## Today\n\n- [ ]\n- [ ] milk\n" in note.read(), said
         for _ in range(2):
             server.restart_with_expired_tokens()
             five_at_once()

@@ -10,7 +10,8 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "get_blocked_items",
     title: "What is blocked",
-    description: "The accomplishments that wait for others which are not completed, the most important first, each with what it waits for.",
+    description: "Lists the accomplishments that are blocked, each with what it waits for, the most important first; for those that \
+        can begin use get_ready_to_start.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CURSOR],

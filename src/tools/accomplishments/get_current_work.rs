@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 pub(super) static TOOL: Tool = Tool {
     name: "get_current_work",
     title: "What is being worked on",
-    description: "The accomplishments that are marked as being worked on, with their tasks in progress; and tasks in progress of \
-        accomplishments that are not marked, which set_work_focus puts right.",
+    description: "Lists what is being worked on: accomplishments in progress with their tasks, and tasks in progress of others; to \
+        change it use set_work_focus.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CURSOR],

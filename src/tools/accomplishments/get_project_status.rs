@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(super) static TOOL: Tool = Tool {
     name: "get_project_status",
     title: "A project in numbers",
-    description: "How many accomplishments are on a canvas, by status, effort and priority; how many are blocked, ready to start and \
-        being worked on; and how many of their tasks are complete. All numbers are of one moment.",
+    description: "Counts the accomplishments of a project by status, effort and priority, those blocked, ready and in progress, and \
+        their tasks; for the items themselves use list_accomplishments. All numbers are of one moment.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CANVAS_SOURCE],

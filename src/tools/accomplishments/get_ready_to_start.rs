@@ -9,7 +9,8 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "get_ready_to_start",
     title: "What can be begun",
-    description: "The accomplishments that are not started and wait for nothing, the most important first.",
+    description: "Lists the accomplishments that can be begun now, the most important first; for those that wait use \
+        get_blocked_items.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CURSOR],

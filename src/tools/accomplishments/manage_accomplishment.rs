@@ -9,10 +9,11 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "manage_accomplishment",
     title: "Create, update or delete an accomplishment",
-    description: "An accomplishment is one step of a project: a note, and a node on a canvas with edges from what it depends on. \
-        create needs data.title and data.effort, and gives it the next id. update changes only what data names; everything else in the \
-        note, ticked boxes and words of people's included, stays. delete moves the note to the vault's trash and removes its node, its \
-        edges and its id where others depended on it. For tasks use manage_task, for one dependency manage_dependency.",
+    description: "Creates, updates or deletes an accomplishment, one step of a project: a note, and a node on a canvas with edges from \
+        what it depends on; for its tasks use manage_task. create needs data.title and data.effort, and gives it the next \
+        id. update changes only what data names; everything else in the note, ticked boxes and words of people's included, \
+        stays. delete moves the note to the vault's trash and removes its node, its edges and its id where others depended \
+        on it. For tasks use manage_task, for one dependency manage_dependency.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

@@ -8,9 +8,9 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "manage_dependency",
     title: "Add or remove a dependency",
-    description: "Has one accomplishment block another, or not any more: an edge on the canvas and depends_on in the blocked one's note. \
-        add also moves the blocked one's node to the right of all it depends on. Both have to be on one canvas, and nothing may block \
-        itself, directly or through others.",
+    description: "Adds or removes a dependency, so that one accomplishment blocks another: an edge on the canvas and depends_on in the \
+        note; after edges were drawn by hand use sync_dependencies. add also moves the blocked one's node to the right of \
+        all it depends on. Both have to be on one canvas, and nothing may block itself, directly or through others.",
     effect: Effect::Sets { idempotent: true },
     reaches_out: false,
     input: &[

@@ -9,9 +9,9 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "sync_dependencies",
     title: "Bring notes in line with a canvas",
-    description: "After somebody has drawn or removed edges on a canvas: sets depends_on of every accomplishment on it to what the edges \
-        say. An edge blocks in the direction of its arrow. Edges that would close a circle, or that join anything but accomplishments, \
-        are left out and reported. Doing it twice changes nothing more.",
+    description: "Sets depends_on of every accomplishment to what the edges of a canvas say, after a person has drawn or removed some; \
+        for a single one use manage_dependency. An edge blocks in the direction of its arrow. Edges that would close a \
+        circle, or that join anything but accomplishments, are left out and reported. Doing it twice changes nothing more.",
     effect: Effect::Sets { idempotent: true },
     reaches_out: false,
     input: &[CANVAS_SOURCE],

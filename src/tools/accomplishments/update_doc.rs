@@ -9,9 +9,10 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
     title: "Change a context document",
-    description: "Creates, replaces or deletes a context document (see read_docs), or changes lines of it, counted from 0: insert_at puts \
-        content before start_line, replace_at puts it in the place of start_line up to but without end_line. Everything else of the \
-        document stays. delete moves it to the vault's trash. Notes that are on the canvas are not context documents.",
+    description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. \
+        Lines are counted from 0: insert_at puts content before start_line, replace_at puts it in the place of start_line up \
+        to but without end_line. Everything else of the document stays. delete moves it to the vault's trash. Notes that are \
+        on the canvas are not context documents.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

@@ -9,10 +9,10 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "ingest",
     title: "File material into the wiki",
-    description: "Hands material (a mail, a transcript, notes, files) to a session that files it into the vault's wiki: a source page, \
-        and every page of an entity or concept that it touches, written anew. Takes minutes and costs money, so put what belongs \
-        together into one call. If your calls time out before that, set background and ask ingest_status. The same call again joins \
-        the one that is running. Knowledge only: no tasks, no dates to keep.",
+    description: "Files material (a mail, a transcript, a document) into the vault's wiki by a session of its own: a source page, and \
+        every page that it touches, written anew; to only add a note use vault_write. Takes minutes and costs money, so put \
+        what belongs together into one call. If your calls time out before that, set background and ask ingest_status. The \
+        same call again joins the one that is running. Knowledge only: no tasks, no dates to keep.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: true,
     input: &[

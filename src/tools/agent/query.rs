@@ -10,9 +10,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "query",
     title: "Ask the wiki",
-    description: "Has a session read the vault's wiki and answer a question, with the pages that the answer rests on and the original \
-        files that they keep. Changes nothing. Takes up to minutes and costs money: to find a note or a word, vault_search is at once \
-        and free.",
+    description: "Answers a question from the vault's wiki by a session that reads it, with the pages and original files behind the \
+        answer; to find a note or a word use vault_search, which is free. Changes nothing. Takes up to minutes and costs \
+        money: to find a note or a word, vault_search is at once and free.",
     effect: Effect::Reads,
     reaches_out: true,
     input: &[

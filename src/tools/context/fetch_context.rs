@@ -9,8 +9,8 @@ use crate::vault::properties::Criteria;
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_context",
     title: "Load a context",
-    description: "Loads all notes of one context, whole, the oldest first: those whose frontmatter has the property context with \
-        this value, for example personal or work. A good first call of a conversation. Long contexts come in chunks.",
+    description: "Loads all notes of one context (frontmatter property context, such as personal or work), whole, the oldest first; \
+        for notes about a topic use vault_search. A good first call of a conversation. Long contexts come in chunks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -8,7 +8,8 @@ use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_specific_file",
     title: "Load a note",
-    description: "Loads one note, whole, by its path from fetch_frontmatter_index or search_vault_content. A long note comes in chunks.",
+    description: "Loads one note, whole, by its path or [[Name]]; for a section of it use vault_read_notes where that is listed. A \
+        long note comes in chunks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -11,9 +11,9 @@ use std::borrow::Cow;
 pub(super) static TOOL: Tool = Tool {
     name: "search_vault_content",
     title: "Search note contents",
-    description: "Searches the text of all notes, frontmatter included, for a piece of text or a regular expression. Gives the \
-        notes that have it, most matches first, with title, tags, context and a few places in context. Load what looks right \
-        with fetch_specific_file. A long answer comes in chunks.",
+    description: "Searches the text of all notes, frontmatter included, for an exact piece of text or a regular expression; for \
+        questions and words use vault_search. Gives the notes that have it, most matches first, with title, tags, context \
+        and a few places in context. Load what looks right with fetch_specific_file. A long answer comes in chunks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

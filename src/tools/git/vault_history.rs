@@ -11,8 +11,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
     title: "History of a note",
-    description: "Lists the commits that changed a note, the newest first: who, when, and the first line of the message. A \
-        note that was renamed is followed to its earlier names; one that was deleted has its history too. vault_restore brings a version back.",
+    description: "Lists the versions of a note (commits: who, when, message), the newest first; to bring one back use vault_restore. A \
+        note that was renamed is followed to its earlier names; one that was deleted has its history too. vault_restore \
+        brings a version back.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -12,8 +12,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_files",
     title: "List notes of the repository",
-    description: "Lists the notes (.md) of a folder, with everything below it unless recursive is false, by a pattern of their names. \
-        Hidden files and folders are left out. A long list comes in pages: if truncated is true, call again with cursor set to next_cursor.",
+    description: "Lists the notes (.md) of a folder by a pattern of their names, with everything below it unless recursive is false; \
+        to find notes by their text use vault_search. Hidden files and folders are left out. A long list comes in pages: if \
+        truncated is true, call again with cursor set to next_cursor.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

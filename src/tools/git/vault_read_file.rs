@@ -12,8 +12,9 @@ use std::borrow::Cow;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_file",
     title: "Read a note of the repository",
-    description: "Reads one note, whole, by its path. A note that does not exist is exists: false, no error. A long one is cut: \
-        if truncated is true, call again with offset set to next_offset.",
+    description: "Reads one note of the repository, whole, with its etag for vault_write_file; for a range of lines use vault_read. A \
+        note that does not exist is exists: false, no error. A long one is cut: if truncated is true, call again with offset \
+        set to next_offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

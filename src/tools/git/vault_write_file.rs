@@ -9,8 +9,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write_file",
     title: "Write a note and commit it",
-    description: "Creates a note or replaces a whole one, as one commit that is pushed. The content must begin with frontmatter that \
-        has date, tags and type. Nothing is changed when the commit cannot be pushed. Read a note before you replace it.",
+    description: "Creates a note or replaces a whole one, as one commit that is pushed; to change a part of it use vault_edit. The \
+        content must begin with frontmatter that has date, tags and type. Nothing is changed when the commit cannot be \
+        pushed. Read a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), required("content", ANY_TEXT, "The full content, frontmatter first"), MESSAGE, IF_MATCH],
