@@ -493,6 +493,7 @@ fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
         ["work/wiki/concepts/Plan.md:1", "file-name"],
         ["work/wiki/concepts/Plan.md:3", "knowledge-only"],
         ["work/wiki/concepts/Plan.md:4", "knowledge-only"],
+        ["work/wiki/concepts/Plan.md:5", "broken-link"],
         ["work/wiki/entities/Ada.md:5", "broken-link"],
         ["work/wiki/entities/Ada.md:5", "cross-domain"],
         ["work/wiki/sources/2026-01-31 Mail.md", "index-gap"],

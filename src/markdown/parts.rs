@@ -67,6 +67,11 @@ impl<'a> Note<'a> {
         self.lines.get(number).map_or(self.text.len(), |line| line.range.start)
     }
 
+    /// The number of the line in which a byte lies.
+    pub fn line_at(&self, at: usize) -> usize {
+        self.lines.partition_point(|line| line.range.start <= at).saturating_sub(1)
+    }
+
     pub fn kind(&self, number: usize) -> Option<Kind> {
         self.lines.get(number).map(|line| line.kind)
     }

@@ -1,9 +1,11 @@
 //! The rules of the wiki that a program can check: the deterministic part of the skill `second-brain-lint`. Nothing is
 //! repaired.
 
-use super::{TREES, links};
+use super::TREES;
+use super::links::Pages;
+use crate::markdown::links::links;
+use crate::markdown::parts::Note;
 use crate::vault::{Entry, Error, Vault, VaultPath};
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
@@ -31,7 +33,7 @@ const FRAME: [&str; 2] = ["index.md", "log.md"];
 pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     vault.refresh_now()?;
     let everything = vault.files_below(&VaultPath::folder("")?, "");
-    let pages = links::Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
+    let pages = Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
     let wiki: Vec<&Arc<Entry>> =
         everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.path.to_lowercase().ends_with(".md")).collect();
     let (mut found, mut linked) = (Vec::new(), Linked::default());
@@ -106,35 +108,34 @@ fn actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
 }
 
 /// What a page says by itself.
-fn look_at(entry: &Entry, text: &str, pages: &links::Pages, linked: &mut Linked, found: &mut Vec<Finding>) {
+fn look_at(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let mut finding = |line, rule, what: String| found.push(Finding { page: path.to_owned(), line, rule, what });
     let name = entry.name();
     let stem = name.strip_suffix(".md").unwrap_or(name);
-    let lines = links::prose(text);
+    let note = Note::of(text);
     if !FRAME.contains(&name) {
-        match first_heading(&lines) {
-            Some((_, heading)) if heading.nfc().eq(stem.nfc()) => {}
-            Some((line, heading)) => finding(line, "file-name", format!("the first heading is {heading:?}, not the file's name")),
+        match note.headings().into_iter().find(|heading| heading.level == 1) {
+            Some(heading) if heading.text.nfc().eq(stem.nfc()) => {}
+            Some(heading) => {
+                let what = format!("the first heading is {:?}, not the file's name", heading.text);
+                finding(heading.lines.start + 1, "file-name", what);
+            }
             None => finding(0, "file-name", "the page has no heading with its name".into()),
         }
     }
-    for (line, text) in &lines {
-        if is_task(text) {
-            finding(*line, "knowledge-only", "a task; those live on the board".into());
-        }
+    for task in note.tasks() {
+        finding(task.line + 1, "knowledge-only", "a task; those live on the board".into());
     }
     let here = tree(path);
-    for link in links::of(text) {
-        if link.target.is_empty() {
-            continue;
-        }
-        let Some(to) = pages.find(&link.target, path) else {
-            finding(link.line, "broken-link", format!("[[{}]] leads nowhere", link.target));
+    for link in links(text).into_iter().filter(|link| !link.path.is_empty()) {
+        let line = note.line_at(link.range.start) + 1;
+        let Some(to) = pages.find(&link.path, path) else {
+            finding(line, "broken-link", format!("[[{}]] leads nowhere", link.path));
             continue;
         };
         if matches!((here, tree(to)), (Some("work"), Some("life")) | (Some("life"), Some("work"))) {
-            finding(link.line, "cross-domain", format!("[[{}]] leads to {to}; only shared/ belongs to both", link.target));
+            finding(line, "cross-domain", format!("[[{}]] leads to {to}; only shared/ belongs to both", link.path));
         }
         if here.is_some_and(|here| path == index_of(here)) {
             linked.by_index.insert((here.unwrap_or_default().to_owned(), to.to_owned()));
@@ -154,78 +155,5 @@ fn look_around(entry: &Entry, has_index: &HashSet<&str>, linked: &Linked, found:
     }
     if has_index.contains(here) && here != "shared" && !linked.by_index.contains(&(here.to_owned(), path.to_owned())) {
         finding("index-gap", format!("{} does not list it", index_of(here)));
-    }
-}
-
-/// The first heading of the first level: after a number sign, or over a line of equals signs.
-fn first_heading<'a>(lines: &'a [(usize, Cow<'_, str>)]) -> Option<(usize, &'a str)> {
-    let mut above: Option<(usize, &str)> = None;
-    for (number, line) in lines {
-        if let Some(heading) = line.strip_prefix("# ") {
-            let heading = heading.trim();
-            let bare = heading.trim_end_matches('#');
-            // Closing number signs stand apart.
-            return Some((*number, if bare.ends_with(' ') || bare.is_empty() { bare.trim() } else { heading }));
-        }
-        let is_line = !line.is_empty() && line.trim_end().chars().all(|c| c == '=');
-        if let (true, Some((at, heading))) = (is_line, above.filter(|(at, _)| at + 1 == *number)) {
-            return Some((at, heading.trim()));
-        }
-        above = Some((*number, &**line)).filter(|(_, line)| !line.trim().is_empty());
-    }
-    None
-}
-
-/// A checkbox in a list, ticked or not, also in a quote.
-fn is_task(line: &str) -> bool {
-    let rest = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
-    let item = match rest.strip_prefix(['-', '*', '+']) {
-        Some(item) => item,
-        None => {
-            let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-            match number.strip_prefix(['.', ')']).filter(|_| number.len() < rest.len()) {
-                Some(item) => item,
-                None => return false,
-            }
-        }
-    };
-    let Some(boxed) = item.strip_prefix([' ', '\t']).map(str::trim_start).and_then(|item| item.strip_prefix('[')) else { return false };
-    let mut chars = boxed.chars();
-    let mark = chars.next().is_some_and(|mark| " xX-/>".contains(mark));
-    mark && chars.next() == Some(']') && chars.next().is_none_or(char::is_whitespace)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tasks_are_told_from_other_lists() {
-        for (line, expected) in [
-            ("- [ ] call", true),
-            ("  * [x] done", true),
-            ("1. [X] done", true),
-            ("> - [ ] quoted", true),
-            ("- [/]", true),
-            ("- [link](x)", false),
-            ("- [1] reference", false),
-            ("1. [a] x", false),
-            ("- [x](y)", false),
-            ("-[ ] no list", false),
-            ("text - [ ] no", false),
-            ("[ ] no", false),
-        ] {
-            assert_eq!(is_task(line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn headings_are_read_as_they_are_written() {
-        for (text, expected) in
-            [("# A", "A"), ("x\n# C# ##", "C#"), ("A b\n===\n", "A b"), ("---\n# no: x\n---\n# Yes\n", "Yes"), ("# F#", "F#")]
-        {
-            assert_eq!(first_heading(&links::prose(text)).map(|(_, heading)| heading), Some(expected), "{text}");
-        }
-        assert_eq!(first_heading(&links::prose("## A\n\n===\n")), None);
     }
 }

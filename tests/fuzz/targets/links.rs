@@ -1,20 +1,32 @@
-//! Wikilinks and prose: lines that there are, targets that stand in them.
+//! Links, headings, blocks and tasks are where they say; an insertion leaves every byte outside.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::wiki::links;
+use vault_sync_mcp::markdown::insert::{Position, Target, insert};
+use vault_sync_mcp::markdown::links::{links, resolve};
+use vault_sync_mcp::markdown::parts::Note;
+use vault_sync_mcp::markdown::tasks::facts;
 
 fuzz_target!(|text: &str| {
-    let lines = text.lines().count();
-    for (line, prose) in links::prose(text) {
-        assert!(line >= 1 && line <= lines && prose.len() <= text.len());
+    for link in links(text) {
+        assert!(link.range.start <= link.target.start && link.target.end <= link.range.end, "{link:?}");
+        assert!(text.get(link.range.clone()).is_some() && text.get(link.target.clone()).is_some(), "{link:?}");
+        let _ = resolve(&link.path, "a/b", text.lines());
     }
-    for link in links::of(text) {
-        assert!(link.line >= 1 && link.line <= lines);
-        assert!(!link.target.contains("]]") && !link.target.contains("[["), "{link:?}");
+    let note = Note::of(text);
+    for task in note.tasks() {
+        assert_eq!(text.get(task.status_at.clone()).and_then(|status| status.chars().next()), Some(task.status));
+        let _ = facts(text.get(task.content.clone()).unwrap());
     }
-    let pages = links::Pages::of(text.lines());
-    for line in text.lines() {
-        let _ = (pages.find(line, "a/b.md"), links::folded(line));
+    let (headings, blocks) = (note.headings(), note.blocks());
+    let targets = headings.iter().take(8).map(|heading| Target::Heading(&heading.text));
+    let targets = targets.chain(blocks.iter().take(8).map(|block| Target::Block(&block.id)));
+    for target in targets.chain([Target::Note, Target::Line(1), Target::Line(3)]) {
+        for position in [Position::Start, Position::End, Position::Before, Position::After, Position::Replace] {
+            let Ok((edit, line)) = insert(&note, target, position, "- [ ] new", true) else { continue };
+            let made = edit.apply(text);
+            assert!(made.starts_with(&text[..edit.range.start]) && made.ends_with(&text[edit.range.end..]));
+            assert!(Note::of(&made).line(line - 1).contains("- [ ] new"), "{text:?} {target:?} {position:?}: {made:?}");
+        }
     }
 });
