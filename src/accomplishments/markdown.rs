@@ -1,6 +1,6 @@
 //! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
 
-use crate::markdown::frontmatter;
+use crate::markdown::blocks;
 use std::ops::Range;
 
 /// What a line is.
@@ -68,62 +68,24 @@ pub(super) struct Section {
 
 /// The lines of a note after its frontmatter.
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
-    let mut at = frontmatter::end(text);
-    let mut inside = Inside::Nothing;
-    let body = text.get(at..).unwrap_or_default();
-    let line = |whole: &'_ str| whole.trim_end_matches('\n').trim_end_matches('\r').len();
-    let mut lines: Vec<Line<'_>> = body
-        .split_inclusive('\n')
-        .map(|whole| {
-            let place = at..at + whole.len();
-            at = place.end;
-            let text = whole.get(..line(whole)).unwrap_or_default();
-            Line { place, text, kind: inside.next(text) }
-        })
-        .collect();
-    underlined(&mut lines);
-    lines
-}
-
-/// A paragraph with a line of `=` or `-` below it is a heading of the first or second level (CommonMark, "Setext headings").
-fn underlined(lines: &mut [Line<'_>]) {
-    let (mut paragraph, mut in_item, mut after_blank) = (None::<usize>, false, false);
-    for at in 0..lines.len() {
-        let Some(line) = lines.get(at) else { return };
-        let bare = line.text.trim_end();
-        let begun = bare.trim_start_matches(' ');
-        let level = match begun.chars().next() {
-            Some('=') if begun.trim_matches('=').is_empty() => Some(1),
-            Some('-') if begun.trim_matches('-').is_empty() => Some(2),
-            _ => None,
+    let all = blocks::lines(text);
+    let mut is_setext_open = false;
+    let mut lines = Vec::new();
+    for (number, line) in all.iter().enumerate() {
+        let kind = match line.kind {
+            blocks::Kind::Frontmatter => continue,
+            blocks::Kind::Heading(level) => Kind::Heading(usize::from(level)),
+            // The first line of it is the heading.
+            blocks::Kind::Setext(level) if !is_setext_open => Kind::Heading(usize::from(level)),
+            blocks::Kind::Setext(_) | blocks::Kind::Underline | blocks::Kind::Code | blocks::Kind::Hidden => Kind::Opaque,
+            blocks::Kind::Blank | blocks::Kind::Text | blocks::Kind::Item { .. } => Kind::Text,
         };
-        let plain = line.kind == Kind::Text && !line.is_blank() && bare.len() - begun.len() < 4;
-        let was_blank = line.is_blank();
-        match (level.filter(|_| plain), paragraph) {
-            (Some(level), Some(start)) => {
-                lines.get_mut(start..=at).into_iter().flatten().for_each(|inner| inner.kind = Kind::Opaque);
-                if let Some(first) = lines.get_mut(start) {
-                    first.kind = Kind::Heading(level);
-                }
-                paragraph = None;
-            }
-            _ if line.is_blank() => paragraph = None,
-            _ if !plain => (paragraph, in_item) = (None, in_item && line.is_indented()),
-            // What goes on below a list item, a quote, a table or HTML is theirs; after a blank line what is set in.
-            _ if line.item().is_some() || begun.starts_with(['>', '|', '<']) || begun.contains('|') => (paragraph, in_item) = (None, true),
-            (_, None) if in_item && (!after_blank || line.is_indented()) => {}
-            (_, None) => (paragraph, in_item) = (Some(at), false),
-            _ => {}
-        }
-        after_blank = was_blank;
+        is_setext_open = matches!(line.kind, blocks::Kind::Setext(_));
+        let end = all.get(number + 1).map_or(text.len(), |next| next.range.start);
+        let own = text.get(line.range.clone()).unwrap_or_default();
+        lines.push(Line { place: line.range.start..end, text: own, kind });
     }
-}
-
-/// How often `%%` stands in a line outside of inline code.
-fn signs(line: &str) -> usize {
-    let has_code = line.matches('`').count().is_multiple_of(2);
-    let outside = line.split('`').enumerate().filter(|(number, _)| !has_code || number % 2 == 0);
-    outside.map(|(_, part)| part.matches("%%").count()).sum()
+    lines
 }
 
 /// The first section of this name, in any case.
@@ -162,73 +124,6 @@ pub(super) fn marks_at(text: &str) -> usize {
             _ => return end,
         };
         end = text.get(..mark_at).unwrap_or_default().trim_end().len();
-    }
-}
-
-/// What the lines before leave open.
-enum Inside {
-    Nothing,
-    Code { sign: char, length: usize },
-    Html,
-    Comment,
-}
-
-impl Inside {
-    fn next(&mut self, line: &str) -> Kind {
-        let start = line.trim_start_matches(' ');
-        let indent = line.len() - start.len();
-        match self {
-            Inside::Nothing => {}
-            Inside::Code { sign, length } => {
-                let rest = start.trim_start_matches(*sign);
-                if indent < 4 && start.len() - rest.len() >= *length && rest.trim().is_empty() {
-                    *self = Inside::Nothing;
-                }
-                return Kind::Opaque;
-            }
-            Inside::Html => {
-                if line.contains("-->") {
-                    *self = Inside::Nothing;
-                }
-                return Kind::Opaque;
-            }
-            Inside::Comment => {
-                if line.matches("%%").count() % 2 == 1 {
-                    *self = Inside::Nothing;
-                }
-                return Kind::Opaque;
-            }
-        }
-        if start.trim_end() == "$$" {
-            *self = Inside::Code { sign: '$', length: 2 };
-            return Kind::Opaque;
-        }
-        if indent < 4 {
-            for sign in ['`', '~'] {
-                let rest = start.trim_start_matches(sign);
-                let length = start.len() - rest.len();
-                if length >= 3 && !(sign == '`' && rest.contains('`')) {
-                    *self = Inside::Code { sign, length };
-                    return Kind::Opaque;
-                }
-            }
-            if let Some(comment) = start.strip_prefix("<!--") {
-                if !comment.contains("-->") {
-                    *self = Inside::Html;
-                }
-                return Kind::Opaque;
-            }
-        }
-        if signs(line) % 2 == 1 {
-            *self = Inside::Comment;
-            return if start.starts_with("%%") { Kind::Opaque } else { Kind::Text };
-        }
-        let words = start.trim_start_matches('#');
-        let level = start.len() - words.len();
-        if indent < 4 && (1..=6).contains(&level) && (words.is_empty() || words.starts_with([' ', '\t'])) {
-            return Kind::Heading(level);
-        }
-        Kind::Text
     }
 }
 

@@ -101,7 +101,9 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Hidden, trimmed)
         } else if let Some((level, title)) = heading(trimmed) {
             (Kind::Heading(level), title)
-        } else if let Some(level) = underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes == quotes_before) {
+        } else if let Some(level) =
+            underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes == quotes_before && !is_table_or_html(text, &lines))
+        {
             for line in lines.iter_mut().rev().take_while(|line| line.kind == Kind::Text) {
                 line.kind = Kind::Setext(level);
             }
@@ -207,6 +209,13 @@ fn underline(line: &str) -> Option<u8> {
     let line = line.trim_end();
     let all = |mark: char| line.chars().all(|c| c == mark);
     if all('=') { Some(1) } else { all('-').then_some(2) }
+}
+
+/// Whether the paragraph at the end of some lines is a table or HTML, which end with a blank line and have no headings.
+fn is_table_or_html(text: &str, lines: &[Line]) -> bool {
+    let first = lines.iter().rev().take_while(|line| line.kind == Kind::Text).last();
+    let first = first.and_then(|line| text.get(line.content..line.range.end)).unwrap_or_default();
+    first.contains('|') || first.starts_with('<') && !first.starts_with("<!")
 }
 
 /// The checkbox of a list item, and what stands behind it.
