@@ -178,7 +178,7 @@ fn edit(note: &Note<'_>, place: &Place<'_>, new: &str) -> (Edit, usize) {
     if let Some(id) = place.id.filter(|id| !text.ends_with(&format!(" ^{id}"))) {
         text = format!("{} ^{id}", text.trim_end());
     }
-    if text.is_empty() && start < end {
+    if text.is_empty() && place.heading.is_none() {
         return (Edit { range, text }, start + 1);
     }
     let mut line = start + 1;
@@ -323,7 +323,7 @@ mod tests {
             assert_eq!(put(text, Target::Heading(heading), position, "- new"), expected, "{heading} {position:?}");
         }
         assert_eq!(put("A\n===\nx", Target::Heading("a"), Start, "- y"), "A\n===\n- y\n\nx");
-        assert_eq!(put("# A\n", Target::Heading("A"), Replace, ""), "# A\n\n".replace("\n\n", "\n\n"));
+        assert_eq!(put("# A\n", Target::Heading("A"), Replace, ""), "# A\n");
         assert_eq!(put("# A\nx\ny\n\n# B\n", Target::Heading("A"), Replace, ""), "# A\n\n# B\n");
         assert_eq!(put("# A\n", Target::Heading("A"), After, "b"), "# A\nb\n");
         assert_eq!(put("# A\nSet\n---\n", Target::Heading("A"), Start, "b"), "# A\nb\n\nSet\n---\n", "a heading stays what it is");

@@ -279,8 +279,8 @@ fn inline_list(old: &str, items: &[Json]) -> String {
 /// A text as YAML writes it in one line; in quotes where it needs them, or where it is to look like what was there.
 fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let single = format!("'{}'", text.replace('\'', "''"));
-    let plain = !text.contains(['[', ']', '{', '}', '\n', '\r', '\t'])
-        && !(in_list && text.contains(','))
+    let is_flow = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
+    let plain = !text.contains(is_flow)
         && text.trim() == text
         && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
         && !text.contains(" #");

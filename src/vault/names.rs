@@ -66,10 +66,19 @@ impl Vault {
 
     /// The file that a link in a note of the folder `source` means.
     pub(super) fn resolved(&self, target: &str, source: &str) -> Found {
-        self.index.read(|entries| match resolve(target, source, entries.keys().map(|path| &**path)) {
-            Resolved::Missing => Found::Missing,
-            Resolved::One(path) => Found::One(VaultPath::known(path)),
-            Resolved::Several(paths) => Found::Several(paths.into_iter().take(limits::CANDIDATES_SHOWN).map(str::to_owned).collect()),
+        let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
+        self.index.with_table(|table| {
+            // The filter knows the files that may have the name; of one in another Unicode form it may not.
+            let paths: Vec<&str> = if name.is_ascii() {
+                table.having_all(&[&name]).into_iter().filter_map(|id| Some(&*table.entry(id)?.path)).collect()
+            } else {
+                table.entries.keys().map(|path| &**path).collect()
+            };
+            match resolve(target, source, paths.into_iter()) {
+                Resolved::Missing => Found::Missing,
+                Resolved::One(path) => Found::One(VaultPath::known(path)),
+                Resolved::Several(paths) => Found::Several(paths.into_iter().take(limits::CANDIDATES_SHOWN).map(str::to_owned).collect()),
+            }
         })
     }
 

@@ -15,7 +15,6 @@ use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 /// The outcome of [`Vault::write`].
@@ -41,6 +40,9 @@ pub enum Over<'a> {
     Etag(&'a str),
     Nothing,
 }
+
+/// Makes the bytes that a file is to have of those that it has.
+pub type Change<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
 
 /// A text that takes the place of another.
 #[derive(Debug, Clone, Copy)]
@@ -183,22 +185,27 @@ impl Vault {
     /// [`Error::Invalid`].
     pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
         let shown = path.as_str();
-        let mut folder = String::new();
+        let mut first_missing: Option<String> = None;
+        let mut above = String::new();
         for name in path.segments() {
-            folder = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-            let is_known = VaultPath::folder(&folder).is_ok_and(|path| self.jail.existing(&path).is_ok());
-            if let Some(why) = refused_elsewhere(name).filter(|_| !is_known) {
+            above = if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+            if first_missing.is_none() && self.jail.existing(&VaultPath::known(&above)).is_ok() {
+                continue;
+            }
+            if let Some(why) = refused_elsewhere(name) {
                 return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
             }
+            first_missing.get_or_insert_with(|| above.clone());
         }
-        let wanted = fold(shown);
-        let twin = self.index.read(|entries| {
-            let is_twin = |entry: &&Arc<Entry>| {
-                let pairs = entry.folded_path().split('/').zip(wanted.split('/')).zip(entry.path.split('/').zip(shown.split('/')));
-                let is_old = instead_of.is_some_and(|old| *old.as_str() == *entry.path);
-                !is_old && pairs.take_while(|((own, wanted), _)| own == wanted).any(|(_, (own, wanted))| own != wanted)
-            };
-            entries.values().find(is_twin).map(|entry| entry.path.to_string())
+        let Some(missing) = first_missing else { return Ok(()) };
+        let wanted = fold(&missing);
+        let is_it = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let twin = self.index.with_table(|table| {
+            let having = table.having_all(&[wanted.rsplit('/').next().unwrap_or(&wanted)]);
+            let mut entries = having.into_iter().filter_map(|id| table.entry(id));
+            let is_old = |entry: &Entry| instead_of.is_some_and(|old| *old.as_str() == *entry.path);
+            let twin = entries.find(|entry| is_it(entry.folded_path(), &wanted) && !is_it(&entry.path, &missing) && !is_old(entry));
+            twin.map(|entry| entry.path.to_string())
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
@@ -272,12 +279,7 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
-    pub fn edit_bytes(
-        &self,
-        path: &VaultPath,
-        if_match: Option<&str>,
-        change: &mut dyn FnMut(&[u8]) -> Result<Vec<u8>, Error>,
-    ) -> Result<Written, Error> {
+    pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut Change<'_>) -> Result<Written, Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
         let patience = Deadline::after(limits::REST_PATIENCE);
