@@ -1,11 +1,11 @@
 //! vault-sync-mcp: an Obsidian vault for Claude and other MCP clients, behind OAuth 2.1, in one small binary.
 //!
-//! This page is the map. Every file begins by saying what it holds; every room is one module here; a test
-//! (`tests/tidy.rs`) reads the table below and fails when a room uses one that its row does not name.
+//! This page is the map. Every file begins by saying what it holds; every top-level module has a row in the table; a test
+//! (`tests/tidy.rs`) reads the table below and fails when a module uses one that its row does not name.
 //!
-//! # Rooms
+//! # Modules
 //!
-//! | room | holds | may use |
+//! | module | holds | may use |
 //! |---|---|---|
 //! | `limits` | every bound, with unit and reason | |
 //! | `clock` | the only place that asks the time | |
@@ -25,7 +25,7 @@
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `markdown` `quota` `secret` `text` |
-//! | `process` | other programs: a group each, drained pipes, an end; the only room that starts one | `clock` |
+//! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `markdown` `secret` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
@@ -40,11 +40,11 @@
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
-//! What is nowhere: no room but `clock` says what time it is, no room but `disk` changes a file, no room but `process` starts
+//! What is nowhere: no module but `clock` says what time it is, no module but `disk` changes a file, no module but `process` starts
 //! another program (and the supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note is
-//! made in `vault` alone; it leaves that room for `git` and `agent`, whose programs need one, and never for a client.
+//! made in `vault` alone; it is handed to `git` and `agent`, whose programs need one, and never for a client.
 //!
-//! # The way of one request
+//! # One request
 //!
 //! `POST /mcp` with a `tools/call` of `vault_edit`:
 //!
@@ -70,7 +70,7 @@
 //!
 //! A tool: one file in its set, one line in the set's `TOOLS`. A prompt: a value in [`prompts`]. A method: a row in
 //! [`mcp::methods`]. An endpoint: a row in [`web::routes`]. A setting: a row in [`settings`], read in [`config`]. A
-//! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A room: its row above; that row is the
+//! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A module: its row above; that row is the
 //! discussion.
 
 pub mod accomplishments;

@@ -1,4 +1,4 @@
-//! Who is asking: the result of authentication, and all that the rooms behind it learn about the caller.
+//! Who is asking: the result of authentication, and all that other modules learn about the caller.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 //! Other programs: each in a process group of its own, never through a shell, with pipes that are drained and an end to
-//! it. The only room that starts one.
+//! it. The only module that starts one.
 
 use crate::clock::Deadline;
 use regex::Regex;
@@ -47,7 +47,7 @@ pub enum Stdout {
 
 /// How a program is run.
 #[derive(Debug, Clone, Copy)]
-pub struct Manner {
+pub struct SpawnOptions {
     /// What becomes of its output.
     pub stdout: Stdout,
     /// Bytes kept of its output, or of one line of it, and of its errors.
@@ -86,20 +86,20 @@ impl Process {
     ///
     /// # Errors
     /// What the system says; then nothing runs.
-    pub fn start(command: &mut Command, input: Vec<u8>, manner: Manner) -> io::Result<Process> {
+    pub fn start(command: &mut Command, input: Vec<u8>, spawn: SpawnOptions) -> io::Result<Process> {
         let mut child = command.spawn()?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let (tell, events) = sync_channel(EVENTS);
         let (hold, held) = channel();
         let (stdout, stderr) = (Collected::default(), Collected::default());
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
-        let process = Process { events, group, lifeline: manner.lifeline.then_some(hold), stdout, stderr };
+        let process = Process { events, group, lifeline: spawn.lifeline.then_some(hold), stdout, stderr };
         let threads = || {
-            match manner.stdout {
-                Stdout::Whole => collect(out, &process.stdout, manner.keep, &tell)?,
-                Stdout::Lines => read_lines(out, manner.keep, &tell)?,
+            match spawn.stdout {
+                Stdout::Whole => collect(out, &process.stdout, spawn.keep, &tell)?,
+                Stdout::Lines => read_lines(out, spawn.keep, &tell)?,
             }
-            collect(err, &process.stderr, manner.keep, &tell)?;
+            collect(err, &process.stderr, spawn.keep, &tell)?;
             if let Some(mut pipe) = input_pipe {
                 thread(move || {
                     // A program that does not read its input is answered by its exit code.
@@ -113,7 +113,7 @@ impl Process {
         let ready = threads();
         // The one that waits for its end comes last, and gets the child when it is there: without it somebody has to end it.
         let (give, given) = channel::<Child>();
-        let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, manner.alone)))));
+        let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, spawn.alone)))));
         match ready.and_then(|()| thread(waits)) {
             Ok(()) => {
                 let _ = give.send(child);

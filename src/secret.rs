@@ -128,23 +128,23 @@ pub fn successor(key: &[u8; 32], token: &str) -> String {
     hex(&mac.finalize().into_bytes())
 }
 
-/// A token that says which line of successors it belongs to: `VALUE.LINE.TAG`, the tag the first 32 digits of
-/// `HEX(HMAC-SHA256(key, "line VALUE.LINE"))`. So any token of a line is known as one for as long as the key stands, however
+/// A token that says which family of refresh tokens it belongs to: `VALUE.FAMILY.TAG`, the tag the first 32 digits of
+/// `HEX(HMAC-SHA256(key, "line VALUE.FAMILY"))`. So any token of a family is known as one for as long as the key stands, however
 /// many followed it, and nothing has to be remembered of it.
-pub fn in_line(key: &[u8; 32], value: &str, line: &str) -> String {
-    format!("{value}.{line}.{}", line_tag(key, value, line))
+pub fn in_family(key: &[u8; 32], value: &str, family: &str) -> String {
+    format!("{value}.{family}.{}", family_tag(key, value, family))
 }
 
-/// The line of a token of [`in_line`]; `None` for any other text.
-pub fn line_of<'a>(key: &[u8; 32], token: &'a str) -> Option<&'a str> {
+/// The family of a token of [`in_family`]; `None` for any other text.
+pub fn family_of<'a>(key: &[u8; 32], token: &'a str) -> Option<&'a str> {
     let (rest, tag) = token.rsplit_once('.')?;
-    let (value, line) = rest.rsplit_once('.')?;
-    equal(tag, &line_tag(key, value, line)).then_some(line)
+    let (value, family) = rest.rsplit_once('.')?;
+    equal(tag, &family_tag(key, value, family)).then_some(family)
 }
 
-fn line_tag(key: &[u8; 32], value: &str, line: &str) -> String {
+fn family_tag(key: &[u8; 32], value: &str, family: &str) -> String {
     // No token has a space, so this is the successor of none.
-    let mut tag = successor(key, &format!("line {value}.{line}"));
+    let mut tag = successor(key, &format!("line {value}.{family}"));
     tag.truncate(32);
     tag
 }

@@ -122,6 +122,7 @@ fn daily_notes_are_found_and_made_from_their_template() {
     assert_eq!(server.call("vault_read", json!({ "path": "weekly:2026-02-03" }))["path"], "Weeks/2026-W06.md");
     let made = server.call("vault_insert", json!({ "path": "daily:2026-03-04", "heading": "Log", "text": "- [ ] milk", "create": true }));
     assert_eq!((made["path"].clone(), made["created"].clone()), (json!("Journal/2026/03/2026-03-04.md"), json!(true)));
+    assert!(made["warning"].as_str().unwrap().contains("Templater"), "{made}");
     let expected = "---\nday: 2026-03-04\n---\n# 2026-03-04 (04.03.2026)\n<% tp.x %>\n## Log\n- [ ] milk\n";
     assert_eq!(text(&folder, "Journal/2026/03/2026-03-04.md"), expected);
     let again = server.call("vault_insert", json!({ "path": "daily:2026-03-04", "heading": "Log", "text": "- [ ] bread", "create": true }));
@@ -358,6 +359,24 @@ fn inserts_at_once_all_land() {
     for line in inserted.chain((0..rounds).map(|save| format!("- person {save}\n"))) {
         assert!(text.contains(&line), "{line:?} is lost: {text}");
     }
+}
+
+#[test]
+fn a_note_that_many_make_at_once_is_made_by_one_and_has_the_text_of_all() {
+    let folder = Folder::with(&[]);
+    let server = serve(&folder);
+    let insert = &|number: usize| {
+        let text = format!("- {number}");
+        server.call("vault_insert", json!({ "path": "daily:2026-03-04", "heading": "Log", "text": text, "create": true }))["created"]
+            == true
+    };
+    let created = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..16).map(|number| scope.spawn(move || insert(number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).filter(|created| *created).count()
+    });
+    let text = text(&folder, "2026-03-04.md");
+    assert_eq!((created, text.lines().count()), (1, 17), "{text}");
+    assert!((0..16).all(|number| text.contains(&format!("- {number}\n"))), "{text}");
 }
 
 /// kill -9 at any moment: the note has its old text or the new one, and properties of many notes are all old or all new.

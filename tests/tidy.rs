@@ -32,7 +32,7 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-fn room(path: &str) -> &str {
+fn module_of(path: &str) -> &str {
     path.split(['/', '.']).next().unwrap()
 }
 
@@ -41,32 +41,32 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-/// The table of rooms in the doc of `src/lib.rs`.
-fn rooms() -> BTreeMap<String, Vec<String>> {
+/// The table of modules in the doc of `src/lib.rs`.
+fn modules() -> BTreeMap<String, Vec<String>> {
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let map = text("src/lib.rs");
     let rows = map.lines().filter_map(|line| line.strip_prefix("//! | `"));
-    let rooms: BTreeMap<String, Vec<String>> = rows
+    let modules: BTreeMap<String, Vec<String>> = rows
         .filter_map(|row| {
             let cells: Vec<&str> = row.split('|').collect();
             let name = cells.first()?.trim().trim_end_matches('`');
             (cells.len() == 4 && !name.contains(['/', '`'])).then(|| (name.to_owned(), names(cells[2])))
         })
         .collect();
-    assert!(rooms.len() > 15, "the table was not understood: {rooms:?}");
-    rooms
+    assert!(modules.len() > 15, "the table was not understood: {modules:?}");
+    modules
 }
 
 #[test]
-fn rooms_use_only_what_their_row_in_the_map_names() {
-    let rooms = rooms();
+fn modules_use_only_what_their_row_in_the_map_names() {
+    let modules = modules();
     let mut used_by: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, code) in sources() {
-        let here = room(&path);
+        let here = module_of(&path);
         if matches!(here, "lib" | "main") {
             continue;
         }
-        let allowed = rooms.get(here).unwrap_or_else(|| panic!("{path}: the room {here} is not in the map"));
+        let allowed = modules.get(here).unwrap_or_else(|| panic!("{path}: the module {here} is not in the map"));
         for (number, line) in code_lines(&code) {
             for used in line.split("crate::").skip(1) {
                 let braces = used.strip_prefix('{').map(|list| list.split('}').next().unwrap());
@@ -81,16 +81,16 @@ fn rooms_use_only_what_their_row_in_the_map_names() {
             }
         }
     }
-    for (room, allowed) in &rooms {
-        let idle: Vec<_> = allowed.iter().filter(|name| !used_by.get(room).is_some_and(|used| used.contains(*name))).collect();
-        assert!(idle.is_empty(), "{room} does not use {idle:?}");
+    for (module, allowed) in &modules {
+        let idle: Vec<_> = allowed.iter().filter(|name| !used_by.get(module).is_some_and(|used| used.contains(*name))).collect();
+        assert!(idle.is_empty(), "{module} does not use {idle:?}");
     }
-    let modules: Vec<String> =
+    let declared: Vec<String> =
         text("src/lib.rs").lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)).collect();
-    assert_eq!(modules, rooms.keys().cloned().collect::<Vec<_>>(), "the map and the modules differ");
+    assert_eq!(declared, modules.keys().cloned().collect::<Vec<_>>(), "the map and the modules differ");
 }
 
-/// Sharp tools are kept in one drawer each.
+/// Calls with side effects are made in one file each.
 #[test]
 fn sharp_tools_are_used_in_one_place() {
     for (tool, home) in [

@@ -6,7 +6,7 @@ use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, text};
 use crate::clock::Now;
 use crate::limits;
-use crate::vault::together::Step;
+use crate::vault::transaction::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Accomplishments {
     /// # Errors
     /// What `plan` said, or why the files could not be written.
     pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let turn = vault.take_turn().map_err(|error| match error {
+        let transaction = vault.begin_transaction().map_err(|error| match error {
             VaultError::Busy => Error::Busy,
             other => Error::Vault(other),
         })?;
@@ -55,7 +55,7 @@ impl Accomplishments {
                 created: None,
             };
             let planned = plan(&mut change)?;
-            match turn.change(&change.steps()?) {
+            match transaction.change(&change.steps()?) {
                 Err(VaultError::Busy) => {}
                 other => return other.map(|()| planned).map_err(Error::Vault),
             }

@@ -99,7 +99,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::CircularDependency`] naming the circle.
-    pub(super) fn must_stay_free(&self, blockers: &[String], blocked: &str, hint: &str) -> Result<(), Error> {
+    pub(super) fn ensure_acyclic(&self, blockers: &[String], blocked: &str, hint: &str) -> Result<(), Error> {
         for blocker in blockers {
             if let Some(way) = self.way(blocked, blocker) {
                 let circle = way.iter().map(String::as_str).chain([blocked]).collect::<Vec<_>>().join(" -> ");
@@ -170,7 +170,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     }
     let mut graph = Graph::of(change.snapshot);
     graph.remove_all_of(id);
-    graph.must_stay_free(wanted, id, "")?;
+    graph.ensure_acyclic(wanted, id, "")?;
     let canvas_path = change.canvas_of(accomplishment)?;
     let snapshot = change.snapshot;
     let canvas = match change.canvas(&canvas_path, false) {
@@ -181,7 +181,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     let read = canvas.read()?;
     let (drawn, _) = edges_of(&read, snapshot);
     drawn.iter().filter(|(_, blocked)| blocked != id).for_each(|(blocker, blocked)| graph.add(blocker, blocked));
-    graph.must_stay_free(wanted, id, DISAGREE)?;
+    graph.ensure_acyclic(wanted, id, DISAGREE)?;
     // Nodes of a note that is there several times count all.
     let nodes_of = |path: &VaultPath| -> Vec<String> {
         read.nodes.iter().filter(|node| node.file() == Some(&*form(path.as_str()))).map(|node| node.id.to_string()).collect()
@@ -342,7 +342,7 @@ impl Accomplishments {
                 if known.contains(&blocker) {
                     continue;
                 }
-                if let Err(circle) = graph.must_stay_free(&[blocker.to_owned()], blocked, "") {
+                if let Err(circle) = graph.ensure_acyclic(&[blocker.to_owned()], blocked, "") {
                     errors.push(format!("The edge from {blocker} to {blocked} was left out. {circle}"));
                     continue;
                 }

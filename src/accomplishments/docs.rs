@@ -3,7 +3,7 @@
 use super::canvas::{Canvas, form};
 use super::{Accomplishments, Error, text};
 use crate::markdown::insert::line_end;
-use crate::vault::together::Step;
+use crate::vault::transaction::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, etag};
 
 /// What a name of a document in the folder of further documents begins with.
@@ -111,7 +111,7 @@ impl Accomplishments {
         edit: Edit<'_>,
         if_match: Option<&str>,
     ) -> Result<Edited, Error> {
-        let turn = vault.take_turn()?;
+        let transaction = vault.begin_transaction()?;
         let path = self.document(vault, name, canvas, matches!(edit, Edit::Delete))?;
         let before = match edit {
             Edit::Create(_) => vault.bytes_if_any(&path)?,
@@ -124,12 +124,13 @@ impl Accomplishments {
         }
         let Some(before) = before else {
             let Edit::Create(content) = edit else { return Err(Error::InvalidArgument("there is no such document".into())) };
-            turn.change(&[Step::Create { path, bytes: content.as_bytes().to_vec() }])?;
+            transaction.change(&[Step::Create { path, bytes: content.as_bytes().to_vec() }])?;
             return Ok(whole(format!("Created document: {name}"), content));
         };
         let old = text(before.clone(), &path)?;
-        let replace =
-            |after: &str| turn.change(&[Step::Replace { path: path.clone(), before: before.clone(), after: after.as_bytes().to_vec() }]);
+        let replace = |after: &str| {
+            transaction.change(&[Step::Replace { path: path.clone(), before: before.clone(), after: after.as_bytes().to_vec() }])
+        };
         match edit {
             Edit::Create(_) => Err(Error::AlreadyExists(format!("There is a document {name} already; use replace, or another name."))),
             Edit::Replace(content) => {
@@ -137,7 +138,7 @@ impl Accomplishments {
                 Ok(whole(format!("Replaced document: {name}"), content))
             }
             Edit::Delete => {
-                turn.change(&[Step::Trash { path, bytes: before }])?;
+                transaction.change(&[Step::Trash { path, bytes: before }])?;
                 let message = format!("Deleted document: {name} (it is in the vault's .trash)");
                 Ok(Edited { message, line_count: 0, affected: None, etag: None })
             }

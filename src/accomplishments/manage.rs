@@ -92,7 +92,7 @@ impl Accomplishments {
                 }
                 change.snapshot.find(blocker)?;
             }
-            Graph::of(change.snapshot).must_stay_free(&blockers, &id, "")?;
+            Graph::of(change.snapshot).ensure_acyclic(&blockers, &id, "")?;
             let now = Now::read().rfc3339();
             let value = |value: Value| flow(&value, None);
             let text = |text: &str| value(text.into());

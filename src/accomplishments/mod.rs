@@ -1,5 +1,5 @@
 //! Projects planned on a canvas: accomplishments are notes, their dependencies the edges between them. People edit both in
-//! Obsidian at the same time, so both are changed in place, and together or not at all ([`crate::vault::together`]).
+//! Obsidian at the same time, so both are changed in place, and together or not at all ([`crate::vault::transaction`]).
 //!
 //! | file | holds |
 //! |---|---|

@@ -9,7 +9,7 @@ pub(super) const TOOLS: [&str; 7] = ["Edit", "Glob", "Grep", "Read", "Skill", "S
 
 /// What no session may read or change, wherever it lies in the vault: hidden files, and files that tell other programs what
 /// to do. A rule for `Edit` is one for `Write` too.
-const NOBODYS: [&str; 5] = ["Read(.*)", "Edit(.*)", "Edit(CLAUDE.md)", "Edit(CLAUDE.local.md)", "Edit(AGENTS.md)"];
+const ALWAYS_DENIED: [&str; 5] = ["Read(.*)", "Edit(.*)", "Edit(CLAUDE.md)", "Edit(CLAUDE.local.md)", "Edit(AGENTS.md)"];
 
 /// What must not be there although nothing puts it there: a session must never start another one, run a program or reach
 /// the network.
@@ -45,7 +45,7 @@ pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Pa
     }
     add(&["--disallowedTools"]);
     add(&NEVER);
-    add(&NOBODYS);
+    add(&ALWAYS_DENIED);
     if nameable {
         add(&[&format!("Edit(/{plugin}/**)")]);
     }

@@ -1,4 +1,4 @@
-//! What the fuzz targets (`tests/fuzz`) check of the inside of this room. Compiled for them only.
+//! What the fuzz targets (`tests/fuzz`) check of the inside of this module. Compiled for them only.
 
 use super::transcript::Transcript;
 

@@ -5,7 +5,7 @@ use super::attach::{self, Attached};
 use super::gate::Ticket;
 use super::session::{self, Finished, Task};
 use super::{Agent, Failure, Ours, Page, SoFar, Watcher, Work};
-use crate::git::{Before, Committed};
+use crate::git::{Committed, UncommittedSnapshot};
 use crate::limits;
 use crate::secret;
 use crate::vault::{VaultPath, etag};
@@ -162,7 +162,7 @@ impl Agent {
 
     /// One commit of what was written, whatever became of the session: a page that nobody has committed would be in the way
     /// of the next change.
-    fn commit(&self, written: &[Page], before: Result<Before, crate::git::Failure>, how: &str) -> Option<Committed> {
+    fn commit(&self, written: &[Page], before: Result<UncommittedSnapshot, crate::git::Failure>, how: &str) -> Option<Committed> {
         let git = self.git.as_ref()?;
         if written.is_empty() {
             if let Err(failure) = before.and_then(|before| git.forget(&before)) {

@@ -13,7 +13,7 @@
 //! | `gate` | a few at a time, in their order |
 //! | `session` | one session, from the queue to the end of its group |
 //! | `command` | the command line that confines it, and its environment |
-//! | `place`, `skills` | a folder of its own, with the vault's skills without what would be acted upon |
+//! | `session_dir`, `skills` | a folder of its own, with the vault's skills without what would be acted upon |
 //! | `transcript` | what it says while it runs |
 //! | [`mod@supervise`] | the process between the server and a session |
 #![doc = include_str!("README.md")]
@@ -25,9 +25,9 @@ pub mod fuzz;
 mod gate;
 pub mod ingest;
 pub mod job;
-mod place;
 pub mod query;
 mod session;
+mod session_dir;
 mod skills;
 pub mod supervise;
 mod transcript;

@@ -1,14 +1,14 @@
 //! One session: from its place in the queue to the end of its process group.
 
 use super::gate::Ticket;
-use super::place::Place;
+use super::session_dir::SessionDir;
 use super::skills::{self, Skill};
 use super::supervise::Order;
 use super::transcript::{End, Halt, Status, Transcript};
 use super::{Agent, Failure, Key, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
-use crate::process::{self, Event, Manner, Process, Stdout};
+use crate::process::{self, Event, Process, SpawnOptions, Stdout};
 use crate::vault::{Error as VaultError, VaultPath};
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
@@ -81,7 +81,7 @@ pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dy
 pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watcher) -> Result<Finished, Failure> {
     let wrong = |doing: &str, error: &std::io::Error| Failure::Failed(format!("The session's {doing}: {}", error.kind()), SoFar::default());
     let system_prompt = system_prompt(skills::instructions(agent.vault.root()).as_deref());
-    let place = Place::make(agent.options.state.as_deref(), &ready.skills, &system_prompt);
+    let place = SessionDir::make(agent.options.state.as_deref(), &ready.skills, &system_prompt);
     let place = place.map_err(|error| wrong("folder cannot be made", &error))?;
     let order = Order {
         program: agent.options.command.clone(),
@@ -136,8 +136,8 @@ fn start(order: &Order) -> std::io::Result<Process> {
     command.arg0("vault-sync-mcp").arg("supervise").env_clear().current_dir("/");
     let mut input = serde_json::to_vec(order)?;
     input.push(b'\n');
-    let manner = Manner { stdout: Stdout::Lines, keep: limits::AGENT_LINE_BYTES, lifeline: true, alone: true };
-    Process::start(&mut command, input, manner)
+    let spawn = SpawnOptions { stdout: Stdout::Lines, keep: limits::AGENT_LINE_BYTES, lifeline: true, alone: true };
+    Process::start(&mut command, input, spawn)
 }
 
 /// Listens until the session has ended, or has to.
@@ -288,7 +288,7 @@ impl Agent {
                 names.push(name);
             }
         }
-        match names.iter().position(|name| name.starts_with(super::place::PREFIX)) {
+        match names.iter().position(|name| name.starts_with(super::session_dir::PREFIX)) {
             // A file of a skill: plugin/skills/NAME/...
             Some(at) if inside.is_none() => format!("skill {}", names.get(at + 3..).unwrap_or_default().join("/")),
             _ if inside.is_none() && path.starts_with('/') => names.last().map(|name| format!(".../{name}")).unwrap_or_default(),
@@ -313,8 +313,8 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let manner = Manner { stdout: Stdout::Whole, keep: limits::AGENT_WORDS, lifeline: false, alone: true };
-        let started = Process::start(&mut command, Vec::new(), manner);
+        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::AGENT_WORDS, lifeline: false, alone: true };
+        let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
         if running.finished(limits::AGENT_VERSION_WAIT).is_none() {
             running.end(limits::AGENT_GRACE);

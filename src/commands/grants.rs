@@ -3,7 +3,7 @@
 use super::{FAILED, WRONG, columns, control, say, tell};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::oauth::redirect::Place;
+use crate::oauth::redirect::RedirectTarget;
 use crate::oauth::store::{Client, Grant, State, Store};
 use crate::oauth::{Logins, Oauth, Policy, documents};
 use std::os::unix::fs::MetadataExt;
@@ -98,11 +98,11 @@ fn table(state: &State) -> String {
 /// Where the browser was sent with the code. A login of an earlier version has not kept that; then it is one of the client's
 /// addresses.
 fn place(grant: &Grant, client: Option<&Client>) -> String {
-    let first = || client?.redirect_uris.iter().find_map(|uri| Place::of(uri));
-    match Place::of(&grant.redirect_uri).or_else(first) {
-        Some(Place::Web(host)) => host,
-        Some(Place::Loopback(_)) => "this computer".into(),
-        Some(Place::Application(scheme)) => format!("{scheme}:"),
+    let first = || client?.redirect_uris.iter().find_map(|uri| RedirectTarget::of(uri));
+    match RedirectTarget::of(&grant.redirect_uri).or_else(first) {
+        Some(RedirectTarget::Web(host)) => host,
+        Some(RedirectTarget::Loopback(_)) => "this computer".into(),
+        Some(RedirectTarget::Application(scheme)) => format!("{scheme}:"),
         None => String::new(),
     }
 }

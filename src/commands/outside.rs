@@ -5,7 +5,7 @@
 
 use super::{say, wrong};
 use crate::limits;
-use crate::process::{self, Manner, Process, Stdout};
+use crate::process::{self, Process, SpawnOptions, Stdout};
 use crate::web::routes;
 use serde_json::Value;
 use std::io::ErrorKind;
@@ -103,8 +103,8 @@ impl Request<'_> {
             command.args(["--data-binary", "@-"]);
         }
         command.args(["--url", &self.url]);
-        let manner = Manner { stdout: Stdout::Whole, keep: limits::CHECK_BYTES, lifeline: false, alone: true };
-        let process = Process::start(&mut command, self.body.clone().into_bytes(), manner).map_err(|error| match error.kind() {
+        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::CHECK_BYTES, lifeline: false, alone: true };
+        let process = Process::start(&mut command, self.body.clone().into_bytes(), spawn).map_err(|error| match error.kind() {
             ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
             kind => format!("curl cannot be started: {kind}"),
         })?;

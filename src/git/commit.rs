@@ -4,7 +4,7 @@ use super::process::Runner;
 use super::repository::{Entry, Repository};
 use super::{Change, Failure, tree};
 use crate::disk::{self, Mode};
-use crate::vault::together::Step;
+use crate::vault::transaction::Step;
 use crate::vault::{Vault, VaultPath};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -101,7 +101,7 @@ fn check_with_hook(vault: &Vault, repository: &Repository, runner: &Runner<'_>, 
     };
     let steps: Vec<Step> = targets.iter().filter_map(step).collect();
     let run = || repository.hook(runner, "pre-commit", &[]);
-    if steps.is_empty() { run() } else { vault.take_turn()?.show(&steps, run)? }
+    if steps.is_empty() { run() } else { vault.begin_transaction()?.show(&steps, run)? }
 }
 
 /// Puts the note into an index.

@@ -98,7 +98,7 @@ pub struct Done {
 
 /// What nobody had committed at one moment.
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct UncommittedSnapshot {
     /// The files, by their names from the top of the repository.
     names: HashSet<String>,
     /// The ref under which they are kept as they were.
@@ -301,18 +301,18 @@ impl Git {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn before(&self, ours: &dyn Fn(&VaultPath) -> bool, cancelled: &dyn Fn() -> bool) -> Result<Before, Failure> {
+    pub fn before(&self, ours: &dyn Fn(&VaultPath) -> bool, cancelled: &dyn Fn() -> bool) -> Result<UncommittedSnapshot, Failure> {
         let runner = self.runner(cancelled)?;
         let status = runner.must(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])?;
         // Two letters and a space, then the name from the top of the repository.
         let mut names: HashSet<String> = status.parts().filter_map(|part| part.get(3..).map(str::to_owned)).collect();
         if names.is_empty() {
-            return Ok(Before::default());
+            return Ok(UncommittedSnapshot::default());
         }
         let repository = Repository::open(&runner, &self.options)?;
         names.retain(|name| !repository.path_of(name).is_some_and(|path| ours(&path)));
         let kept = if names.is_empty() { None } else { Some(self.keep(&repository, &runner, &names)?) };
-        Ok(Before { names, kept })
+        Ok(UncommittedSnapshot { names, kept })
     }
 
     /// A commit of files as they are on disk, on no branch, under a ref of its own; the ref's name.
@@ -346,7 +346,7 @@ impl Git {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn forget(&self, before: &Before) -> Result<(), Failure> {
+    pub fn forget(&self, before: &UncommittedSnapshot) -> Result<(), Failure> {
         forget(before, &self.runner(&|| false)?)
     }
 
@@ -355,7 +355,7 @@ impl Git {
     ///
     /// # Errors
     /// [`Failure`]; then nothing was committed, and the files are as they were.
-    pub fn commit_files(&self, paths: &[VaultPath], before: &Before, message: &str) -> Result<Committed, Failure> {
+    pub fn commit_files(&self, paths: &[VaultPath], before: &UncommittedSnapshot, message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
         let _lock = self.lock(&runner)?;
         let mut repository = Repository::open(&runner, &self.options)?;
@@ -540,6 +540,6 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
 }
 
 /// Ends the ref under which something was kept, if anything was.
-fn forget(before: &Before, runner: &Runner<'_>) -> Result<(), Failure> {
+fn forget(before: &UncommittedSnapshot, runner: &Runner<'_>) -> Result<(), Failure> {
     before.kept.as_deref().map_or(Ok(()), |kept| runner.must(&["update-ref", "-d", kept]).map(drop))
 }

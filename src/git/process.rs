@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::clock::Deadline;
 use crate::limits;
-use crate::process::{self, Event, Manner, Process, Stdout};
+use crate::process::{self, Event, Process, SpawnOptions, Stdout};
 use crate::settings::SETTINGS;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,8 +99,8 @@ impl<'a> Runner<'a> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
-        let manner = Manner { stdout: Stdout::Whole, keep: limits::GIT_OUTPUT_BYTES, lifeline: false, alone: false };
-        let started = Process::start(&mut self.command(arguments), input.to_vec(), manner);
+        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::GIT_OUTPUT_BYTES, lifeline: false, alone: false };
+        let started = Process::start(&mut self.command(arguments), input.to_vec(), spawn);
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),

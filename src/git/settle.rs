@@ -58,7 +58,7 @@ pub(super) fn settle(
             }
         }
         way.check()?;
-        return travel(vault, repository, &runner, index, &way, &published.commit, &why);
+        return move_to(vault, repository, &runner, index, &way, &published.commit, &why);
     }
     targets.iter().try_for_each(|target| index.put(&runner, target))?;
     note_pending(repository, &runner, &published.commit)?;
@@ -91,8 +91,8 @@ pub(super) fn settle(
             return Err(failure);
         }
     }
-    over(repository, &runner, index);
-    said(&kept)
+    release_index(repository, &runner, index);
+    refuse_if_kept(&kept)
 }
 
 /// The note as it is to be, if what is there is what was there before.
@@ -106,7 +106,7 @@ fn put_in_place(vault: &Vault, target: &Target) -> Result<(), VaultError> {
 }
 
 /// Goes a way that was prepared, from noting it down to the end. Where it ends half way, the lock on the index stays.
-fn travel(
+fn move_to(
     vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
@@ -120,8 +120,8 @@ fn travel(
     let _ = vault.refresh_and_wait();
     match gone {
         Ok(kept) => {
-            over(repository, runner, index);
-            said(&kept)
+            release_index(repository, runner, index);
+            refuse_if_kept(&kept)
         }
         // Whoever is on another branch now needs the index.
         Err(failure @ Failure::Refused(_)) => Err(failure),
@@ -168,7 +168,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, commit: &
 }
 
 /// The lock goes, and the hook for it is told of the commit.
-fn over(repository: &Repository, runner: &Runner<'_>, index: Index) {
+fn release_index(repository: &Repository, runner: &Runner<'_>, index: Index) {
     drop(index);
     let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
     let _ = repository.hook(&hook, "post-commit", &[]);
@@ -186,7 +186,7 @@ fn forget(repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
 }
 
 /// Files that stayed because somebody had saved them meanwhile are a change on top of the commit.
-fn said(kept: &[String]) -> Result<(), Failure> {
+fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
     match kept {
         [] => Ok(()),
         kept => Err(Failure::Git(format!(
@@ -227,7 +227,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
         return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
     }
     let way = Move::prepare(repository, &index.on(&runner), &commit, true)?;
-    match travel(vault, repository, &runner, index, &way, &commit, "finished after an interruption") {
+    match move_to(vault, repository, &runner, index, &way, &commit, "finished after an interruption") {
         Err(failure) if is_pending(repository, &runner)? => Err(failure),
         // Files that stayed as somebody has them are a change on top of the commit.
         outcome => {
@@ -249,7 +249,7 @@ pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'
     }
     let way = Move::prepare(repository, &index.on(&runner), commit, false)?;
     way.check()?;
-    travel(vault, repository, &runner, index, &way, commit, "what the remote has")
+    move_to(vault, repository, &runner, index, &way, commit, "what the remote has")
 }
 
 fn is_pending(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {

@@ -1,6 +1,6 @@
 //! HTTP/1.1 (RFC 9110, RFC 9112) on blocking sockets: one thread for each connection, a bound on everything.
 //!
-//! This room can be read as an HTTP server and nothing more; it knows no JSON, no MCP, no OAuth.
+//! This module can be read as an HTTP server and nothing more; it knows no JSON, no MCP, no OAuth.
 //!
 //! | file | holds |
 //! |---|---|

@@ -262,7 +262,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     shared.peers().push(Arc::clone(&peer));
     let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
     let work = move || {
-        let place = Place { shared: &mine, peer: &my_peer };
+        let place = ConnectionSlot { shared: &mine, peer: &my_peer };
         conn::run(&mine, place.peer);
     };
     let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
@@ -274,12 +274,12 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
 }
 
 /// A connection's place in the table, given back however its thread ends.
-struct Place<'a, S> {
+struct ConnectionSlot<'a, S> {
     shared: &'a Shared<S>,
     peer: &'a Arc<Peer>,
 }
 
-impl<S> Drop for Place<'_, S> {
+impl<S> Drop for ConnectionSlot<'_, S> {
     fn drop(&mut self) {
         self.shared.peers().retain(|known| !Arc::ptr_eq(known, self.peer));
     }

@@ -57,7 +57,7 @@ impl From<NotOne> for Refused {
 }
 
 /// The lines that the text takes the place of, and what goes with it.
-struct Place<'a> {
+struct Insertion<'a> {
     lines: Range<usize>,
     /// A heading that is made above it.
     heading: Option<String>,
@@ -81,7 +81,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         }
         Target::Line(number) => {
             let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(Refused::NoLine(note.lines.len()))?;
-            Place { lines: around(line..line + 1, position), heading: None, id: None }
+            Insertion { lines: around(line..line + 1, position), heading: None, id: None }
         }
     };
     if place.lines.start < note.body() {
@@ -104,25 +104,25 @@ fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
     lines.clone().rev().find(|line| note.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
 }
 
-fn whole_note(note: &Note<'_>, position: Position) -> Result<Place<'static>, Refused> {
+fn whole_note(note: &Note<'_>, position: Position) -> Result<Insertion<'static>, Refused> {
     let at = match position {
         Position::Start => note.body(),
         Position::End => behind_text(note, note.body()..note.lines.len()),
         Position::Before | Position::After | Position::Replace => return Err(Refused::WholeNote),
     };
-    Ok(Place { lines: at..at, heading: None, id: None })
+    Ok(Insertion { lines: at..at, heading: None, id: None })
 }
 
-fn at_block(block: &Block, position: Position) -> Place<'_> {
+fn at_block(block: &Block, position: Position) -> Insertion<'_> {
     // What comes behind a block comes behind its id, too.
     let with_id = block.lines.start..block.lines.end + usize::from(block.is_id_below);
     match position {
-        Position::Replace => Place { lines: block.lines.clone(), heading: None, id: Some(&*block.id).filter(|_| !block.is_id_below) },
-        other => Place { lines: around(with_id, other), heading: None, id: None },
+        Position::Replace => Insertion { lines: block.lines.clone(), heading: None, id: Some(&*block.id).filter(|_| !block.is_id_below) },
+        other => Insertion { lines: around(with_id, other), heading: None, id: None },
     }
 }
 
-fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<Place<'static>, Refused> {
+fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<Insertion<'static>, Refused> {
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted) {
         Ok(number) => number,
@@ -143,11 +143,11 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
             if last == body.start { last..last } else { first..last }
         }
     };
-    Ok(Place { lines, heading: None, id: None })
+    Ok(Insertion { lines, heading: None, id: None })
 }
 
 /// A heading that is made; `None` where the headings above it are not there, or named twice.
-fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Place<'static>> {
+fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
     let headings = note.headings();
     let (above, name) = wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
     let markers = name.trim().bytes().take_while(|byte| *byte == b'#').count();
@@ -163,11 +163,11 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Place<'static>> {
     let at = behind_text(note, section);
     let name = name.trim().trim_start_matches('#').trim();
     let is_name = !name.is_empty() && !name.contains(['\n', '\r']);
-    is_name.then(|| Place { lines: at..at, heading: Some(format!("{} {name}", "#".repeat(level))), id: None })
+    is_name.then(|| Insertion { lines: at..at, heading: Some(format!("{} {name}", "#".repeat(level))), id: None })
 }
 
 /// The edit itself: the text with the note's line ends, apart from what it must not join.
-fn edit(note: &Note<'_>, place: &Place<'_>, new: &str) -> (Edit, usize) {
+fn edit(note: &Note<'_>, place: &Insertion<'_>, new: &str) -> (Edit, usize) {
     let Range { start, end } = place.lines;
     let is_at_end = end >= note.lines.len();
     let ends_open = is_at_end && !note.lines.is_empty() && !note.text.ends_with('\n');

@@ -107,13 +107,13 @@ pub fn splice(text: &str, place: Range<usize>, new: &str) -> String {
 }
 
 /// A property in the text: where its value begins, right after the colon, and the lines it takes.
-struct Place {
+struct Property {
     value: usize,
     lines: Vec<Range<usize>>,
 }
 
 /// A property of the outermost mapping; `None` where it is not written as most people and programs do.
-fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Place> {
+fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Property> {
     let mut at = block.start;
     let mut lines = text.get(block)?.split_inclusive('\n').map(|line| {
         at += line.len();
@@ -127,7 +127,7 @@ fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Place> {
             .filter(|value| value.is_empty() || value.starts_with([' ', '\t', '\r', '\n']))?;
         Some((place.clone(), place.end - value.len()))
     })?;
-    let mut place = Place { value: colon, lines: vec![first.clone()] };
+    let mut place = Property { value: colon, lines: vec![first.clone()] };
     let mut open = depth(text.get(colon..first.end)?);
     // In a block of text a number sign is text.
     let is_text = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
@@ -156,7 +156,7 @@ fn depth(yaml: &str) -> i32 {
 }
 
 /// `None` where comments would be lost.
-fn replaced(text: &str, place: &Place, new: &Json, eol: &str) -> Option<String> {
+fn replaced(text: &str, place: &Property, new: &Json, eol: &str) -> Option<String> {
     let end = place.lines.last().map_or(place.value, |last| last.end);
     let first_end = place.lines.first().map_or(end, |first| first.end);
     let rest = text.get(place.value..first_end).unwrap_or_default();
@@ -220,7 +220,7 @@ fn without_comment(rest: &str) -> (&str, &str) {
 }
 
 /// The lines of a list with those of its items that stay, as they are, and new ones like them.
-fn block_list(text: &str, place: &Place, items: &[Json], eol: &str) -> Option<String> {
+fn block_list(text: &str, place: &Property, items: &[Json], eol: &str) -> Option<String> {
     let old: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let item_of = |line: &str| {
         let (value, _) = without_comment(line.trim().strip_prefix('-')?);

@@ -273,7 +273,7 @@ fn called(message: &Message) -> Option<&str> {
 
 fn encoded(revision: Revision, row: &Row, id: &Id, result: &str) -> String {
     if revision.is_modern() {
-        return rpc::encode::result(id, &modern::dress(result, row.cache, serde_json::Map::new()));
+        return rpc::encode::result(id, &modern::with_result_meta(result, row.cache, serde_json::Map::new()));
     }
     rpc::encode::result(id, result)
 }

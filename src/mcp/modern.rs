@@ -107,7 +107,7 @@ impl Cache {
 
 /// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; what belongs there beside
 /// who answered is in `meta`.
-pub(super) fn dress(result: &str, cache: Option<Cache>, mut meta: Map<String, Value>) -> String {
+pub(super) fn with_result_meta(result: &str, cache: Option<Cache>, mut meta: Map<String, Value>) -> String {
     let hints = cache.map(|cache| format!(r#","ttlMs":{},"cacheScope":"{}""#, cache.ttl_ms, cache.scope)).unwrap_or_default();
     meta.insert(SERVER_INFO.into(), json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") }));
     let meta = Value::Object(meta);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_dressed_result_is_the_result_and_more() {
         for (result, cache) in [("{}", None), (r#"{"a":{"b":[]}}"#, Some(Cache::OF_THE_VAULT))] {
-            let mut dressed: Value = serde_json::from_str(&dress(result, cache, Map::new())).unwrap();
+            let mut dressed: Value = serde_json::from_str(&with_result_meta(result, cache, Map::new())).unwrap();
             let members = dressed.as_object_mut().unwrap();
             assert_eq!(members.remove("resultType").unwrap(), "complete");
             assert_eq!(members.remove("_meta").unwrap()[SERVER_INFO]["name"], "vault-sync-mcp");

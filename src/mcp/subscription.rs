@@ -23,14 +23,14 @@ pub struct Wanted {
     /// The id of the request; it tags everything that is sent.
     pub id: Id,
     list_changes: bool,
-    resources: Vec<(String, VaultPath, Room)>,
+    resources: Vec<(String, VaultPath, NamePermit)>,
 }
 
 impl Wanted {
     /// The last message of the subscription, for a stream that the server ends.
     pub fn farewell(&self) -> String {
         let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), self.id.to_value())]);
-        encode::result(&self.id, &super::modern::dress("{}", None, meta))
+        encode::result(&self.id, &super::modern::with_result_meta("{}", None, meta))
     }
 }
 
@@ -50,21 +50,21 @@ struct Known {
     /// The state of the list of files; `None` until somebody listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
-    resources: HashMap<String, (VaultPath, Version, Room)>,
+    resources: HashMap<String, (VaultPath, Version, NamePermit)>,
 }
 
 /// Bytes of the names of subscribed resources, by login.
 type Names = Mutex<HashMap<String, usize>>;
 
-/// Room for the name of a subscribed resource, of what a login and all together are allowed; given back when dropped.
-struct Room {
+/// NamePermit for the name of a subscribed resource, of what a login and all together are allowed; given back when dropped.
+struct NamePermit {
     names: Arc<Names>,
     login: String,
     bytes: usize,
 }
 
-impl Room {
-    fn take(call: &Call<'_>, uri: &str) -> Result<Room, Error> {
+impl NamePermit {
+    fn take(call: &Call<'_>, uri: &str) -> Result<NamePermit, Error> {
         let (names, login, bytes) = (&call.server.subscriptions.names, call.exchange.principal.key(), uri.len());
         let mut taken = names.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, own) = (taken.values().sum::<usize>(), taken.get(&login).copied().unwrap_or(0));
@@ -72,11 +72,11 @@ impl Room {
             return Err(Error::busy("too many resources are subscribed to; try again later"));
         }
         taken.insert(login.clone(), own + bytes);
-        Ok(Room { names: Arc::clone(names), login, bytes })
+        Ok(NamePermit { names: Arc::clone(names), login, bytes })
     }
 }
 
-impl Drop for Room {
+impl Drop for NamePermit {
     fn drop(&mut self) {
         let mut taken = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let left = taken.get(&self.login).map_or(0, |own| own.saturating_sub(self.bytes));
@@ -106,7 +106,7 @@ impl Subscription {
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = &call.server.vault;
-        let room = Room::take(call, uri)?;
+        let room = NamePermit::take(call, uri)?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
@@ -123,7 +123,7 @@ impl Subscription {
     }
 
     /// The client may have missed something that was told: everything it asked for counts as changed.
-    pub fn doubt(&self) {
+    pub fn mark_all_changed(&self) {
         let mut known = self.known();
         known.changes = u64::MAX;
         known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
@@ -292,7 +292,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     for uri in uris {
         let uri = uri.as_str().ok_or_else(malformed)?;
         if let Some(path) = path_of(uri) {
-            resources.push((uri.to_owned(), path, Room::take(call, uri)?));
+            resources.push((uri.to_owned(), path, NamePermit::take(call, uri)?));
         }
     }
     Ok(Answer::Listen(Wanted { id: call.id.clone(), list_changes, resources }))

@@ -3,7 +3,7 @@
 //! There is no browser session: every approval takes the password, so there is nothing for a forged request to ride on.
 
 use super::error::AuthorizeError;
-use super::redirect::{Place, Redirect};
+use super::redirect::{Redirect, RedirectTarget};
 use super::store::{self, Client, Code, StoredAccess};
 use super::throttle::Source;
 use super::{Oauth, documents, resource};
@@ -92,9 +92,9 @@ impl Oauth {
         // Anyone may register an application's address with anything in it, and, where `REDIRECT_HOSTS` is `*`, any site; no person
         // has agreed to be sent there yet (RFC 9700 section 4.11.2).
         let is_named = match redirect.place() {
-            Some(Place::Web(host)) => self.policy.names(&host),
-            Some(Place::Loopback(_)) => true,
-            Some(Place::Application(_)) | None => false,
+            Some(RedirectTarget::Web(host)) => self.policy.names(&host),
+            Some(RedirectTarget::Loopback(_)) => true,
+            Some(RedirectTarget::Application(_)) | None => false,
         };
         let may_send_back = client.granted || is_named;
         let back = |code, description| {

@@ -53,7 +53,7 @@ use crate::limits;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use password::Passwords;
-use redirect::Place;
+use redirect::RedirectTarget;
 use registrations::Registrations;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -108,14 +108,14 @@ impl Default for Policy {
 
 impl Policy {
     /// Whether people may be sent back there.
-    pub fn allows(&self, place: &Place) -> bool {
-        let Place::Web(host) = place else { return true };
+    pub fn allows(&self, place: &RedirectTarget) -> bool {
+        let RedirectTarget::Web(host) = place else { return true };
         self.names(host) || self.redirect_hosts.iter().any(|known| known == "*")
     }
 
     /// Whether a web site is well known, or named in the configuration.
     pub(super) fn names(&self, host: &str) -> bool {
-        Place::Web(host.to_owned()).is_known() || self.redirect_hosts.iter().any(|known| known == host)
+        RedirectTarget::Web(host.to_owned()).is_known() || self.redirect_hosts.iter().any(|known| known == host)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The pages that a person sees. Plain HTML and a little CSS in one document: no scripts, nothing loaded from anywhere.
 
 use super::authorize::AuthorizeRequest;
-use super::redirect::Place;
+use super::redirect::RedirectTarget;
 use crate::principal::Access;
 
 /// What the login page says above the form after a try that failed.
@@ -28,19 +28,19 @@ pub fn login(request: &AuthorizeRequest, action: &str, typed: Typed<'_>, abiliti
     let name = escape(&request.client.name);
     let place = request.redirect.place();
     let (destination, warning) = match &place {
-        Some(Place::Web(host)) => (
+        Some(RedirectTarget::Web(host)) => (
             format!("<strong>{}</strong>", escape(host)),
-            if place.as_ref().is_some_and(Place::is_known) {
+            if place.as_ref().is_some_and(RedirectTarget::is_known) {
                 ""
             } else {
                 "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
             },
         ),
-        Some(Place::Loopback(host)) => (
+        Some(RedirectTarget::Loopback(host)) => (
             format!("<strong>an app on this computer</strong> ({})", escape(host)),
             "The app runs on the computer you are using now. Only continue if you just started the login there.",
         ),
-        Some(Place::Application(scheme)) => (
+        Some(RedirectTarget::Application(scheme)) => (
             format!("<strong>the app “{}” on this computer</strong>", escape(scheme)),
             "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
         ),

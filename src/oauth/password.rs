@@ -74,7 +74,7 @@ impl Passwords {
         // the first check makes it.
         let making = Arc::clone(&stand_in);
         let make = move || {
-            making.get_or_init(|| stand_in_hash(cost));
+            making.get_or_init(|| dummy_hash(cost));
         };
         drop(std::thread::Builder::new().name("password".into()).spawn(make));
         Passwords { stand_in, cost, queue: Mutex::default(), changed: Condvar::new() }
@@ -105,9 +105,9 @@ impl Passwords {
         queue.waiting.retain(|waiting| waiting.number != number);
         queue.checking.push(from.clone());
         drop(queue);
-        // The place left may be somebody else's turn.
+        // The place left may be somebody else's transaction.
         self.changed.notify_all();
-        let stand_in = self.stand_in.get_or_init(|| stand_in_hash(self.cost));
+        let stand_in = self.stand_in.get_or_init(|| dummy_hash(self.cost));
         // One that bcrypt would cut is wrong, and takes as long as any other.
         let hash = hash.filter(|_| password.len() <= limits::PASSWORD_BYTES);
         let read: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
@@ -132,7 +132,7 @@ impl Passwords {
 }
 
 /// The hash of nothing that anybody knows, with the cost of the users' own hashes.
-fn stand_in_hash(cost: u32) -> String {
+fn dummy_hash(cost: u32) -> String {
     bcrypt::hash(crate::secret::new_token().unwrap_or_default(), cost).unwrap_or_default()
 }
 

@@ -12,7 +12,7 @@ const APPLICATION_SCHEMES: [&str; 4] = ["claude", "cursor", "vscode", "vscode-in
 
 /// Where a redirect URI leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum RedirectTarget {
     /// A web site; its host.
     Web(String),
     /// A port on the user's own computer; the name used for it.
@@ -21,10 +21,10 @@ pub enum Place {
     Application(String),
 }
 
-impl Place {
+impl RedirectTarget {
     /// Where an acceptable redirect URI leads; `None` for any other: plain http to another host, user names in it,
     /// fragments, odd characters, unknown schemes.
-    pub fn of(uri: &str) -> Option<Place> {
+    pub fn of(uri: &str) -> Option<RedirectTarget> {
         let plain =
             uri.len() <= limits::URI_CHARS && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
         if !plain || uri.contains('#') {
@@ -33,12 +33,12 @@ impl Place {
         let (scheme, rest) = uri.split_once(':')?;
         let scheme = scheme.to_ascii_lowercase();
         if APPLICATION_SCHEMES.contains(&scheme.as_str()) {
-            return Some(Place::Application(scheme));
+            return Some(RedirectTarget::Application(scheme));
         }
         let (host, _) = split_authority(rest.strip_prefix("//")?)?;
         match scheme.as_str() {
-            "https" => Some(Place::Web(host)),
-            "http" if is_loopback(&host) => Some(Place::Loopback(host)),
+            "https" => Some(RedirectTarget::Web(host)),
+            "http" if is_loopback(&host) => Some(RedirectTarget::Loopback(host)),
             _ => None,
         }
     }
@@ -46,8 +46,8 @@ impl Place {
     /// Whether people know the place; for others the login page warns.
     pub fn is_known(&self) -> bool {
         match self {
-            Place::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
-            Place::Loopback(_) | Place::Application(_) => true,
+            RedirectTarget::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
+            RedirectTarget::Loopback(_) | RedirectTarget::Application(_) => true,
         }
     }
 }
@@ -80,13 +80,13 @@ fn is_loopback(host: &str) -> bool {
 /// port (RFC 8252 section 7.3), because native clients listen where there is a free one.
 pub fn matches(registered: &str, requested: &str) -> bool {
     if registered == requested {
-        return Place::of(requested).is_some();
+        return RedirectTarget::of(requested).is_some();
     }
     let parts = |uri: &'_ str| {
         let (host, path) = split_authority(uri.strip_prefix("http://")?)?;
         is_loopback(&host).then(|| (host, path.to_owned()))
     };
-    parts(registered).is_some_and(|known| parts(requested) == Some(known)) && Place::of(requested).is_some()
+    parts(registered).is_some_and(|known| parts(requested) == Some(known)) && RedirectTarget::of(requested).is_some()
 }
 
 /// A way back to a client that is proven: only [`Redirect::proven`] makes one, from a URI that matches a registration.
@@ -109,8 +109,8 @@ impl Redirect {
     }
 
     /// Where it leads.
-    pub fn place(&self) -> Option<Place> {
-        Place::of(&self.uri)
+    pub fn place(&self) -> Option<RedirectTarget> {
+        RedirectTarget::of(&self.uri)
     }
 
     /// The URL to send the browser to: the parameters, then `state` as it came, then `iss` (RFC 9207).
@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn only_places_that_can_be_shown_to_a_person_are_accepted() {
         for (uri, expected) in [
-            ("https://claude.ai/api/mcp/auth_callback", Some(Place::Web("claude.ai".into()))),
-            ("https://EXAMPLE.com:8443/cb?x=1", Some(Place::Web("example.com".into()))),
-            ("http://127.0.0.1:33418/callback", Some(Place::Loopback("127.0.0.1".into()))),
-            ("http://localhost/callback", Some(Place::Loopback("localhost".into()))),
-            ("http://[::1]:1/cb", Some(Place::Loopback("[::1]".into()))),
-            ("cursor://anysphere.cursor-mcp/oauth/callback", Some(Place::Application("cursor".into()))),
+            ("https://claude.ai/api/mcp/auth_callback", Some(RedirectTarget::Web("claude.ai".into()))),
+            ("https://EXAMPLE.com:8443/cb?x=1", Some(RedirectTarget::Web("example.com".into()))),
+            ("http://127.0.0.1:33418/callback", Some(RedirectTarget::Loopback("127.0.0.1".into()))),
+            ("http://localhost/callback", Some(RedirectTarget::Loopback("localhost".into()))),
+            ("http://[::1]:1/cb", Some(RedirectTarget::Loopback("[::1]".into()))),
+            ("cursor://anysphere.cursor-mcp/oauth/callback", Some(RedirectTarget::Application("cursor".into()))),
             ("http://evil.example.com/", None),
             ("http://localhost.evil.example/", None),
             ("http://127.0.0.1@evil.example/", None),
@@ -158,7 +158,7 @@ mod tests {
             ("//evil.example/", None),
             ("", None),
         ] {
-            assert_eq!(Place::of(uri), expected, "{uri}");
+            assert_eq!(RedirectTarget::of(uri), expected, "{uri}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Dynamic client registration (RFC 7591). Anyone may register; a registration lets nobody in by itself.
 
-use super::redirect::Place;
+use super::redirect::RedirectTarget;
 use super::store::Client;
 use super::{Error, Oauth, Policy};
 use crate::clock::Now;
@@ -107,7 +107,7 @@ fn redirect_uris(wish: &Wish<'_>, policy: &Policy) -> Result<Vec<String>, Error>
         let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
         return Err(wrong(&most));
     }
-    let places: Vec<Place> = uris.iter().filter_map(|uri| Place::of(uri)).collect();
+    let places: Vec<RedirectTarget> = uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
     if places.is_empty() {
         return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));
     }

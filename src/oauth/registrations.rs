@@ -91,12 +91,12 @@ impl Registrations {
         if table.lines >= 2 * limits::CLIENTS {
             let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
             clients.sort_unstable_by_key(|client| client.created);
-            let lines: Vec<Vec<u8>> = clients.iter().map(|client| line(client)).collect::<Result<_, _>>()?;
+            let lines: Vec<Vec<u8>> = clients.iter().map(|client| json_line(client)).collect::<Result<_, _>>()?;
             disk::replace::<std::io::Error>(file, &lines.concat(), Mode::Private, || Ok(()))?;
             table.lines = lines.len();
             return Ok(());
         }
-        disk::append(file, &line(client)?)?;
+        disk::append(file, &json_line(client)?)?;
         table.lines += 1;
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Registrations {
     }
 }
 
-fn line(client: &Client) -> serde_json::Result<Vec<u8>> {
+fn json_line(client: &Client) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(client)?;
     line.push(b'\n');
     Ok(line)

@@ -203,7 +203,7 @@ impl State {
 
     /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before, however long ago.
     pub fn grant_of_refresh(&self, token: &str) -> Option<&Grant> {
-        secret::line_of(&self.key, token).and_then(|grant| self.grants.get(grant))
+        secret::family_of(&self.key, token).and_then(|grant| self.grants.get(grant))
     }
 
     /// Forgets whatever another state of the same does not have any more.

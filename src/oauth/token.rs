@@ -4,9 +4,9 @@
 //!
 //! A refresh token is exchanged for its successor, and the successor is *computed* from it with a key of the server
 //! ([`secret::successor`]). So whoever presents an old token within the window of [`super::Policy`] is led to the newest of
-//! its line: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
+//! its family: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
-//! copied: its grant ends. However many followed it, it is known by its mark ([`secret::in_line`]). Access tokens are not touched by a refresh; other processes are using them.
+//! copied: its grant ends. However many followed it, it is known by its mark ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
 
 use super::client_auth::{Authenticated, Credentials};
 use super::store::{AccessToken, Client, Grant, State, StoredAccess};
@@ -76,7 +76,7 @@ impl Oauth {
         let redirect_uri = form.get("redirect_uri");
         let (access_token, value, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
         let state = self.store.look();
-        let refresh_token = secret::in_line(&state.key, &value, &grant_id);
+        let refresh_token = secret::in_family(&state.key, &value, &grant_id);
         // What is given out is on the disk; for anything else nothing has to wait.
         if !state.codes.contains_key(&code) {
             return Err(BAD_CODE);
@@ -146,7 +146,7 @@ impl Oauth {
                 state.end_grant(&grant.id);
                 return Ok(None);
             }
-            let Some(newest) = newest_of_line(&mut grant, &state.key, token, self.policy.refresh_window, now) else {
+            let Some(newest) = newest_of_family(&mut grant, &state.key, token, self.policy.refresh_window, now) else {
                 log::warn!(
                     "refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended",
                     grant.id,
@@ -189,11 +189,11 @@ fn verifier_fits(verifier: &str, challenge: &str) -> bool {
 }
 
 /// The refresh token that the holder of `token` goes on with: its successor, made now if `token` is the valid one, else
-/// the end of the line that starts at it. `None` when it was exchanged too long ago.
-fn newest_of_line(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
+/// the end of the family that starts at it. `None` when it was exchanged too long ago.
+fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
     let hash = SecretHash::of(token);
-    let line = grant.id.clone();
-    let successor = |token: &str| secret::in_line(key, &secret::successor(key, token), &line);
+    let family = grant.id.clone();
+    let successor = |token: &str| secret::in_family(key, &secret::successor(key, token), &family);
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
         if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 as MCP uses it: messages in ([`decode`]), messages out ([`encode`]), errors ([`error`]). This room knows
+//! JSON-RPC 2.0 as MCP uses it: messages in ([`decode`]), messages out ([`encode`]), errors ([`error`]). This module knows
 //! no method and no transport.
 
 pub mod decode;

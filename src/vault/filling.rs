@@ -38,11 +38,11 @@ impl FirstLook {
     }
 
     /// Notes that a look begins, if this is the first.
-    pub(super) fn begin(&self, first: bool) -> Looking<'_> {
+    pub(super) fn begin(&self, first: bool) -> IndexProgress<'_> {
         if first {
             self.set(State::UnderWay(Filling { indexed: 0, files: 0 }));
         }
-        Looking(first.then_some(self))
+        IndexProgress(first.then_some(self))
     }
 
     /// Waits a while for its end, if it is under way; how far it is if that was not long enough.
@@ -57,9 +57,9 @@ impl FirstLook {
 }
 
 /// A look, the first perhaps; however it ends, nobody waits for it afterwards.
-pub(super) struct Looking<'a>(Option<&'a FirstLook>);
+pub(super) struct IndexProgress<'a>(Option<&'a FirstLook>);
 
-impl Looking<'_> {
+impl IndexProgress<'_> {
     /// Notes how far it is.
     pub(super) fn is_at(&self, filling: Filling) {
         if let Some(look) = self.0 {
@@ -68,14 +68,14 @@ impl Looking<'_> {
     }
 
     /// Notes that it has come to its end.
-    pub(super) fn over(mut self) {
+    pub(super) fn finish(mut self) {
         if let Some(look) = self.0.take() {
             look.set(State::Over);
         }
     }
 }
 
-impl Drop for Looking<'_> {
+impl Drop for IndexProgress<'_> {
     fn drop(&mut self) {
         if let Some(look) = self.0 {
             look.set(State::NotBegun);

@@ -1,18 +1,18 @@
 //! What is in the vault, in memory, checked against the disk without reading what has not changed.
 //!
 //! A walk compares each file's [`Stamp`] with the one it was read at; only files whose stamp differs are read again.
-//! When a walk is due says `pace`.
+//! When a walk is due says `refresh_policy`.
 
 use super::cores;
 use super::entry::{Entry, Stamp, Text};
 use super::error::{Error, words};
-use super::filling::{Filling, FirstLook, Looking};
+use super::filling::{Filling, FirstLook, IndexProgress};
 use super::jail::Jail;
 use super::lexicon;
 use super::media::{self, Kind};
-use super::pace::{Due, Pace};
 use super::path::VaultPath;
 use super::properties::warn_of_frontmatter;
+use super::refresh_policy::{Due, RefreshPolicy};
 use super::table::Table;
 use super::walk::{self, Walk};
 use crate::clock;
@@ -79,7 +79,7 @@ pub(super) struct Index {
     walks: AtomicU32,
     listing_generation: AtomicU64,
     walking: Mutex<()>,
-    pace: Pace,
+    refresh_policy: RefreshPolicy,
     is_walking_beside: AtomicBool,
     /// What calls of ours have removed since the last walk began.
     removed: Mutex<BTreeSet<Arc<str>>>,
@@ -103,7 +103,7 @@ impl Index {
             walks: AtomicU32::new(0),
             listing_generation: AtomicU64::new(0),
             walking: Mutex::new(()),
-            pace: Pace::default(),
+            refresh_policy: RefreshPolicy::default(),
             is_walking_beside: AtomicBool::new(false),
             removed: Mutex::default(),
             complaints: Mutex::default(),
@@ -188,7 +188,7 @@ impl Index {
         if self.gone.load(Ordering::Acquire) {
             return self.walk_unless_newer(now);
         }
-        match self.pace.call(now) {
+        match self.refresh_policy.call(now) {
             Due::Nothing => return Ok(()),
             Due::InFront => return self.walk_unless_newer(now),
             Due::Beside => {}
@@ -225,7 +225,7 @@ impl Index {
 
     /// The same, for a caller with a thread of its own: a walk that is due is waited for.
     pub(super) fn refresh_and_wait(&self) -> Result<(), Error> {
-        if self.pace.is_valid() { Ok(()) } else { self.refresh_now() }
+        if self.refresh_policy.is_valid() { Ok(()) } else { self.refresh_now() }
     }
 
     /// The same, whether a walk is due or not.
@@ -254,7 +254,7 @@ impl Index {
     /// Walks, unless another thread began a walk after `asked` and has finished it: that one saw everything.
     fn walk_unless_newer(&self, asked: Instant) -> Result<(), Error> {
         let _one_at_a_time = self.walking.lock().unwrap_or_else(PoisonError::into_inner);
-        let last_began = self.pace.last_began();
+        let last_began = self.refresh_policy.last_began();
         if last_began.is_some_and(|began| began >= asked) {
             return Ok(());
         }
@@ -317,8 +317,8 @@ impl Index {
         if !all_seen {
             self.drop_unseen(number, &found.unreadable, change_before);
         }
-        looking.over();
-        self.pace.walked(began, took);
+        looking.finish();
+        self.refresh_policy.walked(began, took);
         Ok(())
     }
 
@@ -343,7 +343,7 @@ impl Index {
     }
 
     /// Reads what is new or changed and puts it in place.
-    fn apply(&self, news: Vec<walk::Seen>, change_before: u64, looking: &Looking<'_>) {
+    fn apply(&self, news: Vec<walk::Seen>, change_before: u64, looking: &IndexProgress<'_>) {
         let total = news.len();
         let mut fresh = Vec::new();
         for (number, (path, _)) in news.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The vault: a folder of notes that people, a sync program and this server all read and write. Uses `std::fs`, and system
 //! calls where that has none.
 //!
-//! [`Vault`] is the only door. Absolute paths leave this room for git and sessions only; paths come in as text and are parsed
+//! [`Vault`] is the only entry. Absolute paths are handed to git and sessions only; paths come in as text and are parsed
 //! into [`VaultPath`] first. The types here are plain: how a model sees them is the business of `tools`.
 //!
 //! # Rules
@@ -11,7 +11,7 @@
 //! 3. Symbolic links are followed only to served places inside; others are as if they were not there, and refused by name.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. What was not to be changed is not changed: not a byte.
-//! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. Looking
+//! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. IndexProgress
 //!    (a walk) is valid for ten times its own duration, so it takes a tenth of the time at most; while calls keep coming it
 //!    runs beside them, after a pause in front of the first one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
@@ -23,14 +23,14 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
-//! | `walk`, `pace`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `walk`, `refresh_policy`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `lexicon`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
 //! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
-//! | [`together`] | several files changed as one, or not at all |
+//! | [`transaction`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
@@ -53,16 +53,16 @@ pub mod media;
 mod names;
 pub mod notes;
 mod obsidian;
-mod pace;
 mod parallel;
 pub mod path;
 mod postings;
 pub mod properties;
 mod rank;
 pub mod read;
+mod refresh_policy;
 pub mod search;
 mod table;
-pub mod together;
+pub mod transaction;
 mod walk;
 pub mod write;
 
@@ -93,7 +93,7 @@ pub struct Vault {
     /// Writers of one file take turns; chosen by the hash of its place.
     write_locks: Vec<Mutex<()>>,
     /// Who changes several files as one.
-    together: Mutex<()>,
+    transactions: Mutex<()>,
     /// Searches for regular expressions.
     expressions: Arc<Quota>,
     postings: postings::Cache,
@@ -118,7 +118,7 @@ impl Vault {
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        Ok(Vault { jail, index, write_locks, together: Mutex::new(()), expressions, postings: postings::Cache::default() })
+        Ok(Vault { jail, index, write_locks, transactions: Mutex::new(()), expressions, postings: postings::Cache::default() })
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.
@@ -191,7 +191,7 @@ impl Vault {
         self.jail.as_on_disk(path.clone())
     }
 
-    /// The vault's folder, for the room that runs git in it.
+    /// The vault's folder, for the module that runs git in it.
     pub fn root(&self) -> &Path {
         self.jail.root()
     }

@@ -2,13 +2,13 @@
 
 use super::entry::Text;
 use super::read::text_of;
-use super::together::Step;
+use super::transaction::Step;
 use super::write::Written;
 use super::{Entry, Error, Named, Vault, VaultPath, etag};
 use crate::limits;
 use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Position, Refused, Target, insert};
-use crate::markdown::parts::{NotOne, Note};
+use crate::markdown::parts::{NotOne, Note, Task};
 use crate::markdown::{frontmatter, inline, tasks};
 use crate::text::fold::fold;
 use serde_json::{Value, json};
@@ -168,14 +168,14 @@ impl Vault {
     /// Changes the texts of several notes: all of them, or none. `None` for a note that stays as it is.
     ///
     /// # Errors
-    /// Those of `change`, and of [`super::together::Turn::change`].
+    /// Those of `change`, and of [`super::transaction::Transaction::change`].
     pub fn edit_all(
         &self,
         paths: &[VaultPath],
         change: &dyn Fn(&VaultPath, &str) -> Result<String, Error>,
     ) -> Result<Vec<(VaultPath, Option<Written>)>, Error> {
         for _ in 0..limits::EDIT_RETRIES {
-            let turn = self.take_turn()?;
+            let transaction = self.begin_transaction()?;
             let (mut steps, mut outcome) = (Vec::new(), Vec::new());
             for path in paths {
                 let (path, _) = self.locate(path)?;
@@ -187,7 +187,7 @@ impl Vault {
                 }
                 outcome.push((path, written));
             }
-            match turn.change(&steps) {
+            match transaction.change(&steps) {
                 Err(Error::Busy) => {}
                 other => return other.map(|()| outcome),
             }
@@ -231,7 +231,7 @@ impl Vault {
         let of_note =
             query.tag.as_ref().is_none_or(|wanted| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted)));
         let of_lines = if of_note { Vec::new() } else { inline::tags(&text) };
-        let is_wanted = |task: &crate::markdown::parts::Task, content: &str| {
+        let is_wanted = |task: &Task, content: &str| {
             let tagged = query.tag.as_ref().is_none_or(|wanted| {
                 let inside = |tag: &&std::ops::Range<usize>| task.content.start <= tag.start && tag.end <= task.content.end;
                 of_note || of_lines.iter().filter(inside).any(|tag| has(text.get(tag.clone()).unwrap_or_default(), wanted))
@@ -266,8 +266,8 @@ impl Vault {
             let before = utf8(path, bytes)?;
             let note = Note::of(before);
             let tasks = note.tasks();
-            let content = |task: &crate::markdown::parts::Task| before.get(task.content.clone()).unwrap_or_default().trim();
-            let is_meant = |task: &crate::markdown::parts::Task| content(task) == text.trim() || note.line(task.line).trim() == text.trim();
+            let content = |task: &Task| before.get(task.content.clone()).unwrap_or_default().trim();
+            let is_meant = |task: &Task| content(task) == text.trim() || note.line(task.line).trim() == text.trim();
             let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
             let Some(task) = task else {
                 let elsewhere = tasks.iter().filter(|task| is_meant(task));

@@ -239,7 +239,7 @@ impl Caller<'_> {
         };
         if number == 0 {
             if after.is_some_and(|event| !stream.remembers_since(event)) {
-                session.subscription.doubt();
+                session.subscription.mark_all_changed();
             }
             // What changes from this moment on is news, also while the head is still on its way.
             self.app.mcp.listening(&session.subscription);

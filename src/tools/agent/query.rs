@@ -32,7 +32,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct Answer<'a> {
     answer: &'a str,
     citations: &'a [String],
     artifacts: &'a [String],
@@ -48,7 +48,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let _attendance = agent.attend().map_err(|failure| failed(&failure))?;
     let answer = agent.query(arguments.text("question"), arguments.maybe("domain"), &Listening::of(context));
     let answer = answer.map_err(|failure| failed(&failure))?;
-    Reply::of(&Told {
+    Reply::of(&Answer {
         answer: &answer.answer,
         citations: &answer.citations,
         artifacts: &answer.artifacts,

@@ -37,6 +37,7 @@ pub(super) static TOOL: Tool = Tool {
         TOTAL_LINES,
         required("etag", ANY_TEXT, ""),
         required("created", Shape::Flag, ""),
+        optional("warning", ANY_TEXT, ""),
     ],
     run,
 };
@@ -48,6 +49,8 @@ struct Inserted<'a> {
     total_lines: usize,
     etag: &'a str,
     created: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'static str>,
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -72,6 +75,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let create = arguments.flag("create");
     let named = context.named(arguments.text("path"), create)?;
     let (written, line) = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
-    let path = written.path.as_str();
-    Reply::of(&Inserted { path, line, total_lines: written.total_lines, etag: &written.etag, created: written.created })
+    let has_code = written.created && context.vault.first_text(&named)?.contains("<%");
+    Reply::of(&Inserted {
+        path: written.path.as_str(),
+        line,
+        total_lines: written.total_lines,
+        etag: &written.etag,
+        created: written.created,
+        warning: has_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is."),
+    })
 }

@@ -4,6 +4,7 @@ use super::{BLOCK, HEADING, at_most_one};
 use crate::limits;
 use crate::markdown::insert::Target;
 use crate::markdown::parts::Note;
+use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
 use crate::text::words::words_of;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
@@ -270,8 +271,8 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
 }
 
 fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Range<usize>) -> Result<Outline, Error> {
-    let tasks = note.tasks().into_iter().filter(|task| lines.contains(&task.line));
-    let (done, open): (Vec<_>, Vec<_>) = tasks.partition(|task| !crate::markdown::tasks::is_open(task.status));
+    let tasks = note.tasks();
+    let count = |is_it: fn(char) -> bool| tasks.iter().filter(|task| lines.contains(&task.line) && is_it(task.status)).count();
     let range = note.start(lines.start)..note.start(lines.end);
     let body = note.start(lines.start.max(note.body()))..range.end;
     let headings = note.headings().into_iter().filter(|heading| lines.contains(&heading.lines.start));
@@ -280,7 +281,7 @@ fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Ran
         headings: headings.map(|heading| Heading { level: heading.level, text: heading.text, line: heading.lines.start + 1 }).collect(),
         blocks: blocks.map(|block| Block { id: block.id, line: block.lines.start + 1 }).collect(),
         words: words_of(note.text.get(body).unwrap_or_default()).count(),
-        tasks: Tasks { open: open.len(), done: done.len() },
+        tasks: Tasks { open: count(is_open), done: count(is_done) },
         links_out: links::links(note.text).iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty()).count(),
         links_in: context.vault.count_links_to(path, &|_, _| !context.caller.has_cancelled())?,
     })

@@ -55,7 +55,7 @@ pub enum Step {
         /// What it holds.
         bytes: Vec<u8>,
     },
-    /// A file removed for a moment: with [`Turn::show`] only.
+    /// A file removed for a moment: with [`Transaction::show`] only.
     Remove {
         /// Which.
         path: VaultPath,
@@ -135,7 +135,7 @@ struct Journal {
     version: u32,
     /// Which vault on which computer: a sync program may carry the file to others, where it means nothing.
     vault: String,
-    /// Whether the steps are done for a moment only, see [`Turn::show`]: then they are taken back in any case.
+    /// Whether the steps are done for a moment only, see [`Transaction::show`]: then they are taken back in any case.
     #[serde(default)]
     shown: bool,
     steps: Vec<Written>,
@@ -163,7 +163,7 @@ enum State {
 
 /// The turn to change several files; others wait, also in other processes.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct Transaction<'a> {
     vault: &'a Vault,
     _here: MutexGuard<'a, ()>,
     _everywhere: File,
@@ -174,8 +174,8 @@ impl Vault {
     ///
     /// # Errors
     /// The disk's; [`Error::Busy`] when somebody else does not come to an end.
-    pub fn take_turn(&self) -> Result<Turn<'_>, Error> {
-        let here = self.together.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
+        let here = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.own_file(1)?;
         let until = Deadline::after(limits::TURN_WAIT);
         let everywhere = loop {
@@ -185,15 +185,15 @@ impl Vault {
                 None => return Err(Error::Busy),
             }
         };
-        let turn = Turn { vault: self, _here: here, _everywhere: everywhere };
-        turn.recover()?;
-        Ok(turn)
+        let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };
+        transaction.recover()?;
+        Ok(transaction)
     }
 
     /// Does that at the start, if a crash left something; what cannot be done now is done by the next change.
     pub fn recover(&self) {
         if self.own_file(0).is_ok_and(|journal| journal.exists())
-            && let Err(error) = self.take_turn()
+            && let Err(error) = self.begin_transaction()
         {
             log::warn!("a change of several files that was interrupted cannot be taken back yet: {error}");
         }
@@ -242,7 +242,7 @@ impl Vault {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         // Still locked: whoever waits for it finds that its name is gone, and makes it anew. In a repository it would be untracked.
         if let Ok(place) = self.vault.own_file(1) {
@@ -251,7 +251,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-impl Turn<'_> {
+impl Transaction<'_> {
     /// Does all steps, or none.
     ///
     /// # Errors
@@ -280,7 +280,7 @@ impl Turn<'_> {
     /// they are going to be.
     ///
     /// # Errors
-    /// As [`Turn::change`]; `act` was not called then.
+    /// As [`Transaction::change`]; `act` was not called then.
     pub fn show<T>(&self, steps: &[Step], act: impl FnOnce() -> T) -> Result<T, Error> {
         let vault = self.vault;
         let tops: Vec<PathBuf> =
@@ -588,9 +588,9 @@ mod tests {
             let (root, vault) = vault();
             let before = all(&root);
             {
-                let turn = vault.take_turn().unwrap();
-                let noted = turn.note(&steps(), Purpose::Change).unwrap();
-                noted.iter().take(done).for_each(|noted| turn.take(noted).unwrap());
+                let transaction = vault.begin_transaction().unwrap();
+                let noted = transaction.note(&steps(), Purpose::Change).unwrap();
+                noted.iter().take(done).for_each(|noted| transaction.take(noted).unwrap());
             }
             drop(vault);
             Vault::open(&root).unwrap().recover();
@@ -604,7 +604,7 @@ mod tests {
     #[test]
     fn all_steps_are_done_and_a_note_that_is_left_of_them_takes_nothing_back() {
         let (root, vault) = vault();
-        vault.take_turn().unwrap().change(&steps()).unwrap();
+        vault.begin_transaction().unwrap().change(&steps()).unwrap();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
@@ -644,7 +644,7 @@ mod tests {
                 (b"a".to_vec(), b"secret".to_vec()),
                 "{steps}"
             );
-            vault.take_turn().unwrap();
+            vault.begin_transaction().unwrap();
         }
         std::fs::remove_file(outside).unwrap();
         std::fs::remove_dir_all(root).unwrap();
@@ -665,13 +665,13 @@ mod tests {
         let after = |done: usize, edit: &dyn Fn(&Path)| {
             let (root, vault) = vault();
             {
-                let turn = vault.take_turn().unwrap();
-                let noted = turn.note(&change(), Purpose::Change).unwrap();
-                noted.iter().take(done).for_each(|noted| turn.take(noted).unwrap());
+                let transaction = vault.begin_transaction().unwrap();
+                let noted = transaction.note(&change(), Purpose::Change).unwrap();
+                noted.iter().take(done).for_each(|noted| transaction.take(noted).unwrap());
             }
             edit(&root);
             vault.recover();
-            vault.take_turn().unwrap();
+            vault.begin_transaction().unwrap();
             let found = all(&root);
             std::fs::remove_dir_all(root).unwrap();
             found
@@ -706,7 +706,7 @@ mod tests {
             let theirs = ["new/n.md", "a.md", "sub/B b.md", "gone.md", "c.canvas"][failing];
             std::fs::write(root.join(theirs), "a person's").unwrap();
             let before = all(&root);
-            assert!(matches!(vault.take_turn().unwrap().change(&steps()), Err(Error::Busy)), "{failing}");
+            assert!(matches!(vault.begin_transaction().unwrap().change(&steps()), Err(Error::Busy)), "{failing}");
             assert_eq!(all(&root), before, "{failing}");
             std::fs::remove_dir_all(&root).unwrap();
         }
@@ -716,9 +716,9 @@ mod tests {
     fn after_a_crash_what_a_person_saved_since_stays() {
         let (root, vault) = vault();
         {
-            let turn = vault.take_turn().unwrap();
-            let noted = turn.note(&steps(), Purpose::Change).unwrap();
-            noted.iter().take(3).for_each(|noted| turn.take(noted).unwrap());
+            let transaction = vault.begin_transaction().unwrap();
+            let noted = transaction.note(&steps(), Purpose::Change).unwrap();
+            noted.iter().take(3).for_each(|noted| transaction.take(noted).unwrap());
         }
         // The step for this one was not done: what a person made of it is no reason to go on.
         std::fs::write(root.join("gone.md"), "a person's").unwrap();

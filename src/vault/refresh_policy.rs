@@ -47,9 +47,9 @@ struct State {
 
 /// The last walk, when the last call came, and the walking time saved up since.
 #[derive(Debug, Default)]
-pub(super) struct Pace(Mutex<State>);
+pub(super) struct RefreshPolicy(Mutex<State>);
 
-impl Pace {
+impl RefreshPolicy {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_walk_is_valid_for_ten_times_its_duration_and_then_goes_on_beside_the_calls() {
-        let (pace, start) = (Pace::default(), clock::instant());
+        let (pace, start) = (RefreshPolicy::default(), clock::instant());
         assert_eq!(pace.call(start), Due::InFront, "nothing is known yet");
         pace.walked(start, 100 * MS);
         assert_eq!(pace.call(start + 500 * MS), Due::Nothing);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_small_vault_is_looked_at_for_each_call_as_long_as_that_takes_a_tenth_of_the_time() {
-        let (pace, start) = (Pace::default(), clock::instant());
+        let (pace, start) = (RefreshPolicy::default(), clock::instant());
         pace.walked(start, MS);
         // One each 20 ms leaves time for a walk of 1 ms before every one of them. One each 2 ms before every fifth, and until
         // what was saved up before is spent: another tenth.

@@ -15,7 +15,7 @@ const LOCK: &str = "lock";
 
 /// The folder.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SessionDir {
     pub(super) folder: PathBuf,
     /// Where the program keeps what it likes to keep.
     pub(super) home: PathBuf,
@@ -24,12 +24,12 @@ pub(super) struct Place {
     _lock: Option<File>,
 }
 
-impl Place {
+impl SessionDir {
     /// Makes the folder, in the state folder if there is one.
     ///
     /// # Errors
     /// What the disk says; then nothing is left.
-    pub(super) fn make(state: Option<&Path>, skills: &[Skill], system_prompt: &str) -> io::Result<Place> {
+    pub(super) fn make(state: Option<&Path>, skills: &[Skill], system_prompt: &str) -> io::Result<SessionDir> {
         let base = state.map_or_else(std::env::temp_dir, |state| state.join("agent"));
         disk::create_private_folder(&base)?;
         sweep(&base);
@@ -38,7 +38,7 @@ impl Place {
         let home = state.map_or_else(|| folder.join("home"), |_| base.join("home"));
         disk::create_private_folder(&folder)?;
         let lock = disk::take_lock(&folder.join(LOCK));
-        let mut place = Place { temporary: folder.join("tmp"), home, folder, _lock: None };
+        let mut place = SessionDir { temporary: folder.join("tmp"), home, folder, _lock: None };
         place._lock = lock?;
         for made in [&place.home, &place.temporary, &place.folder.join("plugin")] {
             disk::create_private_folder(made)?;
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SessionDir {
     fn drop(&mut self) {
         if let Err(error) = disk::remove_copy(&self.folder) {
             log::warn!("agent: a session's folder could not be removed: {}", error.kind());
