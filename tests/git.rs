@@ -450,6 +450,17 @@ fn the_history_of_a_renamed_note_goes_on_and_that_of_a_copy_begins() {
     assert_eq!(std::fs::read_to_string(vault.join(path)).unwrap(), note("the same words in both"));
 }
 
+#[test]
+fn a_wikilink_means_a_note_of_the_repository() {
+    let repository = Repository::with(&[("a/ours.md", &note("as it was"))]);
+    let server = repository.serve();
+    for name in ["[[ours]]", "ours"] {
+        assert_eq!(server.call("vault_read_file", json!({ "path": name }))["exists"], true, "{name}");
+    }
+    assert_eq!(write(&server, "[[ours]]", "new")["path"], "a/ours.md");
+    assert_eq!(repository.at_remote(&["show", "main:a/ours.md"]), note("new"));
+}
+
 /// A git that kills the server at its n-th run, before or after it has done its work.
 fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
     let bin = folder.join("bin");

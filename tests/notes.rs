@@ -183,6 +183,10 @@ fn names_mean_the_files_that_obsidian_would_open_in_every_tool() {
     ] {
         assert_eq!(server.fail("vault_write", json!({ "path": path, "content": "y" }))["code"], code, "{path}");
     }
+    std::fs::write(folder.vault().join("a/Plan.canvas"), "{}").unwrap();
+    let settings = [("TOOLSETS", "accomplishments"), ("ACCOMPLISHMENTS_FOLDER", "p"), ("DEFAULT_CANVAS", "d.canvas")];
+    let status = Server::with(&folder.vault(), &settings).call("get_project_status", json!({ "canvas_source": "[[Plan.canvas]]" }));
+    assert_eq!(status["canvas_source"], "a/Plan.canvas");
     let taken = server.fail("vault_write", json!({ "path": "x.md", "content": "y", "create_only": true }));
     assert_eq!((taken["code"].clone(), text(&folder, "x.md")), (json!("ALREADY_EXISTS"), "x".into()));
     assert_eq!(server.call("vault_write", json!({ "path": "z.md", "content": "y", "create_only": true }))["created"], true);

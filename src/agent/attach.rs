@@ -122,6 +122,8 @@ fn keep(agent: &Agent, file: &Path, bytes: &[u8], new: &mut Vec<Page>) -> Result
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
     for number in 1..=limits::AGENT_NAMES {
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
+        // Names that other systems refuse, as those of new notes.
+        let name = name.replace(['<', '>', ':', '"', '|', '?', '*'], "-");
         let path = VaultPath::file(&format!("{ASSETS}/{name}"))?;
         match agent.vault.exchange(&path, None, bytes) {
             Ok(()) => {

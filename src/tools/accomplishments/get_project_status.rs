@@ -1,6 +1,6 @@
 //! `get_project_status`: a project in numbers.
 
-use super::{CANVAS_SOURCE, PROBLEMS, problems, projects, refused, snapshot};
+use super::{CANVAS_SOURCE, PROBLEMS, canvas_of, problems, projects, refused, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
@@ -91,7 +91,7 @@ impl Status {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let projects = projects(context)?;
-    let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
+    let canvas = canvas_of(context, arguments)?;
     let (shown, agrees) = projects.on_canvas(context.vault, &snapshot, &canvas).map_err(refused)?;
     Reply::of(&Status::of(&snapshot, &shown, canvas.as_str(), agrees))
 }

@@ -1,6 +1,6 @@
 //! `list_accomplishments`: all accomplishments, or those of a status or canvas.
 
-use super::{CANVAS_SOURCE, PROBLEMS, SUMMARY, Summary, by_id, page, problems, projects, refused, snapshot};
+use super::{CANVAS_SOURCE, PROBLEMS, SUMMARY, Summary, by_id, canvas_of, page, problems, projects, refused, snapshot};
 use crate::accomplishments::STATUSES;
 use crate::tools::paging::{CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::schema::{COUNT, Shape, optional, required};
@@ -42,7 +42,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let projects = projects(context)?;
     let canvas = match arguments.maybe("canvas_source") {
-        Some(canvas) => Some(projects.canvas(Some(canvas)).map_err(refused)?),
+        Some(_) => Some(canvas_of(context, arguments)?),
         None => None,
     };
     let shown = match &canvas {

@@ -25,6 +25,7 @@ use crate::accomplishments::{
     Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, Position, STATUSES, Snapshot, Task, TaskStatus,
 };
 use crate::limits;
+use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -166,6 +167,13 @@ fn projects<'a>(context: &Context<'a>) -> Result<&'a Accomplishments, Error> {
 
 fn snapshot(context: &Context<'_>) -> Result<Snapshot, Error> {
     projects(context)?.snapshot(context.vault).map_err(refused)
+}
+
+/// The canvas that is meant: the default one, or that of a path or `[[Name.canvas]]`.
+fn canvas_of(context: &Context<'_>, arguments: &Arguments) -> Result<VaultPath, Error> {
+    let named = arguments.maybe("canvas_source").filter(|named| !named.trim().is_empty());
+    let path = named.map(|named| context.path(named)).transpose()?;
+    projects(context)?.canvas(path.as_ref().map(VaultPath::as_str)).map_err(refused)
 }
 
 fn refused(error: Refused) -> Error {

@@ -1,6 +1,6 @@
 //! `read_docs`: context documents.
 
-use super::{CANVAS_SOURCE, Refused, line, projects, refused};
+use super::{CANVAS_SOURCE, Refused, canvas_of, line, projects, refused};
 use crate::accomplishments::docs::PREFIX;
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
@@ -58,7 +58,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 
 fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply, Error> {
     let projects = projects(context)?;
-    let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
+    let canvas = canvas_of(context, arguments)?;
     let given = |name: &str| arguments.has(name).then(|| arguments.number(name));
     let read = projects.read_document(context.vault, name, &canvas, given("from_line"), given("to_line")).map_err(refused)?;
     // As many lines as fit; a single one that does not is cut.
@@ -105,7 +105,7 @@ struct All {
 
 fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
-    let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
+    let canvas = canvas_of(context, arguments)?;
     let found = projects.documents(context.vault, &canvas).map_err(refused)?;
     let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
     let mut names_room = limits::RESULT_CHARS / 4;

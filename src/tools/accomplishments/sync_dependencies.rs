@@ -1,6 +1,6 @@
 //! `sync_dependencies`: the notes of a canvas brought in line with its edges.
 
-use super::{CANVAS_SOURCE, SUCCESS, projects, refused};
+use super::{CANVAS_SOURCE, SUCCESS, canvas_of, projects, refused};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -38,7 +38,7 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
-    let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
+    let canvas = canvas_of(context, arguments)?;
     let done = projects.sync(context.vault, &canvas).map_err(refused)?;
     let updates = done
         .updates

@@ -1,6 +1,6 @@
 //! `update_doc`: changing context documents.
 
-use super::{CANVAS_SOURCE, IF_MATCH, OPERATION, SUCCESS, line, projects, refused};
+use super::{CANVAS_SOURCE, IF_MATCH, OPERATION, SUCCESS, canvas_of, line, projects, refused};
 use crate::accomplishments::docs::Edit;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -53,7 +53,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "replace_at" => Edit::ReplaceAt(number("start_line")?, number("end_line")?, content()?),
         _ => Edit::Delete,
     };
-    let canvas = projects.canvas(arguments.maybe("canvas_source")).map_err(refused)?;
+    let canvas = canvas_of(context, arguments)?;
     let done = projects.edit_document(context.vault, name, &canvas, edit, arguments.maybe("if_match")).map_err(refused)?;
     let mut reply = json!({
         "success": true,
