@@ -71,6 +71,9 @@ pub struct TaskSet {
 /// Why a part of a note is not the one that was named.
 pub fn not_one(what: &str, wanted: &str, error: NotOne) -> Error {
     match error {
+        NotOne::Missing(known) if known.is_empty() => {
+            Error::NoTarget { what: format!("There is no {what} {wanted:?}; the note has none"), known: Vec::new() }
+        }
         NotOne::Missing(known) => Error::NoTarget {
             what: format!("There is no {what} {wanted:?}"),
             known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
@@ -90,9 +93,7 @@ fn refused(target: Target<'_>, refused: Refused) -> Error {
         (Refused::Target(error), Target::Heading(wanted)) => not_one("heading", wanted, error),
         (Refused::Target(error), Target::Block(id)) => not_one("block", id, error),
         (Refused::Target(error), _) => not_one("part", "", error),
-        (Refused::NoLine(lines), _) => {
-            Error::NoTarget { what: format!("The note has {lines} lines; there is no such line"), known: vec![lines.into()] }
-        }
+        (Refused::NoLine(lines), _) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
         (Refused::Frontmatter, _) => {
             Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into())
         }
