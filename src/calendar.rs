@@ -53,14 +53,15 @@ impl DateTime {
         crate::clock::parse(text).filter(|(first, last)| first < last).map(|(first, _)| DateTime(first.0))
     }
 
-    /// The Monday of an ISO week (`2026-W48`).
-    pub fn of_week(text: &str) -> Option<DateTime> {
+    /// A day of a week (`2026-W48`): by ISO 8601, or as weeks are counted in English, from Sunday and the one of 1 January.
+    pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
         let week: u64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
-        // The first week is that of 4 January.
-        let first = DateTime::of_date(&format!("{year}-01-04"))?;
-        let monday = DateTime((first.days() - first.weekday() + (week - 1) * 7) * DAY);
-        (monday.iso_week() == (year.parse().ok()?, week)).then_some(monday)
+        // The first ISO week is that of 4 January.
+        let first = DateTime::of_date(&format!("{year}-01-{}", if is_iso { "04" } else { "01" }))?;
+        let monday = DateTime(((first.days() + (week - 1) * 7).checked_sub(if is_iso { first.weekday() } else { 0 })?) * DAY);
+        let number = if is_iso { monday.iso_week() } else { monday.english_week() };
+        (number == (year.parse().ok()?, week)).then_some(monday)
     }
 
     /// The same time of day so many days later or earlier.
@@ -215,10 +216,11 @@ mod tests {
     #[test]
     fn weeks_are_named_by_their_number() {
         for (week, monday) in [("2026-W48", "2026-11-23"), ("2026-W01", "2025-12-29"), ("2026-W53", "2026-12-28")] {
-            assert_eq!(DateTime::of_week(week).unwrap().format("YYYY-MM-DD"), monday);
+            assert_eq!(DateTime::of_week(week, true).unwrap().format("YYYY-MM-DD"), monday);
         }
-        for wrong in ["2025-W53", "2026-W0", "2026-48", "W48", "2026-W99"] {
-            assert_eq!(DateTime::of_week(wrong), None, "{wrong}");
+        assert_eq!(DateTime::of_week("2027-W01", false).unwrap().format("gggg-[W]ww"), "2027-W01");
+        for wrong in ["1970-W01", "2025-W53", "2026-W0", "2026-48", "W48", "2026-W99"] {
+            assert_eq!(DateTime::of_week(wrong, true), None, "{wrong}");
         }
     }
 

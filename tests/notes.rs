@@ -3,6 +3,7 @@
 use crate::support::{Folder, Server, thorough};
 use serde_json::{Value, json};
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 fn serve(folder: &Folder) -> Server {
     Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC")])
@@ -354,7 +355,7 @@ fn inserts_at_once_all_land() {
             for save in 0..rounds {
                 let mut file = std::fs::OpenOptions::new().append(true).open(folder.vault().join("n.md")).unwrap();
                 file.write_all(format!("- person {save}\n").as_bytes()).unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(400));
+                std::thread::sleep(Duration::from_millis(400));
             }
         });
     });
@@ -383,6 +384,65 @@ fn a_note_that_many_make_at_once_is_made_by_one_and_has_the_text_of_all() {
     assert!((0..16).all(|number| text.contains(&format!("- {number}\n"))), "{text}");
 }
 
+#[test]
+fn tags_written_as_text_stay_text_and_nothing_is_added_for_nothing() {
+    let folder = Folder::with(&[("a.md", b"---\ntags: coffee recipe\n---\n"), ("b.md", b"---\ntags: a, b\n---\n"), ("c.md", b"text")]);
+    let server = serve(&folder);
+    let add = |path: &str, tags: Value| server.call("vault_set_properties", json!({ "paths": [path], "add_values": { "tags": tags } }));
+    add("a.md", json!(["new"]));
+    add("b.md", json!([2026]));
+    assert_eq!(add("c.md", json!([]))["unchanged"], json!(["c.md"]));
+    assert_eq!(add("c.md", Value::Null)["unchanged"], json!(["c.md"]));
+    assert_eq!(
+        (text(&folder, "a.md"), text(&folder, "b.md")),
+        ("---\ntags: coffee recipe new\n---\n".into(), "---\ntags: a, b, 2026\n---\n".into())
+    );
+    server.call("vault_set_properties", json!({ "paths": ["a.md"], "remove_values": { "tags": ["#coffee"] } }));
+    assert_eq!((text(&folder, "a.md"), text(&folder, "c.md")), ("---\ntags: recipe new\n---\n".into(), "text".into()));
+}
+
+#[test]
+fn weeks_are_those_of_the_format() {
+    let settings = br#"{ "weekly": { "enabled": true } }"#;
+    let folder = Folder::with(&[(".obsidian/plugins/periodic-notes/data.json", settings), ("2027-W01.md", b"first")]);
+    let server = serve(&folder);
+    assert_eq!(server.call("vault_read", json!({ "path": "weekly:2027-W01" }))["content"], "first");
+    for wrong in ["weekly:1970-W00", "weekly:2027-W54", "weekly:x-W01"] {
+        assert_eq!(server.fail("vault_read", json!({ "path": wrong }))["code"], "INVALID_ARGUMENT", "{wrong}");
+    }
+}
+
+/// What makes a scan of a scan is bounded: each of these took seconds or minutes.
+#[test]
+fn hostile_notes_take_milliseconds_for_each_hundred_kilobytes() {
+    let notes: Vec<(&str, String)> = vec![
+        ("links.md", "](a)".repeat(60_000)),
+        ("headings.md", "# A\n".repeat(60_000)),
+        ("blocks.md", "^a\n".repeat(60_000)),
+        ("fields.md", format!("- [ ] {}\n", "(due::".repeat(40_000))),
+        ("tags.md", "# H\n- [ ] #t x\n".repeat(20_000)),
+        ("underlines.md", format!("|\n{}", "=\n".repeat(80_000))),
+        ("Template.md", "{{".repeat(100_000)),
+        (".obsidian/daily-notes.json", r#"{ "template": "Template" }"#.into()),
+    ];
+    let files: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    let folder = Folder::with(&files);
+    let server = serve(&folder);
+    server.call("vault_list_all", json!({}));
+    let started = Instant::now();
+    for path in ["links.md", "headings.md", "blocks.md", "underlines.md"] {
+        let outline = server.call("vault_read_notes", json!({ "paths": [path], "view": "outline" }));
+        assert!(outline.to_string().len() < 100_000, "{path}");
+    }
+    server.call("vault_read_notes", json!({ "paths": ["headings.md"], "heading": "A > A" }));
+    server.call("vault_tasks", json!({ "due_before": "2026-01-01", "tag": "t" }));
+    let long = server.call("vault_tasks", json!({ "path": "fields.md" }));
+    assert!(long["tasks"][0]["text"].as_str().unwrap().len() <= 2_000);
+    server.call("vault_set_task", json!({ "path": "fields.md", "line": 1, "text": long["tasks"][0]["text"] }));
+    server.call("vault_insert", json!({ "path": "daily:2026-03-04", "text": "- x", "create": true }));
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
 /// kill -9 at any moment: the note has its old text or the new one, and properties of many notes are all old or all new.
 #[test]
 fn kill_9_leaves_old_or_new_bytes() {
@@ -398,7 +458,7 @@ fn kill_9_leaves_old_or_new_bytes() {
         let head = crate::support::mcp_head(crate::support::TOKEN, "");
         let mut connection = server.connect();
         connection.send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
-        std::thread::sleep(std::time::Duration::from_millis(round * 7 % 40));
+        std::thread::sleep(Duration::from_millis(round * 7 % 40));
         server.kill();
         let server = serve(&folder);
         server.call("vault_list_all", json!({}));

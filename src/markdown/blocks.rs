@@ -54,6 +54,8 @@ pub fn lines(text: &str) -> Vec<Line> {
     // The column of the content of the last list item, while the list goes on.
     let mut list: Option<usize> = None;
     let mut quotes_before = 0;
+    // Whether the paragraph that goes on is a table or HTML, which have no headings.
+    let mut is_table_or_html = false;
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.get(start..).unwrap_or_default().split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -66,7 +68,8 @@ pub fn lines(text: &str) -> Vec<Line> {
         let (quotes, rest) = unquoted(line);
         let content = |rest: &str| range.end - rest.len();
         if let Some(Open::Fence { mark, length, quotes: outer }) = open {
-            let behind = rest.trim_start();
+            // In a fence outside of quotes the marker of a quote is code.
+            let behind = if outer == 0 { line } else { rest }.trim_start();
             let run = behind.chars().take_while(|&c| c == mark).count();
             let closes = run >= length && behind.chars().skip(run).all(char::is_whitespace);
             // A fence in a quote ends with the quote.
@@ -102,7 +105,7 @@ pub fn lines(text: &str) -> Vec<Line> {
         } else if let Some((level, title)) = heading(trimmed) {
             (Kind::Heading(level), title)
         } else if let Some(level) =
-            underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes == quotes_before && !is_table_or_html(text, &lines))
+            underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes == quotes_before && !is_table_or_html)
         {
             for line in lines.iter_mut().rev().take_while(|line| line.kind == Kind::Text) {
                 line.kind = Kind::Setext(level);
@@ -115,6 +118,9 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Text, trimmed)
         };
         let (kind, behind) = kind_and_content;
+        if kind == Kind::Text && lines.last().is_none_or(|last| last.kind != Kind::Text) {
+            is_table_or_html = behind.contains('|') || behind.starts_with('<') && !behind.starts_with("<!");
+        }
         let goes_on = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
         list = list.filter(|_| goes_on);
         quotes_before = quotes;
@@ -209,13 +215,6 @@ fn underline(line: &str) -> Option<u8> {
     let line = line.trim_end();
     let all = |mark: char| line.chars().all(|c| c == mark);
     if all('=') { Some(1) } else { all('-').then_some(2) }
-}
-
-/// Whether the paragraph at the end of some lines is a table or HTML, which end with a blank line and have no headings.
-fn is_table_or_html(text: &str, lines: &[Line]) -> bool {
-    let first = lines.iter().rev().take_while(|line| line.kind == Kind::Text).last();
-    let first = first.and_then(|line| text.get(line.content..line.range.end)).unwrap_or_default();
-    first.contains('|') || first.starts_with('<') && !first.starts_with("<!")
 }
 
 /// The checkbox of a list item, and what stands behind it.
@@ -322,6 +321,7 @@ mod tests {
                     ("", Hidden),
                 ],
             ),
+            ("```\n> ```\n> # no\n```\n# Yes", &[("```", Code), ("```", Code), ("# no", Code), ("```", Code), ("Yes", Heading(1))]),
             ("- a\n  - [ ] b\n\t- c", &[("a", plain), ("b", todo), ("c", plain)]),
             ("", &[]),
         ] {

@@ -77,13 +77,14 @@ pub(super) enum Span {
     Opaque,
     /// `[[…]]`.
     Wikilink,
-    /// `](…)`.
-    Destination,
+    /// `](…)`, with where the bracket is that it closes.
+    Destination(usize),
 }
 
 /// Code, HTML comments, math, wikilinks and destinations of links in a block, in order.
 pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)> {
     let mut found = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
     let mut at = block.start;
     let end = block.end;
     // Comments have any length; where one is not closed, none behind it is.
@@ -109,9 +110,13 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 kind = Span::Wikilink;
                 in_line(rest).find("]]").map(|close| close + 2)
             }
-            [b']', b'(', ..] => {
-                kind = Span::Destination;
+            [b']', ..] => open.pop().filter(|_| rest.starts_with("](")).and_then(|opening| {
+                kind = Span::Destination(opening);
                 destination(in_line(rest))
+            }),
+            [b'[', ..] => {
+                open.push(at);
+                None
             }
             _ => None,
         };

@@ -77,7 +77,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         Target::Heading(wanted) => at_heading(note, wanted, position, create)?,
         Target::Block(id) => {
             block = note.find_block(id)?;
-            at_block(&block, position)
+            at_block(note, &block, position, new)
         }
         Target::Line(number) => {
             let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(Refused::NoLine(note.lines.len()))?;
@@ -113,18 +113,46 @@ fn whole_note(note: &Note<'_>, position: Position) -> Result<Insertion<'static>,
     Ok(Insertion { lines: at..at, heading: None, id: None })
 }
 
-fn at_block(block: &Block, position: Position) -> Insertion<'_> {
+fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> Insertion<'a> {
     // What comes behind a block comes behind its id, too.
-    let with_id = block.lines.start..block.lines.end + usize::from(block.is_id_below);
+    let with_id = block.lines.start..block.id_line.map_or(block.lines.end, |line| line + 1);
     match position {
-        Position::Replace => Insertion { lines: block.lines.clone(), heading: None, id: Some(&*block.id).filter(|_| !block.is_id_below) },
-        other => Insertion { lines: around(with_id, other), heading: None, id: None },
+        // Nothing in the place of a block leaves no id either.
+        Position::Replace if new.trim().is_empty() => Insertion { lines: with_id, heading: None, id: None },
+        Position::Replace => {
+            Insertion { lines: block.lines.clone(), heading: None, id: Some(&*block.id).filter(|_| block.id_line.is_none()) }
+        }
+        Position::End | Position::After => {
+            let end = behind_children(note, &with_id);
+            Insertion { lines: end..end, heading: None, id: None }
+        }
+        Position::Start | Position::Before => Insertion { lines: with_id.start..with_id.start, heading: None, id: None },
     }
+}
+
+/// The line behind a block and, if it is a list item, what is indented below it.
+fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
+    let indent =
+        |line: usize| note.line(line).chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { 4 } else { 1 }).sum::<usize>();
+    let own = indent(block.start);
+    let mut end = block.end;
+    if matches!(note.kind(block.start), Some(Kind::Item { .. })) {
+        for line in block.end..note.lines.len() {
+            if note.kind(line) == Some(Kind::Blank) {
+                continue;
+            }
+            if indent(line) <= own {
+                break;
+            }
+            end = line + 1;
+        }
+    }
+    end
 }
 
 fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<Insertion<'static>, Refused> {
     let headings = note.headings();
-    let number = match note.find_heading(&headings, wanted) {
+    let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
         Err(NotOne::Missing(known)) if create => return new_heading(note, wanted).ok_or(Refused::Target(NotOne::Missing(known))),
         Err(not_one) => return Err(not_one.into()),
@@ -151,7 +179,7 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
     let headings = note.headings();
     let (above, name) = wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
     let markers = name.trim().bytes().take_while(|byte| *byte == b'#').count();
-    let (level, section) = match above.map(|above| note.find_heading(&headings, above)) {
+    let (level, section) = match above.map(|above| note.find_heading(&headings, above, true)) {
         None => (2, note.body()..note.lines.len()),
         Some(Ok(above)) => {
             let heading = headings.get(above)?;
@@ -175,11 +203,20 @@ fn edit(note: &Note<'_>, place: &Insertion<'_>, new: &str) -> (Edit, usize) {
     let eol = line_end(note.text, range.start);
     let new = new.replace("\r\n", "\n");
     let mut text = new.strip_suffix('\n').unwrap_or(&new).to_owned();
-    if let Some(id) = place.id.filter(|id| !text.ends_with(&format!(" ^{id}"))) {
-        text = format!("{} ^{id}", text.trim_end());
+    let has_id = |id: &str| text.to_lowercase().ends_with(&format!(" ^{}", id.to_lowercase()));
+    if let Some(id) = place.id.filter(|id| !has_id(id)) {
+        let parts = Note::of(&text);
+        let last = parts.lines.len().saturating_sub(1);
+        let is_line =
+            matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. })) && !parts.line(last).trim_start().starts_with(['|', '>']);
+        // Behind code, a table or a quote an id stands alone.
+        text = if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) };
     }
     if text.is_empty() && place.heading.is_none() {
-        return (Edit { range, text }, start + 1);
+        // The lines around do not become one paragraph, or a heading.
+        let is_text = |line: Option<usize>| line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })));
+        let joins = start < end && is_text(start.checked_sub(1)) && is_text(Some(end));
+        return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
     }
     let mut line = start + 1;
     let own = match &place.heading {
@@ -244,6 +281,8 @@ fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
         Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => false,
         Some(Kind::Text) if bare.starts_with('>') => above.starts_with('>') && bare.trim_start_matches(['>', ' ']).starts_with("[!"),
         Some(Kind::Text | Kind::Setext(_)) => true,
+        // An empty item would make a heading of it.
+        Some(Kind::Item { .. }) => bare.trim_end() == "-",
         Some(Kind::Code) => next.len() > bare.len(),
         _ => false,
     }
@@ -346,6 +385,17 @@ mod tests {
         assert_eq!(put("- a ^x\n- b\n", Target::Block("^x"), Replace, "- new\n"), "- new ^x\n- b\n");
         assert_eq!(put("> a\n\n^x\n", Target::Block("x"), Replace, "> new"), "> new\n\n^x\n");
         assert_eq!(put("> a\n^x\n", Target::Block("x"), After, "- new"), "> a\n^x\n- new\n");
+        assert_eq!(put("> a\n\n^x\n\nb\n", Target::Block("x"), After, "> new"), "> a\n\n^x\n> new\n\nb\n");
+        assert_eq!(
+            put("- a ^x\n  - child\n\n  more\n- b\n", Target::Block("x"), After, "- new"),
+            "- a ^x\n  - child\n\n  more\n- new\n- b\n"
+        );
+        assert_eq!(put("p ^x\n\n# N\n", Target::Block("x"), Replace, "```\nc\n```"), "```\nc\n```\n\n^x\n\n# N\n");
+        assert_eq!(put("a\n\np ^x\n\nb", Target::Block("x"), Replace, ""), "a\n\n\nb");
+        assert_eq!(put("p ^X\n", Target::Block("x"), Replace, "new ^x"), "new ^x\n");
+        assert_eq!(put("para\n- x\n---", Target::Line(2), Replace, ""), "para\n\n---");
+        assert_eq!(put("a\n\n-\n- b\n", Target::Line(3), Before, "foo"), "a\n\nfoo\n\n-\n- b\n");
+        assert_eq!(put_or_create("## C#\n2\n", Target::Heading("C++"), Position::End, "- new", true).unwrap(), "## C#\n2\n## C++\n- new\n");
         assert_eq!(put("a\nb\n", Target::Line(2), Before, "- new"), "a\n- new\n\nb\n");
         assert_eq!(put("a\nb", Target::Line(2), Replace, "- new"), "a\n- new");
         let refused = |line| put_or_create("---\nx: 1\n---\na", Target::Line(line), Before, "b", false).unwrap_err();

@@ -31,7 +31,7 @@ pub fn links(text: &str) -> Vec<Link> {
             links.extend(match kind {
                 Span::Opaque => None,
                 Span::Wikilink => wikilink(text, range),
-                Span::Destination => markdown_link(text, block.start, range),
+                Span::Destination(opening) => markdown_link(text, opening, range),
             });
         }
     }
@@ -41,8 +41,8 @@ pub fn links(text: &str) -> Vec<Link> {
 /// Whether a note can have a link to a file with this name, which is folded, as far as its folded text says.
 pub fn may_link(folded: &str, name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // In the target of a Markdown link a space is encoded.
-    let word = stem.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap_or(stem);
+    // In the target of a Markdown link all other characters may be encoded.
+    let word = stem.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|word| word.len()).unwrap_or(stem);
     folded.contains(word)
 }
 
@@ -89,8 +89,8 @@ fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
     })
 }
 
-/// `range` is that of `](target "title")`.
-fn markdown_link(text: &str, block: usize, range: Range<usize>) -> Option<Link> {
+/// `range` is that of `](target "title")`, `opening` that of the bracket before the text.
+fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link> {
     let inner = text.get(range.start + 2..range.end - 1)?;
     let trimmed = inner.trim_start();
     let start = range.start + 2 + inner.len() - trimmed.len();
@@ -102,32 +102,14 @@ fn markdown_link(text: &str, block: usize, range: Range<usize>) -> Option<Link> 
     if target.is_empty() || scheme && !target.starts_with("./") && !target.starts_with("../") {
         return None;
     }
-    let opening = opening_bracket(text.get(block..range.start)?)?;
     let (path, subpath) = split_subpath(target);
     Some(Link {
-        is_embed: is_embed(text, block + opening),
+        is_embed: is_embed(text, opening),
         is_markdown: true,
-        range: block + opening..range.end,
+        range: opening..range.end,
         target: start..start + target.len(),
         path: decode(path),
         subpath: subpath.map(decode),
-    })
-}
-
-/// Where the bracket stands that the end of a text closes.
-fn opening_bracket(before: &str) -> Option<usize> {
-    let mut open = 0;
-    before.char_indices().rev().find_map(|(at, c)| match c {
-        '[' if open == 0 => Some(at),
-        '[' => {
-            open -= 1;
-            None
-        }
-        ']' => {
-            open += 1;
-            None
-        }
-        _ => None,
     })
 }
 

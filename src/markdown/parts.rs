@@ -1,6 +1,7 @@
 //! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
 
 use super::blocks::{Kind, Line, lines};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A text with its lines.
@@ -27,8 +28,8 @@ pub struct Block {
     pub id: String,
     /// Its lines, without one that has nothing but the id.
     pub lines: Range<usize>,
-    /// Whether the id stands in a line of its own below the block.
-    pub is_id_below: bool,
+    /// The line below the block that has nothing but the id.
+    pub id_line: Option<usize>,
 }
 
 /// A list item with a checkbox.
@@ -116,18 +117,22 @@ impl<'a> Note<'a> {
         next.map_or(self.lines.len(), |heading| heading.lines.start)
     }
 
-    /// The heading with a text, compared as Obsidian compares it, or the last one of a path (`A > B`), each in the section of
-    /// the one before.
+    /// The heading with a text, or the last one of a path (`A > B`), each in the section of the one before. What is written alike
+    /// comes first, then what differs in case and spaces, then, unless it has to be `strict`, what Obsidian takes for the same.
     ///
     /// # Errors
     /// [`NotOne`].
-    pub fn find_heading(&self, headings: &[Heading], wanted: &str) -> Result<usize, NotOne> {
+    pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, NotOne> {
+        let exact = |text: &str| text.trim().to_owned();
+        let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable];
         let parts: Vec<&str> = wanted.split(" > ").collect();
-        let mut found = self.headings_of(headings, &[wanted]);
-        if found.is_empty() && parts.len() > 1 {
-            found = self.headings_of(headings, &parts);
-        }
-        match found.as_slice() {
+        let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
+            let whole = self.headings_of(headings, &[wanted], form);
+            let found = if whole.is_empty() && parts.len() > 1 { self.headings_of(headings, &parts, form) } else { whole };
+            Some(found).filter(|found| !found.is_empty())
+        });
+        match found.unwrap_or_default().as_slice() {
             [one] => Ok(*one),
             [] => Err(NotOne::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
             several => {
@@ -137,28 +142,33 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The numbers of all headings that a path names.
-    pub fn headings_of(&self, headings: &[Heading], path: &[&str]) -> Vec<usize> {
-        // The sections, as lines, in which the next name is looked for.
-        let mut within: Vec<(Option<usize>, Range<usize>)> = vec![(None, 0..self.lines.len())];
+    /// The numbers of all headings that a path names, compared in a form.
+    fn headings_of(&self, headings: &[Heading], path: &[&str], form: &dyn Fn(&str) -> String) -> Vec<usize> {
+        let own: Vec<String> = headings.iter().map(|heading| form(&heading.text)).collect();
+        // The numbers of the headings among which the next name is looked for.
+        let mut within = vec![0..headings.len()];
+        let mut found = BTreeSet::new();
         for part in path {
-            let wanted = comparable(part.trim().trim_start_matches('#'));
-            let mut next: Vec<(Option<usize>, Range<usize>)> = Vec::new();
-            for (above, range) in within {
-                for (number, heading) in headings.iter().enumerate() {
-                    let is_inside = range.contains(&heading.lines.start) && above != Some(number);
-                    if is_inside && comparable(&heading.text) == wanted && !next.iter().any(|(known, _)| *known == Some(number)) {
-                        next.push((Some(number), heading.lines.start..self.section_end(headings, number)));
-                    }
-                }
+            let wanted = form(part.trim().trim_start_matches('#'));
+            if wanted.is_empty() {
+                return Vec::new();
             }
-            within = next;
+            let is_it = |number: &usize| own.get(*number) == Some(&wanted);
+            found = within.into_iter().flatten().filter(is_it).collect::<BTreeSet<usize>>();
+            let section = |number: &usize| {
+                let end = self.section_end(headings, *number);
+                number + 1..headings.partition_point(|heading| heading.lines.start < end)
+            };
+            within = found.iter().map(section).collect();
         }
-        within.into_iter().filter_map(|(number, _)| number).collect()
+        found.into_iter().collect()
     }
 
     /// All blocks with an id, in order.
     pub fn blocks(&self) -> Vec<Block> {
+        let is_part = |kind: Kind| !matches!(kind, Kind::Blank | Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
+        let (part_starts, text_starts) = (self.starts_of(&is_part), self.starts_of(&|kind| kind == Kind::Text));
+        let start = |starts: &[usize], number: usize| starts.get(number).copied().unwrap_or(number);
         let mut blocks = Vec::new();
         for (number, line) in self.lines.iter().enumerate() {
             if !matches!(line.kind, Kind::Text | Kind::Item { .. }) {
@@ -168,25 +178,27 @@ impl<'a> Note<'a> {
             let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
             let goes_on = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
             if before.trim().is_empty() && line.kind == Kind::Text {
-                let above = (0..number).rev().find(|above| self.kind(*above) != Some(Kind::Blank));
-                let is_part = |above: &usize| {
-                    !matches!(self.kind(*above), None | Some(Kind::Blank | Kind::Heading(_) | Kind::Frontmatter | Kind::Underline))
-                };
-                let Some(last) = above.filter(|above| number - above <= 2 && is_part(above)) else { continue };
-                let first = (0..=last).rev().take_while(is_part).last().unwrap_or(last);
-                blocks.push(Block { id: id.into(), lines: first..last + 1, is_id_below: true });
+                let above =
+                    [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
+                let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
+                blocks.push(Block { id: id.into(), lines: start(&part_starts, last)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !goes_on {
-                let is_text = |above: &usize| self.kind(*above) == Some(Kind::Text);
-                let first = (0..=number).rev().take_while(is_text).last().unwrap_or(number);
-                let first = if first > 0 && line.kind == Kind::Text && matches!(self.kind(first - 1), Some(Kind::Item { .. })) {
-                    first - 1
-                } else {
-                    first
-                };
-                blocks.push(Block { id: id.into(), lines: first..number + 1, is_id_below: false });
+                let first = if line.kind == Kind::Text { start(&text_starts, number) } else { number };
+                let is_of_item = line.kind == Kind::Text && first > 0 && matches!(self.kind(first - 1), Some(Kind::Item { .. }));
+                blocks.push(Block { id: id.into(), lines: first - usize::from(is_of_item)..number + 1, id_line: None });
             }
         }
         blocks
+    }
+
+    /// For each line where the run of lines of some kinds begins that it ends or goes on.
+    fn starts_of(&self, is_in: &dyn Fn(Kind) -> bool) -> Vec<usize> {
+        let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
+        for (number, line) in self.lines.iter().enumerate() {
+            let goes_on = is_in(line.kind) && number.checked_sub(1).and_then(|before| self.kind(before)).is_some_and(is_in);
+            starts.push(if goes_on { starts.last().copied().unwrap_or(number) } else { number });
+        }
+        starts
     }
 
     /// The block with an id, without case.
@@ -256,18 +268,23 @@ mod tests {
     fn headings_are_found_by_text_or_path_and_never_guessed() {
         let note = Note::of("# A\n## Log: day, one!\n# B\n## Log\n## Log\n### Deep\n# C > D");
         let headings = note.headings();
-        let find = |wanted: &str| note.find_heading(&headings, wanted).map(|number| headings[number].lines.start);
+        let find = |wanted: &str| note.find_heading(&headings, wanted, false).map(|number| headings[number].lines.start);
         assert_eq!(find("log day  ONE"), Ok(1));
         assert_eq!((find("A > Log: day, one"), find("B > Deep"), find("C > D"), find("## A")), (Ok(1), Ok(5), Ok(6), Ok(0)));
         assert_eq!(find("Log"), Err(NotOne::Several(vec![(4, "Log".into()), (5, "Log".into())])));
         assert!(matches!(find("A > Deep"), Err(NotOne::Missing(known)) if known.len() == 7));
+        let note = Note::of("## C\n## C#\n## C++\n## ***\n");
+        let headings = note.headings();
+        let find = |wanted: &str, strict| note.find_heading(&headings, wanted, strict).map_err(|error| matches!(error, NotOne::Several(_)));
+        assert_eq!((find("C++", false), find("c#", true), find("C-", true), find("C!", false)), (Ok(2), Ok(1), Err(false), Err(true)));
+        assert_eq!((find("...", false), find("***", false)), (Err(false), Ok(3)));
     }
 
     #[test]
     fn blocks_have_the_lines_to_which_their_id_belongs() {
         let text =
             "para\ngoes on ^p1\n\n- a\n- b ^b\n- c\n  more ^c-2\n\n| t |\n|---|\n| x |\n\n^table\n\n> quote\n^q\n\na^no ^no_\n`x` ^Last";
-        let found: Vec<_> = Note::of(text).blocks().into_iter().map(|block| (block.id, block.lines, block.is_id_below)).collect();
+        let found: Vec<_> = Note::of(text).blocks().into_iter().map(|block| (block.id, block.lines, block.id_line.is_some())).collect();
         let expected = [
             ("p1", 0..2, false),
             ("b", 4..5, false),

@@ -36,7 +36,7 @@ pub fn name_in(properties: &Mapping, name: &str) -> String {
 /// When the frontmatter is malformed, or written in a way in which it cannot be changed safely.
 pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> {
     let Some(block) = frontmatter::block(text) else {
-        let start = text.len() - text.trim_start_matches('\u{feff}').len();
+        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
         let eol = line_end(text, start);
         let fenced = splice(text, start..start, &format!("---{eol}---{eol}"));
         return if new.is_some() { set(&fenced, key, new) } else { Ok(text.to_owned()) };
@@ -128,9 +128,10 @@ fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Property> {
         Some((place.clone(), place.end - value.len()))
     })?;
     let mut place = Property { value: colon, lines: vec![first.clone()] };
-    let mut open = depth(text.get(colon..first.end)?);
-    // In a block of text a number sign is text.
+    // In a block of text number signs and brackets are text.
     let is_text = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
+    let depth = |line: &str| if is_text { 0 } else { depth(line) };
+    let mut open = depth(text.get(colon..first.end)?);
     let mut waiting = Vec::new();
     for (line_place, line) in lines {
         let bare = line.trim_end();
@@ -151,8 +152,22 @@ fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Property> {
 }
 
 /// How many brackets a piece of YAML leaves open; as good as it has to be, since the outcome is parsed again.
-fn depth(yaml: &str) -> i32 {
-    yaml.chars().map(|c| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'))).sum()
+fn depth(line: &str) -> i32 {
+    let (value, _) = without_comment(line.trim_end());
+    let (mut open, mut quote, mut before) = (0, None, ' ');
+    for c in value.chars() {
+        match (quote, c) {
+            (Some('"'), _) if before == '\\' => {
+                before = ' ';
+                continue;
+            }
+            (Some(opened), _) => quote = Some(opened).filter(|opened| *opened != c),
+            (None, '"' | '\'') if matches!(before, ' ' | '[' | '{' | ',' | ':') => quote = Some(c),
+            (None, _) => open += i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}')),
+        }
+        before = c;
+    }
+    open
 }
 
 /// `None` where comments would be lost.
@@ -184,7 +199,7 @@ fn replaced(text: &str, place: &Property, new: &Json, eol: &str) -> Option<Strin
     let old = value.trim();
     let shown = match new {
         Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\'')), false),
-        Json::Array(items) => inline_list(old, items),
+        Json::Array(items) => inline_list(old, &further, items),
         Json::Null => String::new(),
         other => flow(other, None),
     };
@@ -263,17 +278,24 @@ fn block_list(text: &str, place: &Property, items: &[Json], eol: &str) -> Option
     Some(list)
 }
 
-/// A list in brackets; items that stay keep their quotes.
-fn inline_list(old: &str, items: &[Json]) -> String {
-    let inner = old.strip_prefix('[').and_then(|old| old.strip_suffix(']')).unwrap_or_default();
-    let known: Vec<&str> = inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
-    let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
-    let shown = |item: &Json| {
-        let same =
-            known.iter().find(|part| yaml::parse(part).is_ok_and(|value| serde_json::to_value(value).is_ok_and(|value| value == *item)));
-        same.map_or_else(|| flow(item, quote), |part| (*part).to_owned())
+/// A list in brackets; items that stay are written as they were in the old value or its further lines.
+fn inline_list(old: &str, further: &[&str], items: &[Json]) -> String {
+    let mut known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
+        Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
+        None => further.iter().filter_map(|line| line.trim().strip_prefix("- ")).map(str::trim).collect(),
     };
-    format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+    if known.is_empty() && !old.is_empty() && !old.starts_with(['[', '|', '>']) {
+        known.push(old);
+    }
+    let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
+    let mut shown = |item: &Json| {
+        let is_same = |part: &&str| yaml::parse(part).is_ok_and(|value| serde_json::to_value(value).is_ok_and(|value| value == *item));
+        match known.iter().position(|part| is_same(&part)) {
+            Some(number) => known.remove(number).to_owned(),
+            None => flow(item, quote),
+        }
+    };
+    format!("[{}]", items.iter().map(&mut shown).collect::<Vec<_>>().join(", "))
 }
 
 /// A text as YAML writes it in one line; in quotes where it needs them, or where it is to look like what was there.
@@ -293,7 +315,11 @@ fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
 }
 
 fn json(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
+    // YAML has no such characters as they are.
+    let escaped = |text: String, c: char| text.replace(c, &format!("\\u{:04x}", c as u32));
+    ['\u{7f}', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']
+        .into_iter()
+        .fold(serde_json::Value::String(text.to_owned()).to_string(), escaped)
 }
 
 #[cfg(test)]
@@ -397,5 +423,16 @@ mod tests {
             assert_eq!(set(before, "t", None).as_deref(), Ok(after), "{before:?}");
         }
         assert!(set("---\nt: &x 1\nb: *x\n---\n", "t", None).is_err(), "another property needs it");
+        for (before, key, new, after) in [
+            ("\u{feff}\u{feff}x\n", "a", json!(1), "\u{feff}---\na: 1\n---\n\u{feff}x\n"),
+            ("---\nt: \"Part [1\" # see [2\nb: 1\n---\n", "t", json!("P"), "---\nt: \"P\" # see [2\nb: 1\n---\n"),
+            ("---\nt: |\n  smile :[ x\nb: 1\n---\n", "t", json!("P"), "---\nt: P\nb: 1\n---\n"),
+            ("---\na: 1.10\n---\n", "a", json!([1.1, "q"]), "---\na: [1.10, q]\n---\n"),
+            ("---\na: [1.10, 1.1]\n---\n", "a", json!([1.1, 1.1, "q"]), "---\na: [1.10, 1.1, q]\n---\n"),
+            ("---\na:\n  - 1.10\n  - z\n---\n", "a", json!(["z", 1.1]), "---\na: [z, 1.10]\n---\n"),
+            ("x", "a", json!("\u{2028}\u{85}"), "---\na: \"\\u2028\\u0085\"\n---\nx"),
+        ] {
+            assert_eq!(set(before, key, Some(&new)).as_deref(), Ok(after), "{before:?}");
+        }
     }
 }

@@ -1,6 +1,11 @@
 //! What people note of a task behind its text: dates, priority and recurrence, in the signs of the plugin Tasks or as fields of
 //! Dataview.
 
+use crate::text::floor;
+
+/// Bytes of the value of a field: a date or a rule.
+const FIELD_BYTES: usize = 200;
+
 /// Dates are `YYYY-MM-DD`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Facts<'a> {
@@ -57,7 +62,8 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
             _ => return None,
         };
         let value = text.get(at + name.len()..)?.trim_start().strip_prefix("::")?;
-        Some(value.split_once(closing)?.0.trim())
+        let near = value.get(..floor(value, FIELD_BYTES))?;
+        Some(near.split_once(closing)?.0.trim())
     })
 }
 

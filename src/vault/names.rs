@@ -5,6 +5,7 @@ use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
 use crate::markdown::links::{Resolved, links, may_link, resolve, split_subpath};
+use crate::text::floor;
 use crate::text::fold::fold;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -88,7 +89,10 @@ impl Vault {
             "today" => days(0),
             "yesterday" if name == "daily" => days(-1),
             "tomorrow" if name == "daily" => days(1),
-            _ if name == "weekly" && when.contains("-W") => DateTime::of_week(when),
+            _ if name == "weekly" && when.contains("-W") => {
+                let format = self.periodic(member, default_format).map(|periodic| periodic.format).unwrap_or_default();
+                DateTime::of_week(when, !format.contains("ww") && !format.contains("gg"))
+            }
             _ if name == "monthly" && when.len() == 7 => DateTime::of_date(&format!("{when}-01")),
             _ => DateTime::of_date(when),
         };
@@ -128,8 +132,9 @@ impl Vault {
     /// How many links of other notes mean a file.
     ///
     /// # Errors
-    /// [`Error::Cancelled`].
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn count_links_to(&self, path: &VaultPath, go_on: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
+        self.refresh()?;
         let name = fold(path.name());
         let bare = name.strip_suffix(".md").unwrap_or(&name).to_owned();
         let (notes, same_name): (Vec<Arc<Entry>>, Vec<Arc<str>>) = self.index.read(|entries| {
@@ -166,7 +171,11 @@ fn fill_template(template: &str, title: &str, day: DateTime, date_format: &str, 
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
         filled.push_str(before);
-        let variable = behind.split_once("}}").and_then(|(variable, behind)| {
+        // A variable is short; and what is too long for a note need not be made.
+        let near = behind.get(..floor(behind, limits::TEMPLATE_VARIABLE_BYTES)).unwrap_or_default();
+        let is_too_long = filled.len() as u64 > limits::NOTE_BYTES;
+        let variable = near.find("}}").filter(|_| !is_too_long).and_then(|end| {
+            let (variable, behind) = (behind.get(..end)?, behind.get(end + 2..)?);
             let (name, format) = variable.split_once(':').map_or((variable, None), |(name, format)| (name, Some(format)));
             let value = match name.trim().to_lowercase().as_str() {
                 "title" if format.is_none() => title.to_owned(),

@@ -234,8 +234,9 @@ impl Vault {
         let of_lines = if of_note { Vec::new() } else { inline::tags(&text) };
         let is_wanted = |task: &Task, content: &str| {
             let tagged = query.tag.as_ref().is_none_or(|wanted| {
-                let inside = |tag: &&std::ops::Range<usize>| task.content.start <= tag.start && tag.end <= task.content.end;
-                of_note || of_lines.iter().filter(inside).any(|tag| has(text.get(tag.clone()).unwrap_or_default(), wanted))
+                let first = of_lines.partition_point(|tag| tag.start < task.content.start);
+                let inside = of_lines.iter().skip(first).take_while(|tag| tag.end <= task.content.end);
+                of_note || inside.into_iter().any(|tag| has(text.get(tag.clone()).unwrap_or_default(), wanted))
             });
             tagged
                 && query.status.is_none_or(|status| status.includes(task.status))
@@ -244,8 +245,8 @@ impl Vault {
         };
         let found = note.tasks().into_iter().filter_map(|task| {
             let content = text.get(task.content.clone()).unwrap_or_default().trim_end();
-            let heading =
-                || headings.iter().take_while(|heading| heading.lines.start < task.line).last().map(|heading| heading.text.clone());
+            let above = headings.partition_point(|heading| heading.lines.start < task.line).checked_sub(1);
+            let heading = || above.and_then(|number| headings.get(number)).map(|heading| heading.text.clone());
             is_wanted(&task, content).then(|| VaultTask {
                 entry: Arc::clone(entry),
                 line: task.line + 1,
@@ -268,7 +269,11 @@ impl Vault {
             let note = Note::of(before);
             let tasks = note.tasks();
             let content = |task: &Task| before.get(task.content.clone()).unwrap_or_default().trim();
-            let is_meant = |task: &Task| content(task) == text.trim() || note.line(task.line).trim() == text.trim();
+            let is_cut = text.chars().count() == limits::TASK_CHARS;
+            let is_meant = |task: &Task| {
+                let own = content(task);
+                own == text.trim() || note.line(task.line).trim() == text.trim() || is_cut && own.starts_with(text)
+            };
             let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
             let Some(task) = task else {
                 let elsewhere = tasks.iter().filter(|task| is_meant(task));

@@ -222,9 +222,19 @@ fn show(
             }));
         }
     };
-    let length = Reply::of(&shown)?.json.chars().count();
-    if (length > budget.chars || length > budget.json) && !is_first {
+    let mut shown = shown;
+    let mut length = Reply::of(&shown)?.json.chars().count();
+    if length > budget.chars.min(budget.json) && !is_first {
         return Ok(None);
+    }
+    while length > budget.json {
+        let Some(outline) = shown.outline.as_mut().filter(|outline| outline.headings.len() + outline.blocks.len() > 0) else {
+            return Err(Error::new(Code::TooLarge, "The properties of this note are too long for one answer."));
+        };
+        outline.headings.truncate(outline.headings.len() / 2);
+        outline.blocks.truncate(outline.blocks.len() / 2);
+        shown.truncated = true;
+        length = Reply::of(&shown)?.json.chars().count();
     }
     budget.chars = budget.chars.saturating_sub(length);
     budget.json = budget.json.saturating_sub(length);
@@ -235,7 +245,7 @@ fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, VaultEr
     match target {
         Target::Heading(wanted) => {
             let headings = note.headings();
-            let number = note.find_heading(&headings, wanted).map_err(|error| not_one("heading", wanted, error))?;
+            let number = note.find_heading(&headings, wanted, false).map_err(|error| not_one("heading", wanted, error))?;
             let start = headings.get(number).map_or(0, |heading| heading.lines.start);
             Ok(start..note.section_end(&headings, number))
         }

@@ -137,7 +137,7 @@ impl Changes {
             text = set_one(&text, name, |_| None)?;
         }
         for (name, values) in &self.add {
-            text = set_one(&text, name, |own| Some(with(own, values, is_tags(name))))?;
+            text = set_one(&text, name, |own| with(own, values, is_tags(name)))?;
         }
         for (name, values) in &self.take {
             text = set_one(&text, name, |own| own.map(|own| without(own, values, is_tags(name))))?;
@@ -164,19 +164,21 @@ fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
     one == other || tags && bare(one).is_some() && bare(one) == bare(other)
 }
 
-/// The items of tags that are written as one text with commas.
-fn comma_items(own: &Value) -> Option<Vec<Value>> {
-    let text = own.as_str().filter(|text| text.contains(','))?;
-    Some(text.split(',').map(|item| item.trim().into()).collect())
+/// The items of tags that are written as one text with commas or spaces, and what stands between them.
+fn items_of_text(own: &Value) -> Option<(Vec<Value>, &'static str)> {
+    let text = own.as_str().filter(|text| text.trim().contains([',', ' ']))?;
+    let items = text.split([',', ' ']).filter(|item| !item.is_empty()).map(Value::from);
+    Some((items.collect(), if text.contains(',') { ", " } else { " " }))
 }
 
-fn joined(items: &[Value]) -> Value {
-    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ").into()
+fn joined(items: &[Value], between: &str) -> Value {
+    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(between).into()
 }
 
-fn with(own: Option<Value>, values: &[Value], tags: bool) -> Value {
-    let comma = own.as_ref().filter(|_| tags).and_then(comma_items);
-    let is_comma = comma.is_some();
+/// A property with further values; as it was where nothing is new.
+fn with(own: Option<Value>, values: &[Value], tags: bool) -> Option<Value> {
+    let (comma, between) =
+        own.as_ref().filter(|_| tags).and_then(items_of_text).map_or((None, None), |(items, between)| (Some(items), Some(between)));
     let mut items = match (comma, &own) {
         (Some(items), _) => items,
         (None, None | Some(Value::Null)) => Vec::new(),
@@ -184,26 +186,30 @@ fn with(own: Option<Value>, values: &[Value], tags: bool) -> Value {
         (None, Some(one)) => vec![one.clone()],
     };
     let before = items.len();
-    for value in values {
+    for value in values.iter().filter(|value| !value.is_null()) {
+        let value = &if tags { bare_tag(value) } else { value.clone() };
         if !items.iter().any(|own| is_same(own, value, tags)) {
-            items.push(if tags { bare_tag(value) } else { value.clone() });
+            items.push(value.clone());
         }
     }
-    match own {
-        Some(own) if items.len() == before => own,
-        _ if is_comma => joined(&items),
-        _ => items.into(),
+    match (own, between) {
+        (own, _) if items.len() == before => own,
+        (_, Some(between)) => Some(joined(&items, between)),
+        _ => Some(items.into()),
     }
 }
 
 fn bare_tag(value: &Value) -> Value {
-    value.as_str().map_or_else(|| value.clone(), |text| text.trim_start_matches('#').into())
+    match value {
+        Value::String(text) => text.trim_start_matches('#').into(),
+        other => other.to_string().into(),
+    }
 }
 
 fn without(own: Value, values: &[Value], tags: bool) -> Value {
     let stays = |item: &Value| !values.iter().any(|value| is_same(item, value, tags));
-    if let Some(items) = comma_items(&own).filter(|_| tags) {
-        return joined(&items.into_iter().filter(stays).collect::<Vec<_>>());
+    if let Some((items, between)) = items_of_text(&own).filter(|_| tags) {
+        return joined(&items.into_iter().filter(stays).collect::<Vec<_>>(), between);
     }
     match own {
         Value::Array(items) => items.into_iter().filter(stays).collect::<Vec<_>>().into(),

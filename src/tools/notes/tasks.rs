@@ -89,7 +89,7 @@ fn row(task: &VaultTask) -> Row<'_> {
         path: &task.entry.path,
         line: task.line,
         status: task.status,
-        text: &task.text,
+        text: task.text.char_indices().nth(limits::TASK_CHARS).map_or(&*task.text, |(end, _)| task.text.get(..end).unwrap_or_default()),
         heading: task.heading.as_deref(),
         due: facts.due,
         scheduled: facts.scheduled,
