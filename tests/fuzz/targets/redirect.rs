@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::oauth::redirect::{Place, Redirect, matches};
+use vault_sync_mcp::oauth::redirect::{Redirect, RedirectTarget, matches};
 
 fuzz_target!(|text: &str| {
     let (registered, requested) = text.split_once('\n').unwrap_or((text, text));
-    let _ = Place::of(registered);
+    let _ = RedirectTarget::of(registered);
     if !matches(registered, requested) {
         return;
     }
