@@ -146,7 +146,7 @@ impl<'a> Note<'a> {
     fn headings_of(&self, headings: &[Heading], path: &[&str], form: &dyn Fn(&str) -> String) -> Vec<usize> {
         let own: Vec<String> = headings.iter().map(|heading| form(&heading.text)).collect();
         // The numbers of the headings among which the next name is looked for.
-        let mut within: Vec<Range<usize>> = Vec::from([0..headings.len()]);
+        let mut within: Vec<Range<usize>> = std::iter::once(0..headings.len()).collect();
         let mut found = BTreeSet::new();
         for part in path {
             let wanted = form(part.trim().trim_start_matches('#'));

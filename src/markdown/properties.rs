@@ -290,7 +290,7 @@ fn inline_list(old: &str, further: &[&str], items: &[Json]) -> String {
     let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
     let mut shown = |item: &Json| {
         let is_same = |part: &&str| yaml::parse(part).is_ok_and(|value| serde_json::to_value(value).is_ok_and(|value| value == *item));
-        match known.iter().position(|part| is_same(part)) {
+        match known.iter().position(is_same) {
             Some(number) => known.remove(number).to_owned(),
             None => flow(item, quote),
         }
