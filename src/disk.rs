@@ -178,8 +178,16 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
         // Not every file system knows how to refuse; then a look has to do.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
+        // A name in another case, where the file system takes both for the same.
+        Err(Errno::EXIST) if is_same_file(from, to) => std::fs::rename(from, to),
         other => Ok(other?),
     }
+}
+
+/// Whether two names are one file without hard links, as names in two cases are where the file system does not tell these apart.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let found = one.symlink_metadata().ok().zip(other.symlink_metadata().ok());
+    found.is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()) && (one.is_dir() || one.nlink() == 1))
 }
 
 /// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in

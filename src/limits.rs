@@ -183,6 +183,14 @@ pub const TEMPLATE_VARIABLE_BYTES: usize = 256;
 pub const TASK_CHARS: usize = 2_000;
 /// Tasks in one page of a list.
 pub const TASKS_PAGE: usize = 200;
+/// Bytes of all texts together, before and after, that one change of links or tags may have; in base64 they are in the journal.
+pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
+/// Links of a page: each is found anew in the text of its note.
+pub const LINKS_PAGE: usize = 50;
+/// Characters of a line that are shown with a link or change in it.
+pub const LINE_SHOWN: usize = 240;
+/// Changes, links left alone and broken links that an answer names; their numbers are exact.
+pub const CHANGES_SHOWN: usize = 20;
 /// Entries in one page of a list, at most; the characters of the answer usually end it before.
 pub const LIST_PAGE: usize = 1_000;
 /// The same, unless another number is asked for: what a model reads before it asks for less.

@@ -22,7 +22,7 @@ impl Client {
         Client::start(command)
     }
 
-    fn start(mut command: Command) -> Client {
+    pub fn start(mut command: Command) -> Client {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         Client { input: child.stdin.take(), output: BufReader::new(child.stdout.take().unwrap()), child }
     }
@@ -42,7 +42,7 @@ impl Client {
         self.line().unwrap()
     }
 
-    fn shake_hands(&mut self) {
+    pub fn shake_hands(&mut self) {
         let answer = self.ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }));
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);

@@ -1,7 +1,7 @@
 //! A canvas (JSON Canvas 1.0): read, and edited in place.
 
-use super::json;
 use super::{Error, Position};
+use crate::markdown::json;
 use crate::vault::VaultPath;
 use serde::Deserialize;
 use std::borrow::Cow;

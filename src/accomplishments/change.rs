@@ -57,7 +57,7 @@ impl Accomplishments {
             let planned = plan(&mut change)?;
             match transaction.change(&change.steps()?) {
                 Err(VaultError::Busy) => {}
-                other => return other.map(|()| planned).map_err(Error::Vault),
+                other => return other.map(|_| planned).map_err(Error::Vault),
             }
         }
         Err(Error::Busy)
@@ -196,11 +196,11 @@ impl Change<'_> {
             let (Some(before), after) = (before, now.text.into_bytes()) else { continue };
             let to = self.renamed.as_ref().filter(|(from, _)| *from == path).map(|(_, to)| to.clone());
             if self.trashed.as_ref() == Some(&path) {
-                steps.push(Step::Trash { path, bytes: before });
+                steps.push(Step::Trash { path });
                 continue;
             }
             if let Some(to) = &to {
-                steps.push(Step::Rename { from: path.clone(), to: to.clone(), bytes: before.clone() });
+                steps.push(Step::Rename { from: path.clone(), to: to.clone() });
             }
             if before != after {
                 steps.push(Step::Replace { path: to.unwrap_or(path), before, after });

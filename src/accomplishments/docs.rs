@@ -138,7 +138,7 @@ impl Accomplishments {
                 Ok(whole(format!("Replaced document: {name}"), content))
             }
             Edit::Delete => {
-                transaction.change(&[Step::Trash { path, bytes: before }])?;
+                transaction.change(&[Step::Trash { path }])?;
                 let message = format!("Deleted document: {name} (it is in the vault's .trash)");
                 Ok(Edited { message, line_count: 0, affected: None, etag: None })
             }

@@ -10,7 +10,7 @@
 //! | `docs` | context documents |
 //! | `note`, `task` | the text of a note: sections, criteria, tasks |
 //! | `canvas`, `position` | the text of a canvas, and where a node goes |
-//! | `markdown`, `json` | places in texts of these kinds, and one of them replaced |
+//! | `markdown` | the sections of such a note |
 #![doc = include_str!("README.md")]
 
 mod canvas;
@@ -19,7 +19,6 @@ mod dependency;
 pub mod docs;
 #[cfg(fuzzing)]
 pub mod fuzz;
-mod json;
 mod manage;
 mod markdown;
 mod note;

@@ -4,6 +4,7 @@
 use crate::limits;
 use crate::yaml;
 use serde_yaml::Value;
+use std::ops::Range;
 
 /// The frontmatter block of a note's text: what stands between the fences; `None` when there is none. The block starts
 /// in the first line with `---` (a byte order mark before it is allowed) and must be closed with `---` or `...`.
@@ -74,6 +75,40 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
         }
     }
     Ok(tags)
+}
+
+/// Where the tags of a note's frontmatter are written, without `#`: in the lines of `tags` and `tag`, between white space, commas,
+/// brackets and quotes.
+pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
+    let Some(block) = block(text) else { return Vec::new() };
+    let mut at = block.as_ptr().addr() - text.as_ptr().addr();
+    let mut is_tags = false;
+    let mut found = Vec::new();
+    for line in block.split_inclusive('\n') {
+        let is_name = |name: &str| matches!(name.trim().trim_matches(['"', '\'']), "tags" | "tag");
+        let mut value = line;
+        if !line.starts_with([' ', '\t', '-', '#', '\r', '\n', ']']) {
+            let (name, behind) = line.split_once(':').unwrap_or((line, ""));
+            is_tags = is_name(name);
+            value = behind;
+        }
+        let start = at + line.len() - value.len();
+        at += line.len();
+        if !is_tags {
+            continue;
+        }
+        let (value, _) = super::properties::without_comment(value);
+        let mut from = start;
+        for piece in value.split_inclusive([' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}']) {
+            let name = piece.trim_end_matches([' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}']);
+            let bare = name.trim_start_matches('#');
+            if !matches!(bare, "" | "-") {
+                found.push(from + name.len() - bare.len()..from + name.len());
+            }
+            from += piece.len();
+        }
+    }
+    found
 }
 
 fn names(value: &Value) -> Vec<String> {

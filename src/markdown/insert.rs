@@ -19,6 +19,19 @@ impl Edit {
     }
 }
 
+/// The text with several edits made, which do not overlap.
+pub fn apply_all(text: &str, edits: &[Edit]) -> String {
+    let mut in_order: Vec<&Edit> = edits.iter().collect();
+    in_order.sort_unstable_by_key(|edit| edit.range.start);
+    let (mut made, mut at) = (String::with_capacity(text.len()), 0);
+    for edit in in_order {
+        made.push_str(text.get(at..edit.range.start).unwrap_or_default());
+        made.push_str(&edit.text);
+        at = edit.range.end;
+    }
+    made + text.get(at..).unwrap_or_default()
+}
+
 /// The part of a note that a position refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {

@@ -1,25 +1,72 @@
-//! Links of a note with their targets, and which file of a vault a target means to Obsidian.
+//! Links of a note or canvas with their targets, which file of a vault a target means to Obsidian, and how a target is written.
 
 use super::blocks::lines;
 use super::frontmatter;
 use super::inline::{Span, prose, spans};
+use super::json;
+use super::quoted::{Quoted, Quoting};
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syntax {
+    /// `[[target]]`
+    Wikilink,
+    /// `[text](target)`
+    Markdown,
+    /// The `file` of a node or the `background` of a group in a canvas: a path from the root, as it is.
+    CanvasPath,
+}
 
 /// A link to a file of the vault, or to a part of the note itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     pub is_embed: bool,
-    /// Whether it is `[text](target)` and not `[[target]]`.
-    pub is_markdown: bool,
+    pub syntax: Syntax,
+    /// The string in which it stands, in frontmatter and in a canvas.
+    pub quoting: Quoting,
     /// The link with its brackets.
     pub range: Range<usize>,
     /// The target as it is written, without the display text of a wikilink.
     pub target: Range<usize>,
+    /// The part of the target before its subpath.
+    pub path_at: Range<usize>,
     /// The file that the target names, decoded; empty for a part of the note itself.
     pub path: String,
     /// `#Heading` or `#^id`.
     pub subpath: Option<String>,
+}
+
+impl Link {
+    /// The link with its ranges in a text that has the one in which it was found as a string.
+    fn inside(self, string: &Quoted) -> Link {
+        let outer = |range: Range<usize>| string.outer(range);
+        Link { quoting: string.quoting, range: outer(self.range), target: outer(self.target), path_at: outer(self.path_at), ..self }
+    }
+
+    /// Another path as it is written in the place of the one it has; `None` where its syntax cannot hold it.
+    pub fn write_path(&self, path: &str) -> Option<String> {
+        let is_possible = match self.syntax {
+            Syntax::Wikilink => !path.contains(['#', '|', '^', '[', ']']),
+            Syntax::Markdown => !path.contains('#'),
+            Syntax::CanvasPath => true,
+        };
+        is_possible.then(|| self.write(path))
+    }
+
+    /// A subpath as it is written behind the path.
+    pub fn write(&self, part: &str) -> String {
+        self.quoting.escape(&if self.syntax == Syntax::Markdown { encode(part) } else { part.to_owned() })
+    }
+}
+
+/// All links of a file of the vault by its name: a note or a canvas; other files have none.
+pub fn links_of(name: &str, text: &str) -> Vec<Link> {
+    match name.rsplit_once('.') {
+        Some((_, ending)) if ending.eq_ignore_ascii_case("md") => links(text),
+        Some((_, ending)) if ending.eq_ignore_ascii_case("canvas") => in_canvas(text),
+        _ => Vec::new(),
+    }
 }
 
 /// All internal links of a note, in order: in its text, outside of code, HTML comments and math, and as whole strings in its
@@ -38,31 +85,63 @@ pub fn links(text: &str) -> Vec<Link> {
     links
 }
 
-/// Whether a note can have a link to a file with this name, which is folded, as far as its folded text says.
-pub fn may_link(folded: &str, name: &str) -> bool {
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // In the target of a Markdown link all other characters may be encoded.
-    let word = stem.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|word| word.len()).unwrap_or(stem);
-    folded.contains(word)
-}
-
 fn in_frontmatter(text: &str) -> Vec<Link> {
     let Some(block) = frontmatter::block(text) else { return Vec::new() };
-    let start = block.as_ptr().addr() - text.as_ptr().addr();
+    let (mut at, end) = (block.as_ptr().addr() - text.as_ptr().addr(), block.as_ptr().addr() - text.as_ptr().addr() + block.len());
     let mut links = Vec::new();
-    for (at, _) in block.match_indices(['"', '\'']) {
-        let Some(rest) = block.get(at + 1..).filter(|rest| rest.starts_with('[')) else { continue };
-        let quote = block.get(at..at + 1).unwrap_or_default();
-        let Some(end) = rest.split('\n').next().and_then(|line| line.find(quote)) else { continue };
-        let range = start + at + 1..start + at + 1 + end;
-        let inner = text.get(range.clone()).unwrap_or_default();
+    while let Some(found) = text.get(at..end).and_then(|rest| rest.find(['"', '\''])) {
+        at += found;
+        let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '\t']);
+        // A quote in the middle of a value, or in a comment, begins no string.
+        let Some(string) = Quoted::yaml(text, at).filter(|_| before.ends_with([':', '-', ',', '[', '{', '\n', '?'])) else {
+            at += 1;
+            continue;
+        };
+        let inner = &string.text;
         let is_one = inner.starts_with("[[") && inner.ends_with("]]") && inner.matches("[[").count() == 1;
-        let destination = inner.find("](").filter(|_| inner.ends_with(')'));
-        links.extend(match destination {
-            _ if is_one => wikilink(text, range),
-            Some(at) => markdown_link(text, range.start, range.start + at..range.end),
+        let link = match inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')')) {
+            _ if is_one => wikilink(inner, 0..inner.len()),
+            Some(at) => markdown_link(inner, 0, at..inner.len()),
             None => None,
-        });
+        };
+        links.extend(link.map(|link| link.inside(&string)));
+        at = string.end;
+    }
+    links
+}
+
+/// The links of a canvas: files of its nodes, backgrounds of its groups, and links in its texts. One that is malformed has none.
+fn in_canvas(text: &str) -> Vec<Link> {
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.get(start..).unwrap_or_default()).is_ok();
+    let Some(nodes) =
+        json::member(text, start, "nodes").filter(|_| is_object).filter(|nodes| text.as_bytes().get(nodes.start) == Some(&b'['))
+    else {
+        return Vec::new();
+    };
+    let mut links = Vec::new();
+    for node in json::elements(text, nodes.start).into_iter().filter(|node| text.as_bytes().get(node.start) == Some(&b'{')) {
+        for member in json::members(text, node.start) {
+            let Some(string) = Quoted::json(text, member.value.start) else { continue };
+            match text.get(member.name).unwrap_or_default() {
+                "\"text\"" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
+                "\"file\"" | "\"background\"" if !string.text.is_empty() => {
+                    let all = 0..string.text.len();
+                    let link = Link {
+                        is_embed: true,
+                        syntax: Syntax::CanvasPath,
+                        quoting: string.quoting,
+                        range: all.clone(),
+                        target: all.clone(),
+                        path_at: all,
+                        path: string.text.clone(),
+                        subpath: None,
+                    };
+                    links.push(link.inside(&string));
+                }
+                _ => {}
+            }
+        }
     }
     links
 }
@@ -81,8 +160,10 @@ fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
     let (path, subpath) = split_subpath(target);
     (!target.is_empty()).then(|| Link {
         is_embed: is_embed(text, range.start),
-        is_markdown: false,
+        syntax: Syntax::Wikilink,
+        quoting: Quoting::None,
         target: start..start + target.len(),
+        path_at: start..start + path.trim_end().len(),
         path: path.trim().to_owned(),
         subpath: subpath.map(str::to_owned),
         range,
@@ -105,9 +186,11 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
     let (path, subpath) = split_subpath(target);
     Some(Link {
         is_embed: is_embed(text, opening),
-        is_markdown: true,
+        syntax: Syntax::Markdown,
+        quoting: Quoting::None,
         range: opening..range.end,
         target: start..start + target.len(),
+        path_at: start..start + path.len(),
         path: decode(path),
         subpath: subpath.map(decode),
     })
@@ -129,6 +212,26 @@ fn decode(target: &str) -> String {
         at += if code.is_some() { 3 } else { 1 };
     }
     String::from_utf8(decoded).unwrap_or_else(|_| target.to_owned())
+}
+
+/// A target as it is written in a Markdown link, so that [`decode`] gives it again.
+fn encode(target: &str) -> String {
+    let mut encoded = String::with_capacity(target.len());
+    for c in target.chars() {
+        match c {
+            ' ' | '%' | '(' | ')' | '<' | '>' | '"' | '\\' | '\u{a0}' => {
+                c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| encoded.push_str(&format!("%{byte:02X}")));
+            }
+            _ => encoded.push(c),
+        }
+    }
+    encoded
+}
+
+/// The comparable last name of a path without `.md`: a link can only mean a file with the same key.
+pub fn key_of(path: &str) -> String {
+    let name = comparable_name(path.trim().rsplit('/').next().unwrap_or_default());
+    name.strip_suffix(".md").map(str::to_owned).unwrap_or(name)
 }
 
 /// What a target means.
@@ -178,7 +281,7 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = &'a st
         _ => {}
     }
     let source = comparable_name(source);
-    if (wanted.starts_with("./") || wanted.starts_with("../"))
+    if is_relative(wanted)
         && let Some(found) = joined(&source, wanted).and_then(|path| exact(&path))
     {
         return found;
@@ -202,6 +305,26 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = &'a st
         [first, second, ..] if (first.0, first.1) < (second.0, second.1) => Resolved::One(first.2),
         several => Resolved::Several(several.iter().map(|(_, _, file)| *file).collect()),
     }
+}
+
+/// Whether a path is written from the folder of its note.
+pub fn is_relative(path: &str) -> bool {
+    path.starts_with("./") || path.starts_with("../")
+}
+
+/// Whether the path of a link, which is relative to the folder `source`, leads to a file without any search.
+pub fn leads_to(path: &str, source: &str, file: &str) -> bool {
+    let (wanted, file) = (comparable_name(path.trim()), comparable_name(file));
+    let found = joined(&comparable_name(source), &wanted);
+    found.is_some_and(|found| found == file || format!("{found}.md") == file)
+}
+
+/// A path from a folder to a file, both from the root.
+pub fn relative(folder: &str, file: &str) -> String {
+    let (folder, file): (Vec<&str>, Vec<&str>) = (folder.split('/').filter(|name| !name.is_empty()).collect(), file.split('/').collect());
+    let shared = folder.iter().zip(&file).take_while(|(one, other)| one == other).count().min(file.len() - 1);
+    let up = folder.iter().skip(shared).map(|_| "..");
+    up.chain(file.into_iter().skip(shared)).collect::<Vec<_>>().join("/")
 }
 
 /// A relative path joined to a folder; `None` where it leaves the vault.

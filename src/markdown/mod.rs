@@ -11,14 +11,17 @@
 //! | [`mod@insert`] | text put at one of those |
 //! | [`tasks`] | dates, priority and recurrence of tasks |
 //! | [`properties`] | properties set and removed |
+//! | [`quoted`], [`json`] | strings in frontmatter and canvases; values of a canvas replaced |
 
 pub mod blocks;
 pub mod frontmatter;
 pub mod inline;
 pub mod insert;
+pub mod json;
 pub mod links;
 pub mod parts;
 pub mod properties;
+pub mod quoted;
 pub mod tasks;
 
 use crate::text::fold::fold;

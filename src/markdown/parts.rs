@@ -142,6 +142,17 @@ impl<'a> Note<'a> {
         }
     }
 
+    /// Where the text of a heading is, without markers; `None` for one of several lines.
+    pub fn heading_text(&self, headings: &[Heading], number: usize) -> Option<Range<usize>> {
+        let heading = headings.get(number)?;
+        let line = self.lines.get(heading.lines.start)?;
+        let is_setext = matches!(line.kind, Kind::Setext(_));
+        let content = self.text.get(line.content..line.range.end)?;
+        let start = line.content + content.len() - content.trim_start().len();
+        let length = if is_setext { content.trim().len() } else { without_closing(content).len() };
+        (!is_setext || heading.lines.len() == 2).then_some(start..start + length)
+    }
+
     /// The numbers of all headings that a path names, compared in a form.
     fn headings_of(&self, headings: &[Heading], path: &[&str], form: &dyn Fn(&str) -> String) -> Vec<usize> {
         let own: Vec<String> = headings.iter().map(|heading| form(&heading.text)).collect();
@@ -241,6 +252,33 @@ fn without_closing(content: &str) -> &str {
     let content = content.trim();
     let open = content.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }
+}
+
+/// For each part of a subpath (`#A#B`) the number of the heading that it means: the first one, in the section of the one before.
+/// None where the subpath means no heading.
+pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<Option<usize>> {
+    fn find(headings: &[Heading], within: Range<usize>, parts: &[String]) -> Option<Vec<usize>> {
+        let Some((wanted, rest)) = parts.split_first() else { return Some(Vec::new()) };
+        within.clone().filter(|number| headings.get(*number).is_some_and(|heading| comparable(&heading.text) == *wanted)).find_map(
+            |number| {
+                let level = headings.get(number).map_or(0, |heading| heading.level);
+                let behind = headings.iter().enumerate().skip(number + 1).find(|(_, heading)| heading.level <= level);
+                let section = number + 1..behind.map_or(within.end, |(end, _)| end.min(within.end));
+                Some([vec![number], find(headings, section, rest)?].concat())
+            },
+        )
+    }
+    let parts: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable).collect();
+    match find(headings, 0..headings.len(), &parts) {
+        Some(found) if !subpath.starts_with("#^") => found.into_iter().map(Some).collect(),
+        _ => parts.iter().map(|_| None).collect(),
+    }
+}
+
+/// The text of a heading as a link has it: what would end the link, or begin a part of it, is a space.
+pub fn heading_in_link(heading: &str) -> String {
+    let spaced = heading.replace(['#', '|', '^', ':', '\\'], " ").replace("%%", " ").replace("[[", " ").replace("]]", " ");
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A heading as Obsidian compares it with that of a link: punctuation is a space, and case means nothing.

@@ -209,7 +209,7 @@ fn replaced(text: &str, place: &Property, new: &Json, eol: &str) -> Option<Strin
 }
 
 /// A value and the comment after it, with the white space between.
-fn without_comment(rest: &str) -> (&str, &str) {
+pub(super) fn without_comment(rest: &str) -> (&str, &str) {
     let (mut quote, mut before, mut first) = (None, ' ', true);
     for (at, c) in rest.char_indices() {
         match quote {

@@ -165,8 +165,8 @@ impl Tool {
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "inputSchema": schema::object(self.input, true),
-            "outputSchema": schema::object(self.output, false),
+            "inputSchema": schema::input(self.input),
+            "outputSchema": schema::output(self.output),
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": self.effect == Effect::Reads,

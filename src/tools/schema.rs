@@ -37,6 +37,8 @@ pub enum Shape {
         /// Characters.
         max: usize,
     },
+    /// A string, or null where there is none.
+    TextOrNull,
     /// One of some strings.
     OneOf(&'static [&'static str]),
     /// One of some strings that say where something stands; the error for another one has a code of its own.
@@ -94,16 +96,12 @@ pub const fn joined<const N: usize>(before: &[Field], after: &[Field]) -> [Field
     all
 }
 
-/// The JSON Schema (2020-12) of an object. `closed` ones allow no other members: parameters are, results are not, so
-/// that a later version may add to them.
-pub fn object(fields: &[Field], closed: bool) -> Value {
-    let mut properties = Map::new();
-    for field in fields {
-        let mut schema = of_shape(&field.shape, closed);
+/// The JSON Schema (2020-12) of parameters, which allow no others.
+pub fn input(fields: &[Field]) -> Value {
+    let mut schema = object(fields, &|field| {
+        let mut schema = of_shape(&field.shape);
         if let Some(members) = schema.as_object_mut() {
-            if !field.about.is_empty() {
-                members.insert("description".into(), field.about.into());
-            }
+            members.insert("description".into(), field.about.into());
             match field.default {
                 Some(Default::Text(text)) => drop(members.insert("default".into(), text.into())),
                 Some(Default::Integer(number)) => drop(members.insert("default".into(), number.into())),
@@ -111,32 +109,47 @@ pub fn object(fields: &[Field], closed: bool) -> Value {
                 None => {}
             }
         }
-        properties.insert(field.name.into(), schema);
-    }
-    let mut schema = json!({ "type": "object", "properties": properties });
-    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        schema
+    });
     if let Some(members) = schema.as_object_mut() {
-        if !required.is_empty() {
-            members.insert("required".into(), required.into());
-        }
-        if closed {
-            members.insert("additionalProperties".into(), false.into());
-        }
+        members.insert("additionalProperties".into(), false.into());
     }
     schema
 }
 
-fn of_shape(shape: &Shape, closed: bool) -> Value {
+/// The JSON Schema of a result: its members, which a later version may add to, with their types alone. A client loads the schemas of
+/// all tools before the first call, and reads results without their help.
+pub fn output(fields: &[Field]) -> Value {
+    object(fields, &|field| match &field.shape {
+        Shape::List(Shape::Object(_)) => json!({ "type": "array", "items": { "type": "object" } }),
+        Shape::Object(_) | Shape::Anything => json!({ "type": "object" }),
+        Shape::Integer { .. } => json!({ "type": "integer" }),
+        other => of_shape(other),
+    })
+}
+
+fn object(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {
+    let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
+    let mut schema = json!({ "type": "object", "properties": properties });
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    if let (Some(members), false) = (schema.as_object_mut(), required.is_empty()) {
+        members.insert("required".into(), required.into());
+    }
+    schema
+}
+
+fn of_shape(shape: &Shape) -> Value {
     match shape {
         Shape::Text { max: usize::MAX } => json!({ "type": "string" }),
         Shape::Text { max } => json!({ "type": "string", "maxLength": max }),
+        Shape::TextOrNull => json!({ "type": ["string", "null"] }),
         Shape::OneOf(names) | Shape::Status(names) => json!({ "type": "string", "enum": names }),
         Shape::Number => json!({ "type": "number" }),
         Shape::Integer { min, max, .. } if *max == i64::MAX => json!({ "type": "integer", "minimum": min }),
         Shape::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Shape::Flag => json!({ "type": "boolean" }),
-        Shape::List(items) => json!({ "type": "array", "items": of_shape(items, closed) }),
-        Shape::Object(fields) => object(fields, closed),
+        Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
+        Shape::Object(fields) => input(fields),
         Shape::Anything => json!({ "type": "object", "additionalProperties": true }),
     }
 }
@@ -155,7 +168,8 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
                 Ok(())
             }
         }
-        (Shape::Text { .. }, _) => wrong("a string"),
+        (Shape::TextOrNull, Value::String(_) | Value::Null) => Ok(()),
+        (Shape::Text { .. } | Shape::TextOrNull, _) => wrong("a string"),
         (Shape::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
         (Shape::OneOf(names), _) => wrong(&format!("one of: {}", names.join(", "))),
         (Shape::Status(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),

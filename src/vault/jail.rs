@@ -132,6 +132,15 @@ impl Jail {
         VaultPath::known(&known.join("/"))
     }
 
+    /// The place of a name that something is to be moved to; its folder exists afterwards.
+    pub(super) fn new_name(&self, path: &VaultPath) -> Result<Place, Error> {
+        let folder = match self.folder(&path.parent()) {
+            Err(Error::NotFound { .. }) => self.create_folders(&path.parent())?,
+            other => other?,
+        };
+        Ok(folder.child(path.name()))
+    }
+
     /// The place where a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
     /// made, otherwise they are [`Error::NotFound`].
     pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<Place, Error> {

@@ -30,6 +30,8 @@
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
 //! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
 //! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
+//! | [`links`] | which links mean which files |
+//! | [`rewrite`], `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`transaction`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
@@ -48,8 +50,10 @@ mod hit;
 mod index;
 mod jail;
 mod lexicon;
+pub mod links;
 pub mod list;
 pub mod media;
+mod move_file;
 mod names;
 pub mod notes;
 mod obsidian;
@@ -60,6 +64,7 @@ pub mod properties;
 mod rank;
 pub mod read;
 mod refresh_policy;
+pub mod rewrite;
 pub mod search;
 mod table;
 pub mod transaction;
@@ -97,6 +102,7 @@ pub struct Vault {
     /// Searches for regular expressions.
     expressions: Arc<Quota>,
     postings: postings::Cache,
+    links: Mutex<links::LinkIndex>,
 }
 
 impl Vault {
@@ -118,7 +124,15 @@ impl Vault {
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        Ok(Vault { jail, index, write_locks, transactions: Mutex::new(()), expressions, postings: postings::Cache::default() })
+        Ok(Vault {
+            jail,
+            index,
+            write_locks,
+            transactions: Mutex::new(()),
+            expressions,
+            postings: postings::Cache::default(),
+            links: Mutex::default(),
+        })
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.

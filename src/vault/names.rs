@@ -1,14 +1,12 @@
 //! What a tool calls a file: its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
 
 use super::obsidian::{PERIODS, Periodic};
-use super::{Entry, Error, Vault, VaultPath};
+use super::{Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
-use crate::markdown::links::{Resolved, links, may_link, resolve, split_subpath};
+use crate::markdown::links::{Resolved, resolve, split_subpath};
 use crate::text::floor;
 use crate::text::fold::fold;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// A file that was named.
 #[derive(Debug)]
@@ -127,34 +125,6 @@ impl Vault {
         let (date_format, time_format) = self.template_formats();
         let title = named.path.name().strip_suffix(".md").unwrap_or_default();
         Ok(fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format))
-    }
-
-    /// How many links of other notes mean a file.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn count_links_to(&self, path: &VaultPath, go_on: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
-        self.refresh()?;
-        let name = fold(path.name());
-        let bare = name.strip_suffix(".md").unwrap_or(&name).to_owned();
-        let (notes, same_name): (Vec<Arc<Entry>>, Vec<Arc<str>>) = self.index.read(|entries| {
-            let named = entries.values().filter(|entry| fold(entry.name()) == name || fold(entry.name()) == bare);
-            let notes = entries.values().filter(|entry| entry.is_note() && *entry.path != *path.as_str());
-            (notes.cloned().collect(), named.map(|entry| Arc::clone(&entry.path)).collect())
-        });
-        let read = AtomicU64::new(0);
-        let count = |entry: &Arc<Entry>| {
-            let Some(folded) = self.folded_text(entry, &read).filter(|folded| may_link(folded, &bare)) else { return 0 };
-            if !folded.contains("[[") && !folded.contains("](") {
-                return 0;
-            }
-            let text = self.text(entry).unwrap_or_default();
-            let source = entry.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let means = |target: &str| matches!(resolve(target, source, same_name.iter().map(|path| &**path)), Resolved::One(found) if found == path.as_str());
-            links(&text).iter().filter(|link| !link.path.is_empty() && means(&link.path)).count()
-        };
-        let bytes = notes.iter().map(|entry| entry.text_bytes()).sum();
-        Ok(self.on_all_cores(&notes, bytes, &count, go_on)?.into_iter().sum())
     }
 }
 

@@ -190,7 +190,7 @@ impl Vault {
             }
             match transaction.change(&steps) {
                 Err(Error::Busy) => {}
-                other => return other.map(|()| outcome),
+                other => return other.map(|_| outcome),
             }
         }
         Err(Error::Busy)

@@ -46,14 +46,12 @@ pub enum Step {
         /// What it is to hold.
         after: Vec<u8>,
     },
-    /// Another name for a file; nothing may be there yet.
+    /// Another name for a file or folder, with whatever it holds; nothing may be there yet.
     Rename {
         /// Its name.
         from: VaultPath,
         /// Its new name.
         to: VaultPath,
-        /// What it holds.
-        bytes: Vec<u8>,
     },
     /// A file removed for a moment: with [`Transaction::show`] only.
     Remove {
@@ -64,12 +62,10 @@ pub enum Step {
         /// Its permission bits.
         mode: u32,
     },
-    /// A file put into `.trash`, where Obsidian keeps what was deleted.
+    /// A file or folder put into `.trash`, where Obsidian keeps what was deleted.
     Trash {
         /// Which.
         path: VaultPath,
-        /// What it holds.
-        bytes: Vec<u8>,
     },
 }
 
@@ -86,8 +82,8 @@ struct Noted {
 enum Written {
     Create { path: String, after: String },
     Replace { path: String, before: String, after: String },
-    Rename { from: String, to: String, bytes: String },
-    Trash { path: String, place: String, bytes: String },
+    Rename { from: String, to: String },
+    Trash { path: String, place: String },
     Remove { path: String, bytes: String, mode: u32 },
 }
 
@@ -98,9 +94,9 @@ impl Written {
         match &noted.step {
             Step::Create { path, bytes } => Written::Create { path: text(path), after: code(bytes) },
             Step::Replace { path, before, after } => Written::Replace { path: text(path), before: code(before), after: code(after) },
-            Step::Rename { from, to, bytes } => Written::Rename { from: text(from), to: text(to), bytes: code(bytes) },
+            Step::Rename { from, to } => Written::Rename { from: text(from), to: text(to) },
             Step::Remove { path, bytes, mode } => Written::Remove { path: text(path), bytes: code(bytes), mode: *mode },
-            Step::Trash { path, bytes } => Written::Trash { path: text(path), place: noted.place.clone(), bytes: code(bytes) },
+            Step::Trash { path } => Written::Trash { path: text(path), place: noted.place.clone() },
         }
     }
 
@@ -115,15 +111,13 @@ impl Written {
             Written::Replace { path: at, before, after } => {
                 Noted { step: Step::Replace { path: path(at)?, before: bytes(before)?, after: bytes(after)? }, place: nowhere }
             }
-            Written::Rename { from, to, bytes: held } => {
-                Noted { step: Step::Rename { from: path(from)?, to: path(to)?, bytes: bytes(held)? }, place: nowhere }
-            }
+            Written::Rename { from, to } => Noted { step: Step::Rename { from: path(from)?, to: path(to)? }, place: nowhere },
             Written::Remove { path: at, bytes: held, mode } => {
                 Noted { step: Step::Remove { path: path(at)?, bytes: bytes(held)?, mode }, place: nowhere }
             }
-            Written::Trash { path: at, place, bytes: held } => {
+            Written::Trash { path: at, place } => {
                 VaultPath::file(&place).ok().filter(|name| name.as_str() == place && name.name() == place)?;
-                Noted { step: Step::Trash { path: path(at)?, bytes: bytes(held)? }, place }
+                Noted { step: Step::Trash { path: path(at)? }, place }
             }
         })
     }
@@ -252,12 +246,12 @@ impl Drop for Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Does all steps, or none.
+    /// Does all steps, or none. Returns the paths in the trash of what was put there, in the order of the steps.
     ///
     /// # Errors
     /// [`Error::Busy`] when a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files
     /// have the bytes they had; where even that could not be done, the next change does it first.
-    pub fn change(&self, steps: &[Step]) -> Result<(), Error> {
+    pub fn change(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         for step in steps {
             match step {
                 Step::Create { path, .. } => self.vault.check_new_name(path, None)?,
@@ -273,7 +267,8 @@ impl Transaction<'_> {
             }
         }
         self.forget();
-        Ok(())
+        let in_trash = noted.into_iter().filter(|noted| !noted.place.is_empty());
+        Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.place)).collect())
     }
 
     /// Does all steps, calls `act`, and takes the steps back, after a crash in between too: for a program that has to see files as
@@ -327,9 +322,9 @@ impl Transaction<'_> {
         match step {
             Step::Create { path, bytes } => self.vault.exchange(path, None, bytes),
             Step::Replace { path, before, after } => self.vault.exchange(path, Some(before), after),
-            Step::Rename { from, to, bytes } => self.vault.rename(from, to, bytes),
+            Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Remove { path, bytes, .. } => self.vault.remove(path, bytes),
-            Step::Trash { path, bytes } => self.vault.to_trash(path, place, bytes),
+            Step::Trash { path } => self.vault.to_trash(path, place, None),
         }
     }
 
@@ -339,7 +334,7 @@ impl Transaction<'_> {
         match step {
             Step::Create { path, bytes } => {
                 let place = self.vault.place_in_trash(path, &[])?;
-                self.vault.to_trash(path, &place, bytes)?;
+                self.vault.to_trash(path, &place, Some(bytes))?;
                 if !keep {
                     // It has the bytes that were just checked.
                     disk::discard(&self.vault.trash()?.path().join(place));
@@ -347,17 +342,13 @@ impl Transaction<'_> {
                 Ok(())
             }
             Step::Replace { path, before, after } => self.vault.exchange(path, Some(after), before),
-            // With whatever somebody has written in it since.
-            Step::Rename { from, to, .. } => self.vault.rename(to, from, &self.vault.bytes(to)?),
+            Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Remove { path, bytes, mode } => {
                 self.vault.exchange(path, None, bytes)?;
                 let place = self.vault.jail.existing(path)?;
                 disk::set_mode(&place, *mode).map_err(Error::disk("write the file", path.as_str()))
             }
-            Step::Trash { path, bytes } => match self.vault.bring_back(place, path) {
-                Err(Error::NotFound { .. }) => self.vault.exchange(path, None, bytes),
-                other => other,
-            },
+            Step::Trash { path } => self.vault.bring_back(place, path),
         }
     }
 
@@ -434,6 +425,7 @@ impl Transaction<'_> {
 
     fn state(&self, Noted { step, .. }: &Noted) -> Result<State, Error> {
         let holds = |path: &VaultPath| self.vault.bytes_if_any(path);
+        let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
         let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {
             here if here.as_deref() == before => State::Open,
             // It has another name still.
@@ -447,8 +439,8 @@ impl Transaction<'_> {
             Ok(match step {
                 Step::Create { path, bytes } => compared(holds(path)?, None, bytes),
                 Step::Replace { path, before, after } => compared(holds(path)?, Some(before), after),
-                Step::Rename { from, to, .. } => either(holds(from)?.is_none() && holds(to)?.is_some()),
-                Step::Remove { path, .. } | Step::Trash { path, .. } => either(holds(path)?.is_none()),
+                Step::Rename { from, to } => either(!exists(from) && exists(to)),
+                Step::Remove { path, .. } | Step::Trash { path } => either(!exists(path)),
             })
         };
         match state() {
@@ -483,7 +475,7 @@ fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
 impl Step {
     fn path(&self) -> &str {
         match self {
-            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path, .. } => path.as_str(),
+            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => path.as_str(),
             Step::Rename { to, .. } => to.as_str(),
         }
     }
@@ -491,44 +483,55 @@ impl Step {
 
 /// Moving files, for the steps above.
 impl Vault {
-    fn rename(&self, from: &VaultPath, to: &VaultPath, known: &[u8]) -> Result<(), Error> {
+    fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         let old = &self.movable(from)?;
-        let new = self.jail.for_writing(to, true)?;
-        let stamp = |place: &Path| place.metadata().ok().map(|found| super::entry::Stamp::of(&found));
-        // A name that differs only by case is the same file where the file system does not tell them apart.
-        if new.symlink_metadata().is_ok() && stamp(&new) != stamp(old) {
-            return Err(Error::Busy);
-        }
+        let new = self.jail.new_name(to)?;
         let _turn = self.write_turn(old);
-        disk::rename(old, &new, || self.is_still(old, from, Some(known))).map_err(|error| naming(error, from))?;
-        self.index.removed(from);
-        self.index.wrote(to);
+        disk::rename(old, &new, || self.index.refuse_if_away()).map_err(|error| naming(error, from))?;
+        self.moved_files(from, Some(to));
         Ok(())
     }
 
-    fn to_trash(&self, path: &VaultPath, place: &str, known: &[u8]) -> Result<(), Error> {
+    /// With `known`, only a file with these bytes.
+    fn to_trash(&self, path: &VaultPath, place: &str, known: Option<&[u8]>) -> Result<(), Error> {
         let old = &self.movable(path)?;
         let trash = self.trash()?;
         let _turn = self.write_turn(old);
-        disk::rename(old, &trash.path().join(place), || self.is_still(old, path, Some(known))).map_err(|error| naming(error, path))?;
-        self.index.removed(path);
+        let look = || known.map_or_else(|| self.index.refuse_if_away(), |known| self.is_still(old, path, Some(known)));
+        disk::rename(old, &trash.path().join(place), look).map_err(|error| naming(error, path))?;
+        self.moved_files(path, None);
         Ok(())
     }
 
     fn bring_back(&self, place: &str, path: &VaultPath) -> Result<(), Error> {
         let trash = self.trash()?;
         let old = trash.path().join(place);
-        if !old.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        if !old.symlink_metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
             return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
         }
-        let new = self.jail.for_writing(path, true)?;
+        let new = self.jail.new_name(path)?;
         disk::rename(&old, &new, || Ok(())).map_err(|error| naming(error, path))?;
+        if new.is_dir() {
+            return self.index.refresh_now();
+        }
         self.index.wrote(path);
         Ok(())
     }
 
-    /// The place of a file that may be moved: its own name, and not a link to another.
-    fn movable(&self, path: &VaultPath) -> Result<Place, Error> {
+    /// Takes note of a file, or of all files of a folder, that this program has just moved.
+    fn moved_files(&self, from: &VaultPath, to: Option<&VaultPath>) {
+        let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
+        for path in below.iter().chain([from]) {
+            self.index.removed(path);
+            let rest = path.as_str().get(from.as_str().len()..).unwrap_or_default();
+            if let Some(to) = to {
+                self.index.wrote(&VaultPath::known(&format!("{}{rest}", to.as_str())));
+            }
+        }
+    }
+
+    /// The place of a file or folder that may be moved: its own name, and not a link to another.
+    pub(super) fn movable(&self, path: &VaultPath) -> Result<Place, Error> {
         let (path, place) = self.locate(path)?;
         if place.below() != Path::new(path.as_str()) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
@@ -576,8 +579,8 @@ mod tests {
         [
             Step::Create { path: path("new/n.md"), bytes: b"new".to_vec() },
             Step::Replace { path: path("a.md"), before: b"a".to_vec(), after: b"A".to_vec() },
-            Step::Rename { from: path("sub/b.md"), to: path("sub/B b.md"), bytes: b"b".to_vec() },
-            Step::Trash { path: path("gone.md"), bytes: b"gone".to_vec() },
+            Step::Rename { from: path("sub/b.md"), to: path("sub/B b.md") },
+            Step::Trash { path: path("gone.md") },
             Step::Replace { path: path("c.canvas"), before: b"{}".to_vec(), after: b"{ }".to_vec() },
         ]
     }
@@ -656,9 +659,9 @@ mod tests {
         let lines = |text: &str| text.replace(' ', "\n").into_bytes();
         let change = || {
             [
-                Step::Rename { from: path("sub/b.md"), to: path("sub/c.md"), bytes: b"b".to_vec() },
+                Step::Rename { from: path("sub/b.md"), to: path("sub/c.md") },
                 Step::Replace { path: path("sub/c.md"), before: b"b".to_vec(), after: lines("title c") },
-                Step::Trash { path: path("gone.md"), bytes: b"gone".to_vec() },
+                Step::Trash { path: path("gone.md") },
                 Step::Replace { path: path("c.canvas"), before: b"{}".to_vec(), after: b"{\"node\":1}".to_vec() },
             ]
         };
@@ -693,14 +696,16 @@ mod tests {
         assert_eq!(after(2, &put("sub/c.md", "title c and more")), finished("sub/c.md=title c and more", "{\"node\":1}"));
         // All done; somebody edits the last one, or empties the trash.
         assert_eq!(after(4, &put("c.canvas", "{\"node\":1} {}")), finished("sub/c.md=title c", "{\"node\":1} {}"));
-        assert_eq!(after(3, &|root| std::fs::remove_file(root.join(".trash/gone.md")).unwrap()), before("sub/b.md=b", "{}", "gone"));
+        let emptied = after(3, &|root| std::fs::remove_file(root.join(".trash/gone.md")).unwrap());
+        assert_eq!(emptied, ["a.md=a", "c.canvas={}", "sub/b.md=b"]);
         // The canvas was not reached, and somebody edits it.
         assert_eq!(after(3, &put("c.canvas", "mine")), before("sub/b.md=b", "mine", "gone"));
     }
 
     #[test]
     fn a_step_that_fails_takes_the_others_back() {
-        for failing in 1..steps().len() {
+        // A file that goes to the trash takes along what a person saved in it.
+        for failing in (1..steps().len()).filter(|failing| *failing != 3) {
             let (root, vault) = vault();
             // A person saved this file in between, or made one where ours is to go.
             let theirs = ["new/n.md", "a.md", "sub/B b.md", "gone.md", "c.canvas"][failing];

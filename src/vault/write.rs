@@ -203,7 +203,7 @@ impl Vault {
         let twin = self.index.with_table(|table| {
             let having = table.having_all(&[wanted.rsplit('/').next().unwrap_or(&wanted)]);
             let mut entries = having.into_iter().filter_map(|id| table.entry(id));
-            let is_old = |entry: &Entry| instead_of.is_some_and(|old| *old.as_str() == *entry.path);
+            let is_old = |entry: &Entry| instead_of.is_some_and(|old| is_it(&entry.path, old.as_str()));
             let twin = entries.find(|entry| is_it(entry.folded_path(), &wanted) && !is_it(&entry.path, &missing) && !is_old(entry));
             twin.map(|entry| entry.path.to_string())
         });

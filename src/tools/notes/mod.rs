@@ -1,16 +1,33 @@
-//! Toolset `notes`: parts of notes, text put where it belongs, properties, tasks.
+//! Toolset `notes`: parts of notes, text put where it belongs, properties, tasks, links, files moved and deleted.
 
+mod delete;
 mod insert;
+mod links;
+mod move_file;
 mod read_notes;
+mod rename_tag;
 mod set_properties;
 mod set_task;
 mod tasks;
 
-use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional};
+use super::schema::{ANY_TEXT, COUNT, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Error, Tool};
+use crate::limits;
+use crate::vault::rewrite::Rewritten;
+use serde_json::{Value, json};
 
 /// The tools, in the order in which they are listed.
-pub static TOOLS: [&Tool; 5] = [&read_notes::TOOL, &insert::TOOL, &set_properties::TOOL, &tasks::TOOL, &set_task::TOOL];
+pub static TOOLS: [&Tool; 9] = [
+    &read_notes::TOOL,
+    &insert::TOOL,
+    &set_properties::TOOL,
+    &move_file::TOOL,
+    &delete::TOOL,
+    &links::TOOL,
+    &tasks::TOOL,
+    &set_task::TOOL,
+    &rename_tag::TOOL,
+];
 
 const PATH: &str = "The note: its path, [[Name]], or daily:today, daily:2026-11-22, weekly:2026-W48, monthly:2026-11";
 
@@ -21,7 +38,51 @@ const BLOCK: Field = optional("block", ANY_TEXT, "Block id, as in ^abc123");
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
 /// Result members of many tools here.
-const TOTAL_LINES: Field = super::schema::required("total_lines", COUNT, "Lines of the file now");
+const TOTAL_LINES: Field = required("total_lines", COUNT, "Lines of the file now");
+
+const DRY_RUN: Field =
+    defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Change nothing, and answer what would be changed");
+const CHANGES: Field = required(
+    "changes",
+    Shape::List(&Shape::Object(&[
+        required("path", ANY_TEXT, ""),
+        required("line", COUNT, ""),
+        required("before", ANY_TEXT, ""),
+        required("after", ANY_TEXT, ""),
+    ])),
+    "The first 20 lines",
+);
+const LEFT_ALONE: Field = required(
+    "left_alone",
+    Shape::List(&Shape::Object(&[
+        required("path", ANY_TEXT, ""),
+        required("line", COUNT, ""),
+        required("text", ANY_TEXT, ""),
+        required("reason", ANY_TEXT, ""),
+    ])),
+    "The first 20",
+);
+
+/// The result of a tool that changes links or tags; `updated` is its own word for their number.
+fn answer(updated: &str, rewritten: Rewritten, dry_run: bool) -> Value {
+    let moved = rewritten.moved.into_iter().map(|(from, to)| json!({ "from": from, "to": to }));
+    let moved = super::reply::fitting_in(limits::RESULT_CHARS / 2, moved);
+    let left_alone: Vec<_> = rewritten.left_alone.into_iter().take(limits::CHANGES_SHOWN).collect();
+    let answer = json!({
+        updated: rewritten.updated,
+        "files_changed": rewritten.files_changed,
+        "changes": rewritten.changes,
+        "left_alone": left_alone,
+        "dry_run": dry_run,
+    });
+    match answer {
+        Value::Object(mut members) if updated == "links_updated" => {
+            members.insert("moved".into(), moved.into());
+            members.into()
+        }
+        other => other,
+    }
+}
 
 /// Refuses more than one of some arguments.
 fn at_most_one(arguments: &Arguments, names: &[&str]) -> Result<(), Error> {

@@ -1,20 +1,20 @@
 //! Places in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, the way in which
 //! numbers are written, members that nobody here knows. The text is one that a JSON parser has accepted.
 
-use crate::markdown::properties::splice;
+use super::properties::splice;
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// A member of an object.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub struct Member {
     /// Its name, with the quotes.
-    pub(super) name: Range<usize>,
-    pub(super) value: Range<usize>,
+    pub name: Range<usize>,
+    pub value: Range<usize>,
 }
 
 /// The members of the object that begins at or after `at`.
-pub(super) fn members(text: &str, at: usize) -> Vec<Member> {
+pub fn members(text: &str, at: usize) -> Vec<Member> {
     let mut members = Vec::new();
     let mut at = space(text, at) + 1;
     loop {
@@ -35,7 +35,7 @@ pub(super) fn members(text: &str, at: usize) -> Vec<Member> {
 }
 
 /// The elements of the array that begins at or after `at`.
-pub(super) fn elements(text: &str, at: usize) -> Vec<Range<usize>> {
+pub fn elements(text: &str, at: usize) -> Vec<Range<usize>> {
     let mut elements = Vec::new();
     let mut at = space(text, at) + 1;
     loop {
@@ -54,7 +54,7 @@ pub(super) fn elements(text: &str, at: usize) -> Vec<Range<usize>> {
 }
 
 /// The value of a member of the object that begins at `at`.
-pub(super) fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
+pub fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
     let wanted = serde_json::Value::String(name.to_owned());
     let named =
         |member: &Member| text.get(member.name.clone()).is_some_and(|found| serde_json::from_str(found).ok().as_ref() == Some(&wanted));
@@ -62,7 +62,7 @@ pub(super) fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> 
 }
 
 /// An array without some of its elements.
-pub(super) fn without(text: &str, array: usize, numbers: &[usize]) -> String {
+pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let all = elements(text, array);
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return text.to_owned() };
     let gone: HashSet<usize> = numbers.iter().copied().collect();
@@ -83,7 +83,7 @@ pub(super) fn without(text: &str, array: usize, numbers: &[usize]) -> String {
 
 /// An array with one more element at its end, written like those that are there. `like` is an element of this or a
 /// neighbouring array, if there is one.
-pub(super) fn with_element(text: &str, array: usize, like: Option<Range<usize>>, members: &[(&str, String)]) -> String {
+pub fn with_element(text: &str, array: usize, like: Option<Range<usize>>, members: &[(&str, String)]) -> String {
     let all = elements(text, array);
     let lead = |at: usize| text.get(at..space(text, at)).unwrap_or_default();
     match (all.first(), all.last()) {
@@ -145,7 +145,7 @@ fn written(text: &str, like: Option<Range<usize>>, lead: &str, new: &[(&str, Str
 }
 
 /// An object with another value for a member, which is added where it is missing.
-pub(super) fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
+pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
     if let Some(place) = member(text, object, name) {
         return splice(text, place, value);
     }
@@ -171,7 +171,7 @@ fn byte(text: &str, at: usize) -> Option<u8> {
 }
 
 /// The first byte from `at` on that is not white space.
-pub(super) fn space(text: &str, at: usize) -> usize {
+pub fn space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())
 }

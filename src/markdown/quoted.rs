@@ -1,0 +1,112 @@
+//! Strings in quotes, as YAML and JSON write them, with the offsets of their bytes.
+
+use std::ops::Range;
+
+/// What a string stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    None,
+    /// `'…'` of YAML.
+    Single,
+    /// `"…"` of YAML and JSON.
+    Double,
+}
+
+impl Quoting {
+    /// A part of a string as it is written in these quotes.
+    pub fn escape(self, part: &str) -> String {
+        match self {
+            Quoting::None => part.to_owned(),
+            Quoting::Single => part.replace('\'', "''"),
+            Quoting::Double => part.replace('\\', "\\\\").replace('"', "\\\""),
+        }
+    }
+}
+
+/// A string in quotes.
+#[derive(Debug)]
+pub struct Quoted {
+    /// What it says.
+    pub text: String,
+    pub quoting: Quoting,
+    /// Where it ends in the text around it, with its closing quote.
+    pub end: usize,
+    /// Where each byte of `text`, and its end, is written in the text around it.
+    offsets: Vec<usize>,
+}
+
+impl Quoted {
+    /// The string of JSON that begins at an offset, if one does.
+    pub fn json(outer: &str, at: usize) -> Option<Quoted> {
+        outer.get(at..)?.starts_with('"').then(|| Quoted::read(outer, at, outer.len()))?
+    }
+
+    /// The same of YAML, for a string in one line.
+    pub fn yaml(outer: &str, at: usize) -> Option<Quoted> {
+        let line = outer.get(at..)?.split('\n').next()?;
+        Quoted::read(outer, at, at + line.len())
+    }
+
+    /// Where a range of the text is written in the text around it.
+    pub fn outer(&self, range: Range<usize>) -> Range<usize> {
+        let offset = |at: usize| self.offsets.get(at).copied().unwrap_or(self.end);
+        offset(range.start)..offset(range.end)
+    }
+
+    fn read(outer: &str, at: usize, end: usize) -> Option<Quoted> {
+        let quote = outer.get(at..end)?.chars().next()?;
+        let quoting = if quote == '\'' { Quoting::Single } else { Quoting::Double };
+        let (mut text, mut offsets, mut at) = (String::new(), Vec::new(), at + 1);
+        loop {
+            let rest = outer.get(at..end)?;
+            let first = rest.chars().next()?;
+            let (c, length) = match (quoting, first) {
+                (Quoting::Single, '\'') if rest.starts_with("''") => ('\'', 2),
+                (_, c) if c == quote => break,
+                (Quoting::Double, '\\') => escaped(rest)?,
+                (_, c) => (c, c.len_utf8()),
+            };
+            text.push(c);
+            offsets.resize(text.len(), at);
+            at += length;
+        }
+        offsets.push(at);
+        Some(Quoted { text, quoting, end: at + 1, offsets })
+    }
+}
+
+/// The character that an escape sequence means, and the length of the sequence. Of those that only YAML has, none.
+fn escaped(rest: &str) -> Option<(char, usize)> {
+    let unit = |at: usize| rest.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    Some(match rest.chars().nth(1)? {
+        'n' => ('\n', 2),
+        't' => ('\t', 2),
+        'r' => ('\r', 2),
+        'b' => ('\u{8}', 2),
+        'f' => ('\u{c}', 2),
+        'u' => match unit(2)? {
+            high @ 0xd800..=0xdbff if rest.get(6..8) == Some("\\u") => {
+                (char::from_u32(0x10000 + ((high - 0xd800) << 10) + unit(8)?.checked_sub(0xdc00)?)?, 12)
+            }
+            code => (char::from_u32(code).unwrap_or('\u{fffd}'), 6),
+        },
+        c => (c, 1 + c.len_utf8()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_is_read_with_the_offsets_of_its_bytes() {
+        for (outer, text) in [(r#"x "a\"b\u00e9\ud83d\ude00\n" y"#, "a\"b\u{e9}\u{1f600}\n"), ("x 'it''s' y", "it's"), ("x \"\" y", "")] {
+            let string = Quoted::yaml(outer, 2).unwrap();
+            assert_eq!(string.text, text);
+            assert!(outer[string.end..].starts_with(" y"));
+            assert_eq!(outer[string.outer(0..text.len())], outer[3..string.end - 1]);
+        }
+        assert!(Quoted::yaml("\"open\nline\"", 0).is_none() && Quoted::json("\"open\nline\"", 0).is_some());
+        assert!(Quoted::json("\"open", 0).is_none() && Quoted::json("12", 0).is_none());
+    }
+}

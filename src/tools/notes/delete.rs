@@ -1,0 +1,45 @@
+//! `vault_delete`: files put into the trash.
+
+use super::links::file_or_folder;
+use crate::limits;
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use crate::tools::vault::IF_MATCH;
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use serde_json::{Value, json};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_delete",
+    title: "Delete files",
+    description: "Deletes notes or other files: they go to .trash in the vault, all of them or none; to remove text from a note use \
+        vault_edit. Says which links to them break. A folder is deleted when it is empty, or with each of its files named.",
+    effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
+    input: &[required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today"), IF_MATCH],
+    output: &[
+        required("deleted", Shape::List(&Shape::Object(&[required("path", ANY_TEXT, ""), required("trashed_to", ANY_TEXT, "")])), ""),
+        required("broken_links", COUNT, ""),
+        required(
+            "broken",
+            Shape::List(&Shape::Object(&[required("path", ANY_TEXT, ""), required("line", COUNT, ""), required("text", ANY_TEXT, "")])),
+            "The first 20 of them",
+        ),
+    ],
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let paths = arguments.texts("paths").map(|path| file_or_folder(context, path)).collect::<Result<Vec<_>, Error>>()?;
+    if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
+        return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} files.", limits::NOTES_PER_CALL)));
+    }
+    if paths.iter().any(|path| path.is_root()) {
+        return Err(Error::new(Code::PathNotAllowed, "Path not allowed: / (the vault itself is not deleted)"));
+    }
+    let if_match = arguments.maybe("if_match");
+    if if_match.is_some() && paths.len() > 1 {
+        return Err(Error::new(Code::InvalidArgument, "Argument if_match is for one file."));
+    }
+    let deleted = context.vault.delete(&paths, if_match, &|_, _| !context.caller.has_cancelled())?;
+    let files: Vec<Value> = deleted.files.iter().map(|(path, trashed_to)| json!({ "path": path, "trashed_to": trashed_to })).collect();
+    Reply::of(&json!({ "deleted": files, "broken_links": deleted.broken_links, "broken": deleted.broken }))
+}

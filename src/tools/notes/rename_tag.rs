@@ -1,0 +1,49 @@
+//! `vault_rename_tag`: a tag renamed in all notes.
+
+use super::{CHANGES, DRY_RUN, LEFT_ALONE, answer};
+use crate::markdown::inline;
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::rewrite::Options;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_rename_tag",
+    title: "Rename a tag",
+    description: "Renames a tag (#tag) in the properties and text of all notes, with nested tags (#tag/sub), all or nothing; for the \
+        tags of one note use vault_set_properties. Never in code or URLs. dry_run shows what would change.",
+    effect: Effect::Replaces { idempotent: false },
+    reaches_out: false,
+    input: &[
+        required("from", ANY_TEXT, "The tag, in any case, with or without #"),
+        required("to", ANY_TEXT, "Its new name; one that exists already is joined"),
+        DRY_RUN,
+    ],
+    output: &[
+        required("tags_updated", COUNT, ""),
+        required("files_changed", COUNT, ""),
+        CHANGES,
+        LEFT_ALONE,
+        required("dry_run", Shape::Flag, ""),
+    ],
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let bare = |name: &str| arguments.text(name).trim().trim_start_matches('#').trim_end_matches('/').to_owned();
+    let (from, to) = (bare("from"), bare("to"));
+    for tag in [&from, &to] {
+        let whole = format!("#{tag}");
+        if inline::tags(&whole).first() != Some(&(0..whole.len())) {
+            let why = "letters, digits, _ - / and at least one character that is no digit";
+            return Err(Error::new(Code::InvalidArgument, format!("{tag:?} is no tag: a tag has {why}.")));
+        }
+    }
+    if from == to {
+        return Err(Error::new(Code::InvalidArgument, "Arguments from and to are the same tag."));
+    }
+    let go_on = |_, _| !context.caller.has_cancelled();
+    let options = Options { update_links: true, dry_run: arguments.flag("dry_run"), if_match: None, go_on: &go_on };
+    context.vault.refresh()?;
+    let rewritten = context.vault.rename_tag(&from, &to, options)?;
+    Reply::of(&answer("tags_updated", rewritten, options.dry_run))
+}

@@ -1,0 +1,382 @@
+//! Links of the vault: which files each means, which mean a file, which mean none. The names that links have are kept by file and
+//! brought up to date with the index, so that a question looks only at links that may be meant.
+
+use super::entry::{Entry, Text};
+use super::table::Id;
+use super::{Error, Vault, VaultPath};
+use crate::limits;
+use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
+use crate::markdown::parts::Note;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+/// Which links are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// Those to a file.
+    Backlinks,
+    /// Those of a file.
+    Outgoing,
+    /// Those that mean no file.
+    Unresolved,
+    /// Those that may mean several.
+    Ambiguous,
+}
+
+/// A link of the vault.
+#[derive(Debug, Serialize)]
+pub struct VaultLink {
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    /// The line, as far as it is shown.
+    pub text: String,
+    /// As it is written.
+    pub target: String,
+    pub resolved: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subpath: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub embed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+    /// What sorts it among all others.
+    #[serde(skip)]
+    pub key: String,
+}
+
+/// What the index of links knows of a file.
+#[derive(Debug)]
+struct Known {
+    /// The change that made the entry it was read from.
+    change: u64,
+    path: Arc<str>,
+    /// The keys of its links, each once.
+    keys: Vec<Box<str>>,
+}
+
+/// The names of all files and of all links.
+#[derive(Debug, Default)]
+pub(super) struct LinkIndex {
+    version: Option<u64>,
+    known: HashMap<Id, Known>,
+    /// Files by key, see [`key_of`].
+    files: HashMap<Box<str>, BTreeSet<Arc<str>>>,
+    /// By key.
+    links: HashMap<Box<str>, LinksOfKey>,
+}
+
+/// By path as it is written, and whether it is one of a canvas: the files with such a link, once for each.
+type LinksOfKey = BTreeMap<(Box<str>, bool), Vec<Id>>;
+
+/// The folder of a path.
+pub(super) fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The file that a link with this path means in a file of a folder, among files with its key.
+pub(super) fn meant<'a>(path: &str, is_canvas_path: bool, folder: &str, files: impl Iterator<Item = &'a str> + Clone) -> Resolved<'a> {
+    if !is_canvas_path {
+        return resolve(path, folder, files);
+    }
+    let wanted = comparable_name(path);
+    files.into_iter().find(|file| comparable_name(file) == wanted).map_or(Resolved::Missing, Resolved::One)
+}
+
+impl LinkIndex {
+    pub(super) fn files(&self, key: &str) -> impl Iterator<Item = &str> + Clone {
+        self.files.get(key).into_iter().flatten().map(|path| &**path)
+    }
+
+    /// The file that a link of a file in `folder` means.
+    pub(super) fn resolve(&self, link: &Link, folder: &str) -> Resolved<'_> {
+        meant(&link.path, link.syntax == Syntax::CanvasPath, folder, self.files(&key_of(&link.path)))
+    }
+
+    fn forget(&mut self, id: Id) {
+        let Some(known) = self.known.remove(&id) else { return };
+        let key = key_of(&known.path);
+        if let Some(files) = self.files.get_mut(&*key) {
+            files.remove(&known.path);
+            if files.is_empty() {
+                self.files.remove(&*key);
+            }
+        }
+        for key in known.keys {
+            let Some(links) = self.links.get_mut(&key) else { continue };
+            links.retain(|_, ids| {
+                ids.retain(|own| *own != id);
+                !ids.is_empty()
+            });
+            if links.is_empty() {
+                self.links.remove(&key);
+            }
+        }
+    }
+
+    fn learn(&mut self, id: Id, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
+        self.files.entry(key_of(&entry.path).into()).or_default().insert(Arc::clone(&entry.path));
+        let mut keys: Vec<Box<str>> = Vec::new();
+        for path in paths {
+            let key: Box<str> = key_of(&path.0).into();
+            self.links.entry(key.clone()).or_default().entry(path).or_default().push(id);
+            keys.push(key);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        self.known.insert(id, Known { change: entry.change, path: Arc::clone(&entry.path), keys });
+    }
+
+    /// Gives each link of a key: its path, whether it is one of a canvas, and its file.
+    pub(super) fn each_link<'a>(&'a self, key: &str, look: &mut dyn FnMut(&'a str, bool, &'a str)) {
+        for ((path, is_canvas_path), ids) in self.links.get(key).into_iter().flatten() {
+            ids.iter().for_each(|id| look(path, *is_canvas_path, self.path(*id)));
+        }
+    }
+
+    /// The files with links that mean a file.
+    pub(super) fn sources_of(&self, file: &str) -> BTreeSet<String> {
+        let found = self.select(Some(&key_of(file)), &mut |_, resolved| *resolved == Resolved::One(file));
+        found.into_keys().map(str::to_owned).collect()
+    }
+
+    fn path(&self, id: Id) -> &str {
+        self.known.get(&id).map_or("", |known| &known.path)
+    }
+
+    /// The files with wanted links and how many of those each has, by path. `wanted` gets the file and what the link means; with
+    /// `key`, only links of that key are looked at.
+    fn select(&self, key: Option<&str>, wanted: &mut dyn FnMut(&str, &Resolved<'_>) -> bool) -> BTreeMap<&str, usize> {
+        let mut found = BTreeMap::new();
+        let some = key.and_then(|key| self.links.get_key_value(key));
+        let all = key.is_none().then_some(&self.links).into_iter().flatten();
+        for (key, paths) in some.into_iter().chain(all) {
+            let is_one = self.files(key).take(2).count() == 1;
+            for ((path, is_canvas_path), ids) in paths {
+                let mut same: Option<(&str, Resolved<'_>)> = None;
+                for &id in ids {
+                    let source = self.path(id);
+                    let folder = folder_of(source);
+                    // A name without folders that one file has means that file from everywhere.
+                    let stays = same.as_ref().filter(|(known, _)| *known == folder || is_one && !path.contains('/'));
+                    let resolved = match stays {
+                        Some((_, resolved)) => resolved,
+                        None => &same.insert((folder, meant(path, *is_canvas_path, folder, self.files(key)))).1,
+                    };
+                    if wanted(source, resolved) {
+                        *found.entry(source).or_default() += 1;
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Vault {
+    /// The index of links, up to date with that of files.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub(super) fn link_index(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
+        self.refresh()?;
+        let mut index = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let (version, gone, fresh) = self.index.with_table(|table| {
+            let version = table.version();
+            let changed = index.version.and_then(|known| table.changed_since(known));
+            let changed: Option<BTreeSet<Id>> = changed.map(Iterator::collect);
+            let is_fresh = |id: &Id, entry: &Entry| index.known.get(id).is_none_or(|known| known.change != entry.change);
+            let fresh: Vec<(Id, Arc<Entry>)> = match &changed {
+                Some(ids) => ids.iter().filter_map(|id| Some((*id, Arc::clone(table.entry(*id)?)))).collect(),
+                None => table.all(),
+            };
+            let fresh: Vec<(Id, Arc<Entry>)> = fresh.into_iter().filter(|(id, entry)| is_fresh(id, entry)).collect();
+            let gone: Vec<Id> = match changed {
+                Some(ids) => ids.into_iter().filter(|id| table.entry(*id).is_none()).collect(),
+                None => index.known.keys().copied().filter(|id| table.entry(*id).is_none()).collect(),
+            };
+            (version, gone, fresh)
+        });
+        let look = |(_, entry): &(Id, Arc<Entry>)| {
+            let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
+            links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
+        };
+        let bytes = fresh.iter().map(|(_, entry)| entry.text_bytes()).sum();
+        let found = self.on_all_cores(&fresh, bytes, &look, go_on)?;
+        gone.into_iter().for_each(|id| index.forget(id));
+        for ((id, entry), paths) in fresh.iter().zip(found) {
+            index.forget(*id);
+            index.learn(*id, entry, paths);
+        }
+        index.version = Some(version);
+        Ok(index)
+    }
+
+    /// The text of a note or canvas with its links; nothing for other files, and where it cannot be read.
+    pub(super) fn links_in(&self, entry: &Entry) -> (String, Vec<Link>) {
+        let has_links = entry.is_note() || entry.path.ends_with(".canvas");
+        if !has_links || matches!(entry.text, Text::None) {
+            return (String::new(), Vec::new());
+        }
+        let text = self.text(entry).unwrap_or_default();
+        let links = links_of(entry.name(), &text);
+        (text, links)
+    }
+
+    /// How many links of other notes and canvases mean a file.
+    ///
+    /// # Errors
+    /// As [`Vault::links`].
+    pub fn count_links_to(&self, path: &VaultPath, go_on: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
+        let index = self.link_index(go_on)?;
+        let mut is_meant = |source: &str, resolved: &Resolved<'_>| *resolved == Resolved::One(path.as_str()) && source != path.as_str();
+        Ok(index.select(Some(&key_of(path.as_str())), &mut is_meant).values().sum())
+    }
+
+    /// The links that are wanted, by file and place: how many there are, and those behind `after`, as many as a page has, with whether
+    /// more follow. Of a
+    /// folder the links of all files below it; without a path those of the whole vault. With `depth` 2 also those that are one
+    /// link further away.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub fn links(
+        &self,
+        show: Show,
+        path: Option<&VaultPath>,
+        depth: usize,
+        after: Option<&str>,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<(usize, bool, Vec<VaultLink>), Error> {
+        let index = self.link_index(go_on)?;
+        let in_scope = |file: &str| path.is_none_or(|path| path.as_str() == file || path.contains(file));
+        let means = |resolved: &Resolved<'_>, wanted: &dyn Fn(&str) -> bool| matches!(resolved, Resolved::One(file) if wanted(file));
+        let key = path.filter(|path| self.index.get(path.as_str()).is_some()).map(|path| key_of(path.as_str()));
+        let links_of = |file: &str| self.index.get(file).map(|entry| self.links_in(&entry).1).unwrap_or_default();
+        let below = |wanted: &dyn Fn(&str) -> bool| {
+            let files = index.known.values().map(|known| &*known.path).filter(|file| wanted(file));
+            files.map(str::to_owned).collect::<BTreeSet<String>>()
+        };
+        // The files whose links are followed one further.
+        let mut further: BTreeSet<String> = BTreeSet::new();
+        if depth > 1 && show == Show::Backlinks {
+            let first = index.select(key.as_deref(), &mut |_, resolved| means(resolved, &in_scope));
+            further.extend(first.into_keys().map(str::to_owned));
+        } else if depth > 1 && show == Show::Outgoing {
+            for source in below(&in_scope) {
+                for link in links_of(&source) {
+                    if let Resolved::One(file) = index.resolve(&link, folder_of(&source)) {
+                        further.insert(file.to_owned());
+                    }
+                }
+            }
+        }
+        let in_reach = |file: &str| in_scope(file) || further.contains(file);
+        let is_wanted = |source: &str, resolved: &Resolved<'_>| match show {
+            Show::Backlinks => means(resolved, &in_reach),
+            Show::Outgoing => in_reach(source),
+            Show::Unresolved => *resolved == Resolved::Missing && in_scope(source),
+            Show::Ambiguous => matches!(resolved, Resolved::Several(_)) && in_scope(source),
+        };
+        let found: Vec<(String, usize)> = if show == Show::Outgoing {
+            let count = |file: &str| links_of(file).iter().filter(|link| !link.path.is_empty()).count();
+            below(&in_reach)
+                .into_iter()
+                .map(|file| {
+                    let links = count(&file);
+                    (file, links)
+                })
+                .collect()
+        } else {
+            let key = key.filter(|_| show == Show::Backlinks && further.is_empty());
+            index
+                .select(key.as_deref(), &mut |source, resolved| is_wanted(source, resolved))
+                .into_iter()
+                .map(|(file, count)| (file.to_owned(), count))
+                .collect()
+        };
+        let total = found.iter().map(|(_, count)| count).sum();
+        let mut page = Vec::new();
+        let first = after.map(|after| after.split('\0').next().unwrap_or(after));
+        let mut sources = found.iter().filter(|(source, _)| first.is_none_or(|first| &**source >= first));
+        while page.len() < limits::LINKS_PAGE
+            && let Some((source, _)) = sources.next()
+        {
+            let Some(entry) = self.index.get(source) else { continue };
+            let (text, links) = self.links_in(&entry);
+            let note = Note::of(&text);
+            for (number, link) in links.into_iter().enumerate() {
+                let key = format!("{source}\0{number:08}");
+                let resolved = index.resolve(&link, folder_of(source));
+                if !link.path.is_empty() && is_wanted(source, &resolved) && after.is_none_or(|after| *key > *after) {
+                    page.push(row(source, &note, &link, &resolved, key));
+                }
+            }
+        }
+        let more = page.len() > limits::LINKS_PAGE || sources.next().is_some();
+        page.truncate(limits::LINKS_PAGE);
+        Ok((total, more, page))
+    }
+
+    /// The notes that no other note or canvas links to, or that have no links.
+    ///
+    /// # Errors
+    /// As [`Vault::links`].
+    pub fn unlinked(
+        &self,
+        show_deadends: bool,
+        path: Option<&VaultPath>,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<String>, Error> {
+        let index = self.link_index(go_on)?;
+        let notes = index.known.values().map(|known| &*known.path).filter(|file| file.to_lowercase().ends_with(".md"));
+        let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
+        let mut linked: BTreeSet<String> = BTreeSet::new();
+        let linking = index.select(None, &mut |source, resolved| {
+            let files: &[&str] = match resolved {
+                Resolved::Missing => &[],
+                Resolved::One(file) => &[file],
+                Resolved::Several(files) => files,
+            };
+            if !show_deadends {
+                linked.extend(files.iter().filter(|file| **file != source).map(|file| (*file).to_owned()));
+            }
+            show_deadends
+        });
+        let is_linked = |file: &&str| if show_deadends { linking.contains_key(file) } else { linked.contains(*file) };
+        let mut found: Vec<String> = notes.filter(|file| !is_linked(file)).map(str::to_owned).collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+fn row(source: &str, note: &Note<'_>, link: &Link, resolved: &Resolved<'_>, key: String) -> VaultLink {
+    let (resolved, candidates) = match resolved {
+        Resolved::Missing => (None, Vec::new()),
+        Resolved::One(file) => (Some((*file).to_owned()), Vec::new()),
+        Resolved::Several(files) => (None, files.iter().take(limits::CANDIDATES_SHOWN).map(|file| (*file).to_owned()).collect()),
+    };
+    VaultLink {
+        path: source.to_owned(),
+        line: note.line_at(link.range.start) + 1,
+        text: shown_line(note, link.range.start),
+        target: note.text.get(link.target.clone()).unwrap_or_default().to_owned(),
+        resolved,
+        subpath: link.subpath.clone(),
+        embed: link.is_embed,
+        candidates,
+        key,
+    }
+}
+
+/// The line in which an offset lies; of a long one the part around it.
+pub(super) fn shown_line(note: &Note<'_>, at: usize) -> String {
+    let number = note.line_at(at);
+    let line = note.line(number);
+    if line.chars().count() <= limits::LINE_SHOWN {
+        return line.trim().to_owned();
+    }
+    let before = line.get(..at.saturating_sub(note.start(number))).unwrap_or_default().chars().count();
+    line.chars().skip(before.saturating_sub(limits::LINE_SHOWN / 3)).take(limits::LINE_SHOWN).collect()
+}

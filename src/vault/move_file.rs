@@ -1,0 +1,249 @@
+//! Files, folders and headings that get another name, with the links that this would break.
+
+use super::links::{LinkIndex, folder_of, meant};
+use super::rewrite::{Options, Plan, Rewritten, left_alone};
+use super::{Entry, Error, Vault, VaultPath, etag};
+use crate::markdown::insert::Edit;
+use crate::markdown::links::{Link, Resolved, Syntax, is_relative, key_of, leads_to, relative};
+use crate::markdown::parts::{Note, comparable, heading_in_link, subpath_headings};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What becomes of a link.
+enum Fate {
+    Stays,
+    /// It has to name this file.
+    Changes(String),
+    /// It may mean a file that moves, or another.
+    Ambiguous(String),
+}
+
+/// Which files get another path, and what files there are afterwards.
+struct Moves<'a> {
+    index: &'a LinkIndex,
+    moved: &'a BTreeMap<String, String>,
+    new_by_key: HashMap<String, Vec<&'a str>>,
+    /// `newLinkFormat` of Obsidian's settings.
+    format: String,
+}
+
+impl<'a> Moves<'a> {
+    fn of(vault: &Vault, index: &'a LinkIndex, moved: &'a BTreeMap<String, String>) -> Moves<'a> {
+        let mut new_by_key: HashMap<String, Vec<&str>> = HashMap::new();
+        moved.values().for_each(|path| new_by_key.entry(key_of(path)).or_default().push(path));
+        let format = vault.obsidian("app.json").get("newLinkFormat").and_then(|format| format.as_str()).unwrap_or("shortest").to_owned();
+        Moves { index, moved, new_by_key, format }
+    }
+
+    fn new_path<'b>(&'b self, path: &'b str) -> &'b str {
+        self.moved.get(path).map_or(path, |path| path)
+    }
+
+    /// What a link means after the move.
+    fn meant_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
+        let key = key_of(path);
+        let stay = self.index.files(&key).filter(|file| !self.moved.contains_key(*file));
+        let new = self.new_by_key.get(&key).into_iter().flatten().copied();
+        meant(path, is_canvas_path, folder, stay.chain(new))
+    }
+
+    fn fate(&self, path: &str, is_canvas_path: bool, source: &str) -> Fate {
+        let (folder, new_folder) = (folder_of(source), folder_of(self.new_path(source)));
+        match meant(path, is_canvas_path, folder, self.index.files(&key_of(path))) {
+            Resolved::Missing => Fate::Stays,
+            Resolved::Several(files) if files.iter().any(|file| self.moved.contains_key(*file)) => Fate::Ambiguous(files.join(", ")),
+            Resolved::Several(_) => Fate::Stays,
+            Resolved::One(file) => {
+                let wanted = self.new_path(file);
+                // Other programs follow a relative path only as it is written.
+                let was_exact = !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
+                let is_broken = was_exact && !leads_to(path, new_folder, wanted);
+                if !is_broken && self.meant_after(path, is_canvas_path, new_folder) == Resolved::One(wanted) {
+                    Fate::Stays
+                } else {
+                    Fate::Changes(wanted.to_owned())
+                }
+            }
+        }
+    }
+
+    /// The path with which a link in a file, by its old path, names a file: its name, if that is enough, or as the settings say.
+    fn path_for(&self, link: &Link, source: &str, wanted: &str) -> String {
+        if link.syntax == Syntax::CanvasPath {
+            return wanted.to_owned();
+        }
+        let folder = folder_of(self.new_path(source));
+        let has_ending = link.path.to_lowercase().ends_with(".md");
+        let bare = wanted.strip_suffix(".md").filter(|_| !has_ending).unwrap_or(wanted);
+        let near = relative(folder, bare);
+        let preferred = match self.format.as_str() {
+            "absolute" => Vec::new(),
+            "relative" => vec![near.clone(), format!("./{near}")],
+            _ => vec![bare.rsplit('/').next().unwrap_or(bare).to_owned()],
+        };
+        let is_meant = |path: &String| {
+            self.meant_after(path, false, folder) == Resolved::One(wanted)
+                && (self.format != "relative" || !is_relative(path) || leads_to(path, folder, wanted))
+        };
+        preferred.into_iter().chain([bare.to_owned()]).find(is_meant).unwrap_or_else(|| wanted.to_owned())
+    }
+}
+
+impl Vault {
+    /// Moves or renames a file, or a folder with all that is below it, and rewrites the links that would break.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Exists`], [`Error::Conflict`], [`Error::Invalid`], and those of
+    /// [`super::transaction::Transaction::change`].
+    pub fn move_file(&self, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Rewritten, Error> {
+        let from = &self.spelled(from);
+        if from == to {
+            return Err(Error::Invalid(format!("{} has this path already.", from.as_str())));
+        }
+        if from.contains(to.as_str()) {
+            return Err(Error::Invalid(format!("{} cannot be moved into itself.", from.as_str())));
+        }
+        self.rewrite(options, &|index| self.plan_move(index, from, to, options))
+    }
+
+    /// Gives a heading of a note another text, and rewrites the links to it.
+    ///
+    /// # Errors
+    /// As [`Vault::move_file`]; [`Error::NoTarget`], [`Error::Ambiguous`].
+    pub fn rename_heading(&self, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Rewritten, Error> {
+        let to = to.trim();
+        if to.is_empty() || to.contains(['\n', '\r']) || to.starts_with('#') {
+            return Err(Error::Invalid("The new heading must be one line of text without #.".into()));
+        }
+        self.rewrite(options, &|index| self.plan_heading(index, &self.spelled(path), from, to, options))
+    }
+
+    fn plan_move(&self, index: &LinkIndex, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Plan, Error> {
+        let (_, place) = self.locate(from)?;
+        if let Some(wanted) = options.if_match {
+            let now = etag(&self.bytes(from)?);
+            if now != wanted {
+                return Err(Error::Conflict(Some(now)));
+            }
+        }
+        let is_other = |found: &super::jail::Place| found.below() != place.below() && !crate::disk::is_same_file(found, &place);
+        if self.jail.existing(to).is_ok_and(|found| is_other(&found)) {
+            return Err(Error::Exists(to.as_str().into()));
+        }
+        self.check_new_name(to, Some(from))?;
+        self.movable(from)?;
+        let mut plan = Plan { rename: Some((from.clone(), to.clone())), ..Plan::default() };
+        let below = self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
+        for entry in below {
+            let rest = entry.path.get(from.as_str().len()..).unwrap_or_default();
+            plan.moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
+        }
+        if plan.moved.is_empty() {
+            plan.shown = Some((from.as_str().into(), to.as_str().into()));
+        }
+        let moved = std::mem::take(&mut plan.moved);
+        let moves = Moves::of(self, index, &moved);
+        // A link can change if it has the old or the new name of a file, or if its own file moves.
+        let mut sources: BTreeSet<&str> = moved.keys().map(String::as_str).collect();
+        let keys: BTreeSet<String> = moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
+        for key in &keys {
+            index.each_link(key, &mut |path, is_canvas_path, source| {
+                if !sources.contains(source) && !matches!(moves.fate(path, is_canvas_path, source), Fate::Stays) {
+                    sources.insert(source);
+                }
+            });
+        }
+        let entries: Vec<Arc<Entry>> = sources.into_iter().filter_map(|source| self.index.get(source)).collect();
+        let look = |entry: &Arc<Entry>| {
+            let (text, links) = self.links_in(entry);
+            let (mut edits, mut left) = (Vec::new(), Vec::new());
+            let note = Note::of(&text);
+            let mut leave = |link: &Link, reason: &str| left.push(left_alone(moves.new_path(&entry.path), &note, link.range.start, reason));
+            for link in links.iter().filter(|link| !link.path.is_empty()) {
+                match moves.fate(&link.path, link.syntax == Syntax::CanvasPath, &entry.path) {
+                    Fate::Stays => {}
+                    Fate::Ambiguous(files) => leave(link, &format!("several files have this name: {files}")),
+                    Fate::Changes(_) if !options.update_links => leave(link, "update_links is false"),
+                    Fate::Changes(wanted) => match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
+                        Some(text) => edits.push(Edit { range: link.path_at.clone(), text }),
+                        None => leave(link, "a link of this kind cannot have the characters of the new name"),
+                    },
+                }
+            }
+            drop(note);
+            (text, edits, left)
+        };
+        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
+        let found = self.on_all_cores(&entries, bytes, &look, options.go_on)?;
+        for (entry, (text, edits, left)) in entries.iter().zip(found) {
+            plan.left_alone.extend(left);
+            self.plan_file(entry, text, edits, &mut plan);
+        }
+        drop(moves);
+        let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };
+        plan.left_alone.extend(self.mentions(&named, options.go_on)?);
+        plan.moved = moved;
+        Ok(plan)
+    }
+
+    fn plan_heading(&self, index: &LinkIndex, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
+        let (path, text, now) = self.note(path)?;
+        if options.if_match.is_some_and(|wanted| wanted != now) {
+            return Err(Error::Conflict(Some(now)));
+        }
+        let note = Note::of(&text);
+        let headings = note.headings();
+        let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
+        let number = note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::not_one("heading", &wanted, error))?;
+        if headings.iter().enumerate().any(|(other, heading)| other != number && comparable(&heading.text) == comparable(to)) {
+            return Err(Error::Exists(format!("{}#{to}", path.as_str())));
+        }
+        let Some(heading_at) = note.heading_text(&headings, number) else {
+            return Err(Error::Invalid("A heading of several lines is changed with vault_edit.".into()));
+        };
+        let mut plan = Plan { shown: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
+        let mut sources = index.sources_of(path.as_str());
+        sources.insert(path.as_str().to_owned());
+        for source in sources {
+            let Some(entry) = self.index.get(&source) else { continue };
+            let (own_text, links) = self.links_in(&entry);
+            let own_note = Note::of(&own_text);
+            let mut edits: Vec<Edit> = Vec::new();
+            if source == path.as_str() {
+                if own_text != text {
+                    return Err(Error::Busy);
+                }
+                edits.push(Edit { range: heading_at.clone(), text: to.to_owned() });
+            }
+            for link in links {
+                let is_meant = if link.path.is_empty() {
+                    source == path.as_str()
+                } else {
+                    index.resolve(&link, folder_of(&source)) == Resolved::One(path.as_str())
+                };
+                let Some(subpath) = link.subpath.as_ref().filter(|_| is_meant) else { continue };
+                let parts = subpath_headings(&headings, subpath);
+                if !parts.contains(&Some(number)) {
+                    continue;
+                }
+                let segments = subpath.trim_start_matches('#').split('#').zip(parts);
+                let new: String = segments
+                    .map(|(segment, heading)| {
+                        format!("#{}", if heading == Some(number) { heading_in_link(to) } else { segment.to_owned() })
+                    })
+                    .collect();
+                if options.update_links {
+                    edits.push(Edit { range: link.path_at.end..link.target.end, text: link.write(&new) });
+                } else {
+                    plan.left_alone.push(left_alone(&source, &own_note, link.range.start, "update_links is false"));
+                }
+            }
+            drop(own_note);
+            self.plan_file(&entry, own_text, edits, &mut plan);
+        }
+        if !plan.files.iter().any(|file| file.path == path.as_str()) {
+            return Err(Error::ReadOnly(path.as_str().into()));
+        }
+        Ok(plan)
+    }
+}

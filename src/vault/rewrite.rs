@@ -1,0 +1,385 @@
+//! Changes of many files that belong together, such as of all links to a file: planned from the index, and done in one transaction. A
+//! plan that is only shown is the one that would be done. Tags renamed, and files put into the trash.
+
+use super::links::{LinkIndex, folder_of, shown_line};
+use super::transaction::Step;
+use super::{Entry, Error, Vault, VaultPath, etag};
+use crate::limits;
+use crate::markdown::blocks::Kind;
+use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::links::Resolved;
+use crate::markdown::parts::Note;
+use crate::markdown::{frontmatter, inline};
+use crate::text::fold::fold;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How files are changed.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    pub update_links: bool,
+    /// Nothing is done, and the answer is what would be.
+    pub dry_run: bool,
+    /// The etag of the file that is moved.
+    pub if_match: Option<&'a str>,
+    /// Gets files looked at and files in all; false ends it.
+    pub go_on: &'a dyn Fn(usize, usize) -> bool,
+}
+
+/// What was done, or would be.
+#[derive(Debug, Default)]
+pub struct Rewritten {
+    /// Old and new path, or path and heading.
+    pub moved: Vec<(String, String)>,
+    /// Links or tags.
+    pub updated: usize,
+    /// Files with other bytes.
+    pub files_changed: usize,
+    pub changes: Vec<ChangedLine>,
+    pub left_alone: Vec<LeftAlone>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ChangedLine {
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    pub before: String,
+    pub after: String,
+}
+
+/// A place that names what was renamed, and was not changed.
+#[derive(Debug, Clone, Serialize)]
+pub struct LeftAlone {
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    pub text: String,
+    pub reason: String,
+}
+
+/// Files that were put into the trash.
+#[derive(Debug)]
+pub struct Deleted {
+    /// Path, and path in the trash.
+    pub files: Vec<(String, String)>,
+    /// Links that meant one of them.
+    pub broken_links: usize,
+    pub broken: Vec<BrokenLink>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct BrokenLink {
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    pub text: String,
+}
+
+/// The newest text of a file with what is to be changed in it.
+pub(super) struct FilePlan {
+    pub(super) path: String,
+    text: String,
+    edits: Vec<Edit>,
+}
+
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) rename: Option<(VaultPath, VaultPath)>,
+    /// Old and new path of every file that gets another.
+    pub(super) moved: BTreeMap<String, String>,
+    /// What is shown as moved, if that is no file.
+    pub(super) shown: Option<(String, String)>,
+    pub(super) files: Vec<FilePlan>,
+    pub(super) left_alone: Vec<LeftAlone>,
+}
+
+impl Vault {
+    /// Renames a tag and those nested below it, in properties and texts of all notes. Both are without `#`.
+    ///
+    /// # Errors
+    /// As [`Vault::move_file`].
+    pub fn rename_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Rewritten, Error> {
+        self.rewrite(options, &|_| self.plan_tag(from, to, options))
+    }
+
+    /// Puts files into the trash, all of them or none. A folder goes when each of its files is named, too.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Invalid`] for a folder with other files, and those of
+    /// [`super::transaction::Transaction::change`].
+    pub fn delete(&self, paths: &[VaultPath], if_match: Option<&str>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Deleted, Error> {
+        let transaction = self.begin_transaction()?;
+        self.refresh_now()?;
+        let mut wanted: Vec<VaultPath> = Vec::new();
+        for path in paths {
+            let (path, place) = self.locate(path)?;
+            if let Some(wanted) = if_match {
+                let now = etag(&self.bytes(&path)?);
+                if now != wanted {
+                    return Err(Error::Conflict(Some(now)));
+                }
+            }
+            if place.is_dir() {
+                let others: Vec<Arc<Entry>> = self.index.below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
+                if let Some(other) = others.first() {
+                    return Err(Error::Invalid(format!(
+                        "{} has {} other files, such as {}; nothing was deleted. Name each file that is to go, or move the folder.",
+                        path.as_str(),
+                        others.len(),
+                        other.path
+                    )));
+                }
+            }
+            self.movable(&path)?;
+            if !wanted.contains(&path) {
+                wanted.push(path);
+            }
+        }
+        // What lies in a folder goes before it.
+        wanted.sort_by_key(|path| std::cmp::Reverse(path.segments().count()));
+        let gone: BTreeSet<&str> = wanted.iter().map(VaultPath::as_str).collect();
+        let (mut broken_links, mut broken) = (0, Vec::new());
+        {
+            let index = self.link_index(go_on)?;
+            let sources: BTreeSet<String> = wanted.iter().flat_map(|path| index.sources_of(path.as_str())).collect();
+            for source in sources.iter().filter(|source| !gone.contains(source.as_str())) {
+                let Some(entry) = self.index.get(source) else { continue };
+                let (text, links) = self.links_in(&entry);
+                let note = Note::of(&text);
+                for link in links.iter().filter(|link| !link.path.is_empty()) {
+                    if matches!(index.resolve(link, folder_of(source)), Resolved::One(file) if gone.contains(file)) {
+                        broken_links += 1;
+                        let at = link.range.start;
+                        broken.push(BrokenLink { path: source.clone(), line: note.line_at(at) + 1, text: shown_line(&note, at) });
+                        broken.truncate(limits::CHANGES_SHOWN);
+                    }
+                }
+            }
+        }
+        let steps: Vec<Step> = wanted.iter().map(|path| Step::Trash { path: path.clone() }).collect();
+        let places = transaction.change(&steps)?;
+        let files = wanted.iter().zip(places).map(|(path, place)| (path.as_str().to_owned(), place)).collect();
+        Ok(Deleted { files, broken_links, broken })
+    }
+
+    /// Makes a plan and does it; made anew when another program has changed one of the files since the index saw it.
+    pub(super) fn rewrite(&self, options: Options<'_>, plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>) -> Result<Rewritten, Error> {
+        for _ in 0..limits::EDIT_RETRIES {
+            let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
+            let plan = {
+                let index = self.link_index(options.go_on)?;
+                plan(&index)?
+            };
+            let bytes: usize = plan.files.iter().map(|file| file.text.len() * 2).sum();
+            if bytes > limits::CHANGE_BYTES {
+                let (files, megabytes) = (plan.files.len(), limits::CHANGE_BYTES >> 21);
+                return Err(Error::Invalid(format!(
+                    "This would change {files} files of together more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
+                )));
+            }
+            let outcome = plan.outcome();
+            match transaction.map_or(Ok(Vec::new()), |transaction| transaction.change(&plan.steps())) {
+                Err(Error::Busy) => self.refresh_now()?,
+                other => return other.map(|_| outcome),
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// The edits of a file, or why it has to be left alone.
+    pub(super) fn plan_file(&self, entry: &Entry, text: String, edits: Vec<Edit>, plan: &mut Plan) {
+        if edits.is_empty() {
+            return;
+        }
+        let path = VaultPath::known(&entry.path);
+        let reason = match self.locate(&path) {
+            // Its other name is in the index, too.
+            Ok((_, place)) if place.below() != std::path::Path::new(&*entry.path) => return,
+            Ok((_, place)) => super::write::existing(&place, &path).err().map(|_| "the file is read-only"),
+            Err(_) => Some("the file cannot be opened"),
+        };
+        let reason = reason.or_else(|| {
+            let is_lossy = text.contains('\u{fffd}') && self.bytes(&path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
+            is_lossy.then_some("the file is not UTF-8")
+        });
+        match reason {
+            Some(reason) => {
+                let note = Note::of(&text);
+                plan.left_alone.extend(edits.iter().map(|edit| left_alone(&entry.path, &note, edit.range.start, reason)));
+            }
+            None => plan.files.push(FilePlan { path: entry.path.to_string(), text, edits }),
+        }
+    }
+
+    fn plan_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
+        let wanted = fold(from);
+        let entries: Vec<Arc<Entry>> =
+            self.index.read(|entries| entries.values().filter(|entry| entry.is_note() && entry.has_tag(&wanted)).cloned().collect());
+        if entries.is_empty() {
+            return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
+        }
+        let look = |entry: &Arc<Entry>| {
+            let text = self.text(entry).unwrap_or_default();
+            let is_meant = |tag: &str| {
+                let rest = fold(tag);
+                rest.strip_prefix(&*wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let edit = |at: usize, tag: &str| {
+                // Folding may change the length of the name.
+                let length = (0..=tag.len()).find(|end| tag.get(..*end).is_some_and(|head| fold(head) == wanted))?;
+                Some(Edit { range: at..at + length, text: to.to_owned() })
+            };
+            let inline = inline::tags(&text).into_iter().map(|tag| tag.start + 1..tag.end);
+            let tags = frontmatter::tag_ranges(&text).into_iter().chain(inline);
+            let edits: Vec<Edit> = tags
+                .filter_map(|range| Some((range.start, text.get(range)?)))
+                .filter(|(_, tag)| is_meant(tag))
+                .filter_map(|(at, tag)| edit(at, tag))
+                .collect();
+            (text, edits)
+        };
+        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
+        let found = self.on_all_cores(&entries, bytes, &look, options.go_on)?;
+        let mut plan = Plan::default();
+        for (entry, (text, edits)) in entries.iter().zip(found) {
+            let after = frontmatter::tags(&apply_all(&text, &edits));
+            let is_done = after.is_ok_and(|tags| {
+                !tags.iter().any(|tag| fold(tag).strip_prefix(&*wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+                    || fold(to).starts_with(&*wanted)
+            });
+            if is_done {
+                self.plan_file(entry, text, edits, &mut plan);
+            } else {
+                let note = Note::of(&text);
+                plan.left_alone.push(left_alone(
+                    &entry.path,
+                    &note,
+                    0,
+                    "its frontmatter is written in a way in which the tag cannot be replaced safely",
+                ));
+            }
+        }
+        plan.left_alone.extend(self.mentions(from, options.go_on)?);
+        Ok(plan)
+    }
+
+    /// Where bases and blocks with queries have a name or tag.
+    pub(super) fn mentions(&self, name: &str, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
+        let wanted = fold(name);
+        let entries: Vec<Arc<Entry>> = self.index.with_table(|table| {
+            let having = table.having_all(&[&wanted]).into_iter().filter_map(|id| table.entry(id));
+            having.filter(|entry| entry.is_note() || entry.path.ends_with(".base")).cloned().collect()
+        });
+        let look = |entry: &Arc<Entry>| {
+            let text = self.text(entry).unwrap_or_default();
+            let is_base = !entry.is_note();
+            if !is_base && !["query", "base", "dataview"].iter().any(|kind| text.contains(kind)) {
+                return Vec::new();
+            }
+            let note = Note::of(&text);
+            let mut is_query = is_base;
+            let mut found = Vec::new();
+            for (number, line) in note.lines.iter().enumerate() {
+                let shown = note.line(number);
+                if !is_base {
+                    let info = shown.trim_start_matches(['>', ' ', '\t']).trim_start_matches(['`', '~']);
+                    is_query = line.kind == Kind::Code
+                        && (is_query || info.len() < shown.len() && matches!(info.trim(), "query" | "base" | "dataview" | "dataviewjs"));
+                }
+                if is_query && has_word(&fold(shown), &wanted) {
+                    let reason = if is_base { "a base" } else { "a block with a query" };
+                    found.push(left_alone(
+                        &entry.path,
+                        &note,
+                        line.range.start,
+                        &format!("{reason}: change it by hand where it means this"),
+                    ));
+                }
+            }
+            found
+        };
+        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
+        Ok(self.on_all_cores(&entries, bytes, &look, go_on)?.into_iter().flatten().collect())
+    }
+}
+
+/// Whether a text has a word that is not a part of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let behind = text.get(at + word.len()..).and_then(|behind| behind.chars().next());
+        !before.is_some_and(char::is_alphanumeric) && !behind.is_some_and(char::is_alphanumeric)
+    })
+}
+
+pub(super) fn left_alone(path: &str, note: &Note<'_>, at: usize, reason: &str) -> LeftAlone {
+    LeftAlone { path: path.to_owned(), line: note.line_at(at) + 1, text: shown_line(note, at), reason: reason.to_owned() }
+}
+
+impl Plan {
+    fn new_path(&self, path: &str) -> String {
+        self.moved.get(path).map_or(path, String::as_str).to_owned()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let rename = self.rename.iter().map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
+        let replace = self.files.iter().map(|file| Step::Replace {
+            path: VaultPath::known(&self.new_path(&file.path)),
+            before: file.text.clone().into_bytes(),
+            after: apply_all(&file.text, &file.edits).into_bytes(),
+        });
+        rename.chain(replace).collect()
+    }
+
+    fn outcome(&self) -> Rewritten {
+        let is_heading = self.rename.is_none() && self.shown.is_some();
+        let edits: usize = self.files.iter().map(|file| file.edits.len()).sum();
+        let mut changes = Vec::new();
+        for file in &self.files {
+            if changes.len() >= limits::CHANGES_SHOWN {
+                break;
+            }
+            changes.extend(changed_lines(&self.new_path(&file.path), &file.text, &file.edits));
+        }
+        changes.truncate(limits::CHANGES_SHOWN);
+        let mut left_alone = self.left_alone.clone();
+        left_alone.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
+        Rewritten {
+            moved: self.shown.iter().cloned().chain(self.moved.clone()).collect(),
+            // The heading itself is no link.
+            updated: edits - usize::from(is_heading),
+            files_changed: self.files.len(),
+            changes,
+            left_alone,
+        }
+    }
+}
+
+/// The lines of a text that edits change; no edit has a line end.
+fn changed_lines(path: &str, text: &str, edits: &[Edit]) -> Vec<ChangedLine> {
+    let after_text = apply_all(text, edits);
+    let (before, after) = (Note::of(text), Note::of(&after_text));
+    let mut ranges: Vec<(&Range<usize>, usize)> = edits.iter().map(|edit| (&edit.range, edit.text.len())).collect();
+    ranges.sort_unstable_by_key(|(range, _)| range.start);
+    let mut lines: Vec<ChangedLine> = Vec::new();
+    // How much longer the text has become before an edit, and how much shorter.
+    let (mut more, mut less) = (0, 0);
+    for (range, new_length) in ranges {
+        let line = before.line_at(range.start) + 1;
+        if lines.last().is_none_or(|last| last.line != line) {
+            let at = range.start + more - less;
+            lines.push(ChangedLine {
+                path: path.to_owned(),
+                line,
+                before: shown_line(&before, range.start),
+                after: shown_line(&after, at),
+            });
+        }
+        more += new_length;
+        less += range.len();
+    }
+    lines
+}

@@ -1,0 +1,529 @@
+//! Links: what they mean, and files, headings and tags renamed with what refers to them. One rule of Obsidian for each name of a test.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn serve(folder: &Folder) -> Server {
+    Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC")])
+}
+
+fn text(folder: &Folder, path: &str) -> String {
+    String::from_utf8(folder.read(path)).unwrap()
+}
+
+/// Every file of a vault that is not hidden.
+fn all(folder: &Folder) -> BTreeMap<String, String> {
+    let mut open = vec![folder.vault()];
+    let mut found = BTreeMap::new();
+    while let Some(place) = open.pop() {
+        for entry in std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = entry.strip_prefix(folder.vault()).unwrap().display().to_string();
+            if entry.file_name().unwrap().to_str().unwrap().starts_with('.') {
+                continue;
+            } else if entry.is_dir() {
+                open.push(entry);
+            } else {
+                found.insert(name, String::from_utf8_lossy(&std::fs::read(&entry).unwrap()).into_owned());
+            }
+        }
+    }
+    found
+}
+
+fn vault(files: &[(&str, &str)]) -> Folder {
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    Folder::with(&files)
+}
+
+/// Moves a file in a vault, and gives what one of its files then says. A dry run says the same and does nothing.
+fn after_move(files: &[(&str, &str)], from: &str, to: &str, read: &str) -> String {
+    let folder = vault(files);
+    let server = serve(&folder);
+    let before = all(&folder);
+    let mut planned = server.call("vault_move", json!({ "from": from, "to": to, "dry_run": true }));
+    assert_eq!(all(&folder), before, "a dry run");
+    let done = server.call("vault_move", json!({ "from": from, "to": to }));
+    planned["dry_run"] = false.into();
+    assert_eq!(planned, done);
+    text(&folder, read)
+}
+
+#[test]
+fn a_link_that_still_means_the_file_stays_letter_for_letter() {
+    let files = [("a.md", "x"), ("n.md", "[[a]] [[A|x]] [t](a.md) ![[a#h]]")];
+    assert_eq!(after_move(&files, "a.md", "Deep/er/a.md", "n.md"), files[1].1);
+}
+
+#[test]
+fn a_link_that_would_break_keeps_kind_text_size_subpath_and_ending() {
+    let files = [
+        ("Old.md", "# H\np ^id\n"),
+        ("img/p.png", "png"),
+        (
+            "n.md",
+            "[[Old]] ![[Old#H]] [[Old#^id|shown Old]] [[Old.md]] [t Old](Old.md#H) [u](<Old.md> \"Old\") [v](Old)\n| [[Old\\|Old]] |\n%% [[Old]] %%\n- [ ] [[old]]\n> [!a] [[Old]]\n## [[Old]]\n",
+        ),
+    ];
+    let expected = "[[New 1]] ![[New 1#H]] [[New 1#^id|shown Old]] [[New 1.md]] [t Old](New%201.md#H) [u](<New%201.md> \"Old\") [v](New%201)\n| [[New 1\\|Old]] |\n%% [[New 1]] %%\n- [ ] [[New 1]]\n> [!a] [[New 1]]\n## [[New 1]]\n";
+    assert_eq!(after_move(&files, "Old.md", "x/New 1.md", "n.md"), expected);
+    let embedded = [("img/p.png", "png"), ("n.md", "![[p.png|100x20]] ![alt|50](img/p.png) ![](<img/p.png>)")];
+    assert_eq!(
+        after_move(&embedded, "img/p.png", "q (1).png", "n.md"),
+        "![[q (1).png|100x20]] ![alt|50](q%20%281%29.png) ![](<q%20%281%29.png>)"
+    );
+}
+
+#[test]
+fn code_comments_of_html_math_and_aliases_are_no_links() {
+    let note =
+        "---\naliases: [Old]\n# \"[[Old]]\"\n---\n`[[Old]]` <!-- [[Old]] --> $[[Old]]$ \\[[Old]] Old\n```\n[[Old]]\n```\n    [[Old]]\n";
+    let files = [("Old.md", ""), ("n.md", note), ("m.md", "[[Name|Old]] [Old](other.md) https://x.y/Old.md")];
+    assert_eq!(after_move(&files, "Old.md", "New.md", "n.md"), note);
+    assert_eq!(after_move(&files, "Old.md", "New.md", "m.md"), files[2].1);
+}
+
+#[test]
+fn links_in_properties_are_rewritten_in_their_quotes() {
+    let note = "\u{feff}---\r\nup: \"[[Old|u]]\" # \"[[Old]]\"\r\nlist: ['[[Old]]', \"x\", '[[Bob''s]]']\r\nmd: \"[t](Old.md)\"\r\nplain: Old\r\n---\r\n";
+    let expected = "\u{feff}---\r\nup: \"[[It's|u]]\" # \"[[Old]]\"\r\nlist: ['[[It''s]]', \"x\", '[[Bob''s]]']\r\nmd: \"[t](It's.md)\"\r\nplain: Old\r\n---\r\n";
+    assert_eq!(after_move(&[("Old.md", ""), ("n.md", note)], "Old.md", "It's.md", "n.md"), expected);
+    let note = "---\nwho: '[[Bob''s]]'\n---\n";
+    assert_eq!(after_move(&[("Bob's.md", ""), ("n.md", note)], "Bob's.md", "Bob.md", "n.md"), "---\nwho: '[[Bob]]'\n---\n");
+}
+
+#[test]
+fn links_of_canvases_are_rewritten_in_nodes_backgrounds_and_texts() {
+    let canvas = "{\n\t\"nodes\":[\n\t\t{\"id\":\"1\",\"type\":\"file\",\"file\":\"a/Old.md\",\"subpath\":\"#H\",\"x\":1.0},\n\t\t{\"id\":\"2\",\"type\":\"text\",\"text\":\"\\\"q\\\" [[Old#H|t]]\\n[x](Old.md) `[[Old]]` \\u00fc\"},\n\t\t{\"id\":\"3\",\"type\":\"group\",\"background\":\"a/Old.md\",\"label\":\"Old\"}\n\t],\n\t\"edges\":[]\n}";
+    let expected = canvas.replace("a/Old.md", "b/N 1.md").replace("[[Old#H", "[[N 1#H").replace("(Old.md)", "(N%201.md)");
+    assert_eq!(after_move(&[("a/Old.md", ""), ("c.canvas", canvas)], "a/Old.md", "b/N 1.md", "c.canvas"), expected);
+    assert_eq!(after_move(&[("a/Old.md", ""), ("c.canvas", "{ no"), ("n.md", "[[Old]]")], "a/Old.md", "New.md", "c.canvas"), "{ no");
+}
+
+#[test]
+fn a_target_is_the_name_where_that_is_unique_and_else_the_whole_path() {
+    let files = [("Old.md", ""), ("b/New.md", ""), ("n.md", "[[Old]]"), ("b/m.md", "[[Old]] [[New]]")];
+    assert_eq!(after_move(&files, "Old.md", "a/New.md", "n.md"), "[[a/New]]");
+    assert_eq!(after_move(&files, "Old.md", "a/New.md", "b/m.md"), "[[a/New]] [[New]]");
+    // Nearer is preferred, so the name alone is enough from there.
+    assert_eq!(after_move(&[("Old.md", ""), ("b/New.md", ""), ("a/n.md", "[[Old]]")], "Old.md", "a/New.md", "a/n.md"), "[[New]]");
+}
+
+#[test]
+fn the_format_of_new_links_is_that_of_the_settings() {
+    let of = |format: &str, link: &str| {
+        let settings = format!("{{ \"newLinkFormat\": \"{format}\", \"useMarkdownLinks\": true }}");
+        let files = [(".obsidian/app.json", settings.as_str()), ("Old.md", ""), ("x/n.md", link)];
+        after_move(&files, "Old.md", "a b/New.md", "x/n.md")
+    };
+    assert_eq!(of("absolute", "[[Old]] [t](Old.md)"), "[[a b/New]] [t](a%20b/New.md)");
+    assert_eq!(of("relative", "[[Old]] [t](../Old.md)"), "[[../a b/New]] [t](../a%20b/New.md)");
+    assert_eq!(of("shortest", "[[Old]] [t](Old.md)"), "[[New]] [t](New.md)");
+}
+
+#[test]
+fn relative_links_of_the_moved_note_are_repaired() {
+    let files = [("A/n.md", "![i](../img/p.png) [m](./m.md) [[m]] [[#H]] [s](#H)\n# H"), ("A/m.md", ""), ("img/p.png", "")];
+    assert_eq!(after_move(&files, "A/n.md", "B/C/n.md", "B/C/n.md"), "![i](p.png) [m](m.md) [[m]] [[#H]] [s](#H)\n# H");
+}
+
+#[test]
+fn links_that_a_move_would_steal_or_free_are_lengthened() {
+    // A new file of the name: what meant the only one still means it.
+    let stolen = [("a/Note.md", ""), ("Other.md", ""), ("n.md", "[[Note]] [[Other]]")];
+    assert_eq!(after_move(&stolen, "Other.md", "b/Note.md", "n.md"), "[[a/Note]] [[b/Note]]");
+    assert_eq!(after_move(&stolen, "Other.md", "Note.md", "n.md"), "[[a/Note]] [[Note]]");
+    // The moved note is not where its neighbour was any more.
+    let freed = [("a/n.md", "[[Note]]"), ("a/Note.md", ""), ("b/Note.md", "")];
+    assert_eq!(after_move(&freed, "a/n.md", "b/n.md", "b/n.md"), "[[a/Note]]");
+}
+
+#[test]
+fn a_folder_moves_with_everything_below_it() {
+    let files = [
+        ("A/x/n.md", "[[A/x/m]] ![](../p.png) [[out]]"),
+        ("A/x/m.md", "[[n]]"),
+        ("A/p.png", "png"),
+        ("A/.hidden", "h"),
+        ("out.md", "[[A/x/n|n]] [t](A/x/n.md) [[n]] ![](A/p.png)"),
+        ("c.canvas", r#"{"nodes":[{"id":"1","type":"file","file":"A/x/n.md"}],"edges":[]}"#),
+    ];
+    let folder = vault(&files);
+    let server = serve(&folder);
+    let done = server.call("vault_move", json!({ "from": "A", "to": "Archive/B" }));
+    assert_eq!(done["moved"].as_array().unwrap().len(), 3, "{done}");
+    let found = all(&folder);
+    assert_eq!(found["Archive/B/x/n.md"], "[[m]] ![](../p.png) [[out]]");
+    assert_eq!(found["out.md"], "[[n|n]] [t](n.md) [[n]] ![](p.png)");
+    assert!(found["c.canvas"].contains("\"file\":\"Archive/B/x/n.md\""));
+    assert!(folder.vault().join("Archive/B/.hidden").exists() && !folder.vault().join("A").exists());
+    assert_eq!(server.call("vault_links", json!({ "path": "Archive/B/x/n.md" }))["total"], 5);
+    assert_eq!(server.fail("vault_move", json!({ "from": "Archive", "to": "Archive/C" }))["code"], "INVALID_ARGUMENT");
+    assert_eq!(server.call("vault_move", json!({ "from": "out.md", "to": "Archive/" }))["moved"][0]["to"], "Archive/out.md");
+}
+
+#[test]
+fn headings_are_renamed_with_the_links_to_them() {
+    let files = [
+        ("n.md", "# Top\n## Old: one ##\n[[#Old: one]] [[n#Top#Old one]] [s](#Old:%20one)\n## Old\ntext\n\nSetext\n======\n"),
+        ("m.md", "[[n#Old one|x]] ![[n#Old]] [t](n.md#Old:%20one) [[n]] [[m#Old one]]"),
+    ];
+    assert_eq!(
+        after_move(&files, "n.md#Old: one", "n.md#New [x] #1", "n.md"),
+        "# Top\n## New [x] #1 ##\n[[#New [x] 1]] [[n#Top#New [x] 1]] [s](#New%20[x]%201)\n## Old\ntext\n\nSetext\n======\n"
+    );
+    assert_eq!(after_move(&files, "[[n#Old: one]]", "n#New", "m.md"), "[[n#New|x]] ![[n#Old]] [t](n.md#New) [[n]] [[m#Old one]]");
+    assert_eq!(after_move(&files, "n.md#Setext", "#Sub", "n.md").lines().nth(6), Some("Sub"));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    for (from, to, code) in [
+        ("n.md#None", "n.md#New", "TARGET_NOT_FOUND"),
+        ("n.md#Old", "n.md#Top", "ALREADY_EXISTS"),
+        ("n.md#Old", "m.md#New", "INVALID_ARGUMENT"),
+        ("n.md#Old", "n.md#", "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(server.fail("vault_move", json!({ "from": from, "to": to }))["code"], code, "{from} {to}");
+    }
+}
+
+#[test]
+fn a_name_changes_in_case_or_unicode_form_alone() {
+    assert_eq!(after_move(&[("note.md", ""), ("n.md", "[[note]]")], "note.md", "Note.md", "n.md"), "[[note]]");
+    let folder = vault(&[("Cafe\u{301}.md", "x"), ("n.md", "[[Caf\u{e9}]]"), ("d/x.md", "")]);
+    let server = serve(&folder);
+    server.call("vault_move", json!({ "from": "Caf\u{e9}.md", "to": "Caf\u{e9}.md" }));
+    assert!(folder.vault().join("Caf\u{e9}.md").exists() && !folder.vault().join("Cafe\u{301}.md").exists());
+    assert_eq!(server.call("vault_move", json!({ "from": "d", "to": "D" }))["moved"][0]["to"], "D/x.md");
+}
+
+#[test]
+fn nothing_is_replaced_and_a_refusal_changes_nothing() {
+    let folder = vault(&[
+        ("a.md", "[[b]]"),
+        ("b.md", "b"),
+        ("Up.md", ""),
+        ("d/x.md", ""),
+        ("ro.md", "[[a]]"),
+        ("x.base", "filters: 'file.name == \"a\"'\n"),
+    ]);
+    let server = serve(&folder);
+    let before = all(&folder);
+    for (from, to, code) in [
+        ("a.md", "b.md", "ALREADY_EXISTS"),
+        ("a.md", "B.md", "INVALID_ARGUMENT"),
+        ("a.md", "up.md", "INVALID_ARGUMENT"),
+        ("a.md", "a.md", "INVALID_ARGUMENT"),
+        ("a.md", "../x.md", "PATH_NOT_ALLOWED"),
+        ("a.md", ".trash/x.md", "PATH_NOT_ALLOWED"),
+        ("a.md", "CON.md", "INVALID_ARGUMENT"),
+        ("a.md", "a:b.md", "INVALID_ARGUMENT"),
+        ("none.md", "x.md", "FILE_NOT_FOUND"),
+        ("/", "x", "INVALID_ARGUMENT"),
+        ("d", "d/e", "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(server.fail("vault_move", json!({ "from": from, "to": to }))["code"], code, "{from} {to}");
+    }
+    let conflict = server.fail("vault_move", json!({ "from": "a.md", "to": "c.md", "if_match": "0000000000000000" }));
+    assert_eq!((conflict["code"].clone(), all(&folder)), (json!("CONFLICT"), before));
+    // A name that a link cannot have, a base, a file that is only to be read: named, and left alone.
+    let mut permissions = std::fs::metadata(folder.vault().join("ro.md")).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(folder.vault().join("ro.md"), permissions).unwrap();
+    let done = server.call("vault_move", json!({ "from": "a.md", "to": "a#1.md" }));
+    let reasons: Vec<String> =
+        done["left_alone"].as_array().unwrap().iter().map(|row| format!("{}: {}", row["path"], row["reason"])).collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[0].contains("characters of the new name") && reasons[1].contains("a base"), "{reasons:?}");
+    let done = server.call("vault_move", json!({ "from": "a#1.md", "to": "c.md" }));
+    assert_eq!((done["links_updated"].clone(), done["files_changed"].clone()), (json!(0), json!(0)));
+    let kept = server.call("vault_move", json!({ "from": "b.md", "to": "e.md", "update_links": false }));
+    assert_eq!(kept["left_alone"][0]["reason"], "update_links is false");
+    assert_eq!(text(&folder, "c.md"), "[[b]]");
+}
+
+#[test]
+fn an_ambiguous_link_is_named_and_never_rewritten() {
+    let folder = vault(&[("a/S.md", ""), ("b/S.md", ""), ("n.md", "see [[S]]"), ("q.md", "```query\nS\n```\n")]);
+    let server = serve(&folder);
+    let done = server.call("vault_move", json!({ "from": "a/S.md", "to": "a/T.md" }));
+    assert_eq!(done["left_alone"][0]["text"], "see [[S]]");
+    assert!(done["left_alone"][0]["reason"].as_str().unwrap().contains("a/S.md, b/S.md"), "{done}");
+    assert_eq!((done["left_alone"][1]["path"].clone(), done["left_alone"][1]["line"].clone()), (json!("q.md"), json!(2)));
+    assert_eq!(text(&folder, "n.md"), "see [[S]]");
+}
+
+/// Names, folders and links by chance: what each link means before, it means afterwards, and the way back is the same tree where all
+/// links are names.
+#[test]
+fn every_link_means_the_same_file_after_any_move() {
+    let mut seed = 7_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let names = ["a", "b", "Note", "x y", "v1.2"];
+    let folders = ["", "p/", "p/q/", "r/"];
+    for _ in 0..if crate::support::thorough() { 200 } else { 15 } {
+        let mut files: BTreeMap<String, String> = BTreeMap::new();
+        for _ in 0..7 {
+            let path = format!("{}{}.md", folders[random(4)], names[random(5)]);
+            let links: Vec<String> = (0..5)
+                .map(|_| {
+                    let (folder, name) = (folders[random(4)], names[random(5)]);
+                    match random(5) {
+                        0 => format!("[[{folder}{name}]]"),
+                        1 => format!("[t]({}.md)", format!("{folder}{name}").replace(' ', "%20")),
+                        2 => format!("[t](../{}.md)", name.replace(' ', "%20")),
+                        _ => format!("[[{name}|shown]]"),
+                    }
+                })
+                .collect();
+            files.insert(path, links.join("\n"));
+        }
+        let rows: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let folder = vault(&rows);
+        let server = serve(&folder);
+        let from = rows[random(rows.len())].0.to_owned();
+        let to = format!("{}{}.md", folders[random(4)], ["a", "New", "Note"][random(3)]);
+        let meanings = || {
+            let mut found: Vec<(String, u64, Value)> = Vec::new();
+            for path in all(&folder).keys() {
+                let listed = server.call("vault_links", json!({ "path": path, "show": "outgoing" }));
+                let links = listed["links"].as_array().unwrap();
+                found.extend(links.iter().map(|link| (path.clone(), link["line"].as_u64().unwrap(), link["resolved"].clone())));
+            }
+            found
+        };
+        let before = meanings();
+        if server.result("vault_move", json!({ "from": from, "to": to }))["isError"] == true {
+            continue;
+        }
+        let moved = |path: &str| if path == from { to.clone() } else { path.to_owned() };
+        let expected: Vec<(String, u64, Value)> = before
+            .into_iter()
+            .map(|(path, line, resolved)| (moved(&path), line, resolved.as_str().map_or(Value::Null, |path| moved(path).into())))
+            .collect();
+        let after: BTreeMap<(String, u64), Value> = meanings().into_iter().map(|(path, line, resolved)| ((path, line), resolved)).collect();
+        for (path, line, resolved) in expected.into_iter().filter(|(.., resolved)| !resolved.is_null()) {
+            assert_eq!(after[&(path.clone(), line)], resolved, "{from} to {to}: {path}:{line} in {:?}", all(&folder));
+        }
+    }
+}
+
+#[test]
+fn what_a_link_means_is_listed_with_where_it_stands() {
+    let folder = vault(&[
+        ("hub.md", "x\n[[a]] and ![[p.png]]\n[t](a.md#H) [[none]] [[S#x]]\n"),
+        ("a.md", "---\nup: \"[[hub]]\"\n---\n"),
+        ("p.png", "png"),
+        ("x/S.md", "[[a]]"),
+        ("y/S.md", "no links"),
+        ("c.canvas", r#"{"nodes":[{"id":"1","type":"file","file":"a.md"}],"edges":[]}"#),
+    ]);
+    let server = serve(&folder);
+    let links = |arguments: Value| server.call("vault_links", arguments);
+    let back = links(json!({ "path": "[[a]]" }));
+    let rows: Vec<String> =
+        back["links"].as_array().unwrap().iter().map(|row| format!("{}:{}:{}", row["path"], row["line"], row["target"])).collect();
+    assert_eq!(rows, ["\"c.canvas\":1:\"a.md\"", "\"hub.md\":2:\"a\"", "\"hub.md\":3:\"a.md#H\"", "\"x/S.md\":1:\"a\""]);
+    assert_eq!((back["total"].clone(), back["links"][2]["subpath"].clone()), (json!(4), json!("#H")));
+    assert_eq!(links(json!({ "path": "p.png" }))["links"][0]["embed"], true);
+    assert_eq!(links(json!({ "path": "hub.md", "show": "outgoing" }))["total"], 5);
+    assert_eq!(links(json!({ "path": "a.md", "show": "outgoing", "depth": 2 }))["total"], 6);
+    assert_eq!(links(json!({ "path": "p.png", "depth": 2 }))["total"], 2);
+    let unresolved = links(json!({ "show": "unresolved" }));
+    assert_eq!((unresolved["total"].clone(), unresolved["links"][0]["target"].clone()), (json!(1), json!("none")));
+    assert_eq!(unresolved["links"][0]["resolved"], Value::Null);
+    assert_eq!(links(json!({ "show": "ambiguous" }))["links"][0]["candidates"], json!(["x/S.md", "y/S.md"]));
+    assert_eq!(links(json!({ "show": "orphans" })), json!({ "total": 0, "paths": [] }));
+    assert_eq!(links(json!({ "show": "deadends" }))["paths"], json!(["y/S.md"]));
+    assert_eq!(server.fail("vault_links", json!({}))["code"], "INVALID_ARGUMENT");
+    assert_eq!(server.fail("vault_links", json!({ "path": "none.md" }))["code"], "FILE_NOT_FOUND");
+    // The next call sees what another program has written.
+    std::fs::write(folder.vault().join("new.md"), "[[a]] [[a]]").unwrap();
+    std::fs::remove_file(folder.vault().join("x/S.md")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(links(json!({ "path": "a.md" }))["total"], 5);
+    assert_eq!(links(json!({ "show": "ambiguous" }))["total"], 0);
+}
+
+#[test]
+fn links_come_in_pages_that_miss_and_repeat_nothing() {
+    let many: Vec<(String, String)> = (0..70).map(|n| (format!("n{n:02}.md"), "[[a]] [[a]]\n[[a]]".into())).collect();
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("a.md", ""));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = server.call("vault_links", json!({ "path": "a.md", "cursor": cursor }));
+        assert_eq!(page["total"], 210);
+        seen.extend(page["links"].as_array().unwrap().iter().map(|row| format!("{} {}", row["path"], row["line"])));
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 210);
+    assert!(seen.is_sorted());
+}
+
+#[test]
+fn deleted_files_go_to_the_trash_and_broken_links_are_named() {
+    let folder = vault(&[
+        ("a.md", "[[b]]"),
+        ("b.md", "b"),
+        ("n.md", "x\n[[a]] [[a]] [[b]]"),
+        ("d/e/x.md", ""),
+        ("d/y.png", "1"),
+        (".trash/a.md", "older"),
+    ]);
+    std::fs::create_dir(folder.vault().join("empty")).unwrap();
+    let server = serve(&folder);
+    let before = all(&folder);
+    for (arguments, code) in [
+        (json!({ "paths": [] }), "INVALID_ARGUMENT"),
+        (json!({ "paths": ["a.md", "none.md"] }), "FILE_NOT_FOUND"),
+        (json!({ "paths": ["d"] }), "INVALID_ARGUMENT"),
+        (json!({ "paths": ["/"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "paths": ["a.md"], "if_match": "0000000000000000" }), "CONFLICT"),
+    ] {
+        assert_eq!(server.fail("vault_delete", arguments.clone())["code"], code, "{arguments}");
+    }
+    assert_eq!(all(&folder), before);
+    let deleted = server.call("vault_delete", json!({ "paths": ["a.md", "b.md"] }));
+    assert_eq!(deleted["deleted"][0], json!({ "path": "a.md", "trashed_to": ".trash/a 1.md" }));
+    assert_eq!(deleted["broken_links"], 3);
+    assert_eq!(deleted["broken"][0], json!({ "path": "n.md", "line": 2, "text": "[[a]] [[a]] [[b]]" }));
+    assert_eq!((text(&folder, ".trash/a 1.md"), text(&folder, ".trash/a.md")), ("[[b]]".into(), "older".into()));
+    server.call("vault_delete", json!({ "paths": ["empty", "d", "d/e/x.md", "d/y.png"] }));
+    assert!(!folder.vault().join("empty").exists() && !folder.vault().join("d").exists());
+    assert_eq!(all(&folder).into_keys().collect::<Vec<_>>(), ["n.md"]);
+    assert_eq!(server.fail("vault_read", json!({ "path": "a.md" }))["code"], "FILE_NOT_FOUND");
+}
+
+#[test]
+fn tags_are_renamed_wherever_they_are_tags_and_nowhere_else() {
+    let note = "---\ntags: [Old, 'old/sub', \"other\", oldie] # old\ntag: old, x\nother: old\n---\n#old text #OLD/deep #older `#old` [[n#old]] https://x.y/#old\n# old\n```\n#old\n```\n%% #old %%\n- [ ] #old\n";
+    let folder = vault(&[
+        ("n.md", note),
+        ("block.md", "---\r\ntags:\r\n  - old # mine\r\n  - \"#old/x\"\r\n  - zold\r\n---\r\n"),
+        ("text.md", "---\ntags: a old b\n---\n"),
+        ("q.md", "#z\n```query\ntag:#old\n```\n"),
+        ("x.base", "filters: file.hasTag(\"old\")\n"),
+    ]);
+    let server = serve(&folder);
+    let planned = server.call("vault_rename_tag", json!({ "from": "#old", "to": "New/one", "dry_run": true }));
+    assert_eq!(text(&folder, "n.md"), note);
+    let done = server.call("vault_rename_tag", json!({ "from": "old", "to": "#New/one" }));
+    assert_eq!((planned["changes"].clone(), planned["tags_updated"].clone()), (done["changes"].clone(), done["tags_updated"].clone()));
+    assert_eq!((done["tags_updated"].clone(), done["files_changed"].clone()), (json!(10), json!(3)), "{done}");
+    assert_eq!(
+        text(&folder, "n.md"),
+        "---\ntags: [New/one, 'New/one/sub', \"other\", oldie] # old\ntag: New/one, x\nother: old\n---\n#New/one text #New/one/deep #older `#old` [[n#old]] https://x.y/#old\n# old\n```\n#old\n```\n%% #New/one %%\n- [ ] #New/one\n"
+    );
+    assert_eq!(text(&folder, "block.md"), "---\r\ntags:\r\n  - New/one # mine\r\n  - \"#New/one/x\"\r\n  - zold\r\n---\r\n");
+    assert_eq!(text(&folder, "text.md"), "---\ntags: a New/one b\n---\n");
+    let left: Vec<&str> = done["left_alone"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(left, ["q.md", "x.base"]);
+    assert_eq!(server.call("vault_list_all", json!({ "tag": "New/one" }))["files"].as_array().map(Vec::len), Some(3));
+    for (from, to, code) in [
+        ("none", "x", "TARGET_NOT_FOUND"),
+        ("New/one", "1", "INVALID_ARGUMENT"),
+        ("New/one", "a b", "INVALID_ARGUMENT"),
+        ("z", "#z", "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(server.fail("vault_rename_tag", json!({ "from": from, "to": to }))["code"], code, "{from} {to}");
+    }
+}
+
+/// A person saves one of the notes while the links in many are rewritten: their text wins, and its link is rewritten in it.
+#[test]
+fn a_note_that_is_saved_during_a_move_keeps_what_was_saved() {
+    let many: Vec<(String, String)> = (0..60).map(|n| (format!("n{n:02}.md"), format!("{n} [[Old]]"))).collect();
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("Old.md", ""));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    server.call("vault_links", json!({ "path": "Old.md" }));
+    let place = folder.vault().join("n55.md");
+    let save = |place: &Path| std::fs::write(place, "mine [[Old]]").unwrap();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(15));
+            save(&place);
+        });
+        server.result("vault_move", json!({ "from": "Old.md", "to": "New.md" }))
+    });
+    let is_done = outcome["isError"] != true;
+    let expected = if is_done { "New" } else { "Old" };
+    for (path, _) in &many {
+        let now = text(&folder, path);
+        let saved_after = path == "n55.md" && now == "mine [[Old]]";
+        assert!(now.ends_with(&format!("[[{expected}]]")) || saved_after, "{path}: {now}");
+    }
+    assert!(text(&folder, "n55.md").starts_with("mine"));
+    assert_eq!(folder.vault().join("New.md").exists(), is_done);
+}
+
+/// Every system call of a move that changes the disk, killed at or failed: the vault is the old one or the new one, also after a folder
+/// was renamed.
+#[test]
+fn a_move_that_is_killed_or_fails_at_any_system_call_is_done_or_not() {
+    if std::process::Command::new("strace").arg("-V").output().is_err() {
+        return crate::support::skipped("strace is missing");
+    }
+    let files = [
+        ("A/Old.md", "[[m]] [p](../p.png)"),
+        ("A/x.md", "[[A/Old]]"),
+        ("m.md", "[[A/Old|t]]"),
+        ("p.png", "png"),
+        ("n.md", "[t](A/Old.md)"),
+    ];
+    const CALLS: &str = "?rename,?renameat,renameat2,?unlink,unlinkat,fsync,?mkdir,mkdirat";
+    let run = |from: &str, to: &str, inject: Option<String>| {
+        let folder = vault(&files);
+        let mut command = std::process::Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);
+        command.args(inject.iter().flat_map(|inject| ["-e", inject.as_str()]));
+        command.arg(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("stdio").env("VAULT_PATH", folder.vault()).env("TOOLSETS", "vault,notes");
+        let mut client = crate::stdio::Client::start(command);
+        client.shake_hands();
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_move", "arguments": { "from": from, "to": to } } });
+        client.send(&call.to_string());
+        let answer = client.line();
+        drop(client);
+        // The next start does what a crash left.
+        let mut after = crate::stdio::Client::with(&folder, &[("TOOLSETS", "vault,notes")]);
+        after.shake_hands();
+        after.end();
+        let leftover = folder.vault().join(".vault-sync-mcp-journal.json").exists();
+        (all(&folder), answer.map(|answer| answer["result"]["isError"] != true), leftover)
+    };
+    let step = if crate::support::thorough() { 1 } else { 5 };
+    for (from, to) in [("A/Old.md", "B/New.md"), ("A", "C/D")] {
+        let old = all(&vault(&files));
+        let (new, ..) = run(from, to, None);
+        assert_ne!(old, new);
+        for (how, first) in [("signal=SIGKILL", 1), ("error=ENOSPC", 2)] {
+            let (mut seen_old, mut seen_new) = (0, 0);
+            for number in (first..400).step_by(step) {
+                let (found, answer, leftover) = run(from, to, Some(format!("inject={CALLS}:{how}:when={number}")));
+                let is_old = found == old;
+                assert!(is_old || found == new, "{from} {how} {number}: {found:?}");
+                assert!(answer.is_none_or(|done| done != is_old), "{from} {how} {number}: {answer:?}");
+                assert!(!leftover, "{from} {how} {number}");
+                if is_old {
+                    seen_old += 1
+                } else {
+                    seen_new += 1
+                }
+                if seen_new > 12 && !is_old {
+                    break;
+                }
+            }
+            assert!(seen_old > 0 && seen_new > 0, "{how}: {seen_old} {seen_new}");
+        }
+    }
+}
