@@ -5,6 +5,7 @@ use lexopt::{Arg, Parser, ValueExt};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::time::Duration;
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,15 @@ pub enum Command {
     Grants,
     /// End a grant, or all of them without an id.
     Revoke(Option<String>),
+    /// Take back what a login has done.
+    Undo {
+        /// Its id or name.
+        login: String,
+        /// How long ago it began.
+        since: Duration,
+        /// Only say what would be taken back.
+        dry_run: bool,
+    },
     /// Make a bcrypt hash.
     HashPassword,
     /// Make an API token of this name.
@@ -62,6 +72,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
     let mut words: Vec<String> = Vec::new();
     let mut mistakes = Vec::new();
     let (mut shown, mut all, mut server) = (None, false, None);
+    let (mut login, mut since, mut dry_run) = (None, None, false);
     let mut parser = Parser::from_args(arguments);
     loop {
         let argument = match parser.next() {
@@ -76,6 +87,15 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             Arg::Short('h') | Arg::Long("help") => shown = Some(Command::Help),
             Arg::Short('V') | Arg::Long("version") => shown = Some(Command::Version),
             Arg::Long("all") => all = true,
+            Arg::Long("dry-run") => dry_run = true,
+            Arg::Long(flag @ ("login" | "since")) => match (flag == "login", parser.value().and_then(|value| value.string())) {
+                (true, Ok(value)) => login = Some(value),
+                (false, Ok(value)) => since = Some(value),
+                (true, Err(_)) => {
+                    mistakes.push("--login needs the id of a grant (see grants), or the name of an API token or machine client".into())
+                }
+                (false, Err(_)) => mistakes.push("--since needs a time, for example 30m, 2h or 7d".into()),
+            },
             Arg::Long("server") => match parser.value().and_then(|value| value.string()) {
                 Ok(url) => server = Some(url),
                 Err(_) => {
@@ -117,6 +137,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
     if server.is_some() && words != ["check"] {
         mistakes.push("--server belongs to check; see --help".into());
     }
+    if (login.is_some() || since.is_some() || dry_run) && words != ["undo"] {
+        mistakes.push("--login, --since and --dry-run belong to undo; see --help".into());
+    }
     let command = match words.as_slice() {
         [] | ["serve"] => Command::Serve,
         ["stdio"] => Command::Stdio,
@@ -129,6 +152,13 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             mistakes.push("revoke needs the id of a grant (see grants), or --all".into());
             Command::Help
         }
+        ["undo"] => match (login, since.as_deref().and_then(duration)) {
+            (Some(login), Some(since)) => Command::Undo { login, since, dry_run },
+            _ => {
+                mistakes.push("undo needs --login ID (see grants, or the name of an API token) and --since TIME (30m, 2h, 7d)".into());
+                Command::Help
+            }
+        },
         ["init-wiki"] => Command::InitWiki,
         ["lint"] => Command::Lint,
         ["supervise"] => Command::Supervise,
@@ -137,7 +167,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         ["generate-token", name] => Command::GenerateToken((*name).into()),
         ["help"] => Command::Help,
         [
-            known @ ("serve" | "stdio" | "demo" | "check" | "grants" | "init-wiki" | "lint" | "supervise" | "hash-password"
+            known @ ("serve" | "stdio" | "demo" | "check" | "grants" | "init-wiki" | "lint" | "supervise" | "hash-password" | "undo"
             | "generate-token"),
             ..,
         ] => {
@@ -150,6 +180,19 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         }
     };
     Parsed { command, raw, mistakes }
+}
+
+/// A number of minutes, hours or days: `30m`, `2h`, `7d`.
+fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    Some(Duration::from_secs(number.parse::<u32>().ok()? as u64 * seconds))
 }
 
 /// The text of `--help`.
@@ -170,6 +213,9 @@ Commands:
   supervise              for the server itself, which runs its sessions with it
   grants                 list who is logged in: user, client, scope, when; from the state folder
   revoke ID | --all      end a grant, or all of them, at once, also while the server runs
+  undo --login ID --since TIME [--dry-run]
+                         take back all that a login has changed since (30m, 2h, 7d), also while the server runs; what somebody has
+                         changed since is left alone and named
   hash-password          make the bcrypt hash of a password, for AUTH_USERS
   generate-token [NAME]  make an API token and its entry for API_TOKENS
 

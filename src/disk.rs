@@ -212,14 +212,14 @@ pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
     (seen, stayed)
 }
 
-/// Adds bytes to the end of a file of secrets, durably; made where it is missing.
+/// Adds bytes to the end of a private file, made where it is missing; with `flush` durably, otherwise so that they survive the process.
 ///
 /// # Errors
 /// What the disk says; some of the bytes may be written.
-pub fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
     let mut open = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
     open.write_all(bytes)?;
-    open.sync_data()
+    if flush { open.sync_data() } else { Ok(()) }
 }
 
 /// Reads a file of so many bytes at most; whatever its size says, no more memory is taken.

@@ -183,6 +183,14 @@ pub const TEMPLATE_VARIABLE_BYTES: usize = 256;
 pub const TASK_CHARS: usize = 2_000;
 /// Tasks in one page of a list.
 pub const TASKS_PAGE: usize = 200;
+/// How long replaced and deleted versions are kept.
+pub const VERSIONS_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Bytes of all kept versions together.
+pub const VERSIONS_BYTES: u64 = 256 * 1024 * 1024;
+/// Kept versions, each a line of 300 bytes in a log that is read whole.
+pub const VERSIONS: usize = 200_000;
+/// Bytes of that log.
+pub const VERSIONS_LOG_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of all texts together, before and after, that one change of links or tags may have; in base64 they are in the journal.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
 /// Links of a page: each is found anew in the text of its note.

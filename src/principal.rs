@@ -41,6 +41,8 @@ pub struct Principal {
     pub subject: String,
     /// The OAuth client's id, empty where there is none.
     pub client: String,
+    /// What the owner calls the login: the id of its grant as `grants` prints it, the name of the API token or machine client.
+    pub login: String,
     /// What the caller may do.
     pub access: Access,
 }
@@ -48,7 +50,7 @@ pub struct Principal {
 impl Principal {
     /// The person at the keyboard of a stdio session: whoever may start the program may do everything it can.
     pub fn local() -> Principal {
-        Principal { subject: "local".into(), client: String::new(), access: Access::Write }
+        Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write }
     }
 
     /// Tells one login from another, for everything that belongs to one (sessions, streams).

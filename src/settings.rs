@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 36] = [
+pub static SETTINGS: [Setting; 37] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -73,8 +73,16 @@ pub static SETTINGS: [Setting; 36] = [
         variable: "STATE_DIR",
         value: "FOLDER",
         default: "",
-        help: "Folder for logins that survive a restart. Without one they are kept in memory only.",
+        help: "Folder for logins that survive a restart, and for what tools replace and delete. Without one logins are kept in memory, and versions not at all.",
         example: "/var/lib/vault-sync-mcp",
+    },
+    Setting {
+        flag: "versions",
+        variable: "VERSIONS",
+        value: "TRUTH",
+        default: "1",
+        help: "Keep what tools replace and delete in STATE_DIR: 30 days, 256 MB, and the newest version of each file. 0 keeps nothing.",
+        example: "0",
     },
     Setting {
         flag: "refresh-window",

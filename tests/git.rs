@@ -122,7 +122,7 @@ fn a_write_is_one_commit_of_one_path_that_the_remote_has() {
         json!({ "path": "sub/new note.md", "content": note("ä 🎻"), "commit_message": "My words\n\nand more" }),
     );
     assert_eq!((&created["created"], &created["pushed"]), (&json!(true), &json!(true)));
-    assert_eq!(repository.at_remote(&["log", "-1", "--format=%B", "main"]).trim(), "My words\n\nand more");
+    assert_eq!(repository.at_remote(&["log", "-1", "--format=%B", "main"]).trim(), "My words\n\nand more\n\nLogin: all");
     let deleted = outcome(&server, "vault_delete_file", json!({ "path": "sub/new note.md" }));
     assert_eq!((&deleted["deleted"], &deleted["pushed"]), (&json!(true), &json!(true)));
     assert!(!repository.folder.vault().join("sub/new note.md").exists());
@@ -699,4 +699,55 @@ fn writers_at_once_lose_nothing() {
     assert_eq!(files.lines().count(), 1 + 2 * each + each / 2, "{files}");
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap(), 2 + 2 * each + each / 2);
     assert_eq!(repository.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+}
+
+/// Every change of every tool is one commit, and none leaves uncommitted text behind.
+#[test]
+fn a_change_by_any_toolset_is_one_pushed_commit() {
+    let repository =
+        Repository::with(&[("A/old.md", "# Old\n"), ("A/x.md", "[[old]] #tag\n"), ("n.md", "[[old|t]]\n- [ ] task\n"), ("p.png", "png")]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let commits = || repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap();
+    let changed = || repository.at_remote(&["show", "--no-renames", "--name-status", "--format=%B", "main"]);
+    let mut count = commits();
+    for (tool, arguments, first, files) in [
+        ("vault_write", json!({ "path": "new.md", "content": "n" }), "vault_write: new.md", "A\tnew.md"),
+        ("vault_edit", json!({ "path": "n.md", "old_text": "task", "new_text": "job" }), "vault_edit: n.md", "M\tn.md"),
+        ("vault_insert", json!({ "path": "n.md", "text": "- more" }), "vault_insert: n.md", "M\tn.md"),
+        (
+            "vault_set_properties",
+            json!({ "paths": ["n.md", "new.md"], "set": { "a": 1 } }),
+            "vault_set_properties: n.md and 1 more",
+            "M\tn.md\nM\tnew.md",
+        ),
+        ("vault_set_task", json!({ "path": "n.md", "line": 5, "text": "job" }), "vault_set_task: n.md", "M\tn.md"),
+        ("vault_rename_tag", json!({ "from": "tag", "to": "label" }), "vault_rename_tag: A/x.md", "M\tA/x.md"),
+        (
+            "vault_move",
+            json!({ "from": "A/old.md", "to": "B/new name.md" }),
+            "vault_move: A/old.md and 3 more",
+            "M\tA/x.md\nD\tA/old.md\nA\tB/new name.md\nM\tn.md",
+        ),
+        ("vault_move", json!({ "from": "B", "to": "C" }), "vault_move: B/new name.md and 1 more", "D\tB/new name.md\nA\tC/new name.md"),
+        ("vault_delete", json!({ "paths": ["p.png", "new.md"] }), "vault_delete: new.md and 1 more", "D\tnew.md\nD\tp.png"),
+    ] {
+        let done = server.call(tool, arguments);
+        assert_eq!((done["pushed"].clone(), done["git_error"].clone()), (json!(true), Value::Null), "{tool}: {done}");
+        count += 1;
+        assert_eq!(commits(), count, "{tool}");
+        let shown = changed();
+        let (message, rest) = shown.split_once("\n\n").unwrap();
+        assert_eq!(message, first);
+        assert!(rest.starts_with("Login: all\n"), "{shown}");
+        let mut found: Vec<&str> = rest.lines().skip(1).filter(|line| line.contains('\t')).collect();
+        let mut expected: Vec<&str> = files.lines().collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{tool}");
+        assert_eq!(repository.git(&["status", "--porcelain", "--", ".", ":!.trash"]), "", "{tool}");
+    }
+    // A change that git refuses is made, and said not to be committed.
+    repository.git(&["switch", "-q", "-c", "other"]);
+    let done = server.call("vault_edit", json!({ "path": "n.md", "old_text": "job", "new_text": "work" }));
+    assert!(done["pushed"] == false && done["git_error"].as_str().unwrap().contains("not committed"), "{done}");
 }

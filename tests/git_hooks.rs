@@ -61,7 +61,7 @@ fn killed_while_a_hook_runs_the_note_is_as_it_was() {
 fn a_note_that_is_not_committed_is_committed_before_it_is_deleted() {
     let repository = Repository::with(&[("ours.md", &note("as it was"))]);
     let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
-    server.call("vault_edit", json!({ "path": "ours.md", "old_text": "as it was", "new_text": "edited" }));
+    repository.write("ours.md", &note("edited"));
     let refused = outcome(&server, "vault_delete_file", json!({ "path": "ours.md" }));
     assert_eq!(refused["error"]["code"], "GIT_REFUSED", "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("if_match"), "{refused}");

@@ -61,6 +61,7 @@ mod stdio;
 mod support;
 mod tidy;
 mod tools;
+mod undo;
 mod vault;
 mod wire;
 mod wishes;

@@ -504,7 +504,7 @@ fn calls_are_logged_without_their_text() {
 
 #[test]
 fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
-    for tool in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|set| set.tools()) {
+    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL) {
         let annotations = &tool.listing()["annotations"];
         let name = tool.name;
         let reaches = ["vault_write_file", "vault_delete_file", "vault_restore", "ingest", "query"].contains(&name);

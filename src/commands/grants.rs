@@ -7,7 +7,7 @@ use crate::oauth::redirect::RedirectTarget;
 use crate::oauth::store::{Client, Grant, State, Store};
 use crate::oauth::{Logins, Oauth, Policy, documents};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Characters of an id that are enough to name a grant: an empty variable of a shell must not end anybody's login.
 const ID_LEAST: usize = 4;
@@ -24,11 +24,7 @@ pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
     let outcome = folder(raw).and_then(|folder| {
         let state = Store::peek(&folder).map_err(|why| (FAILED, why))?;
         let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| (WRONG, why))?;
-        // As another user, even as root, what is written here would be kept from the server.
-        let own = std::fs::metadata(&folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
-        if !own {
-            return Err((FAILED, "revoke has to run as the user whom the state folder belongs to (sudo -u USER ...)".into()));
-        }
+        refuse_other_user(&folder, "revoke")?;
         let ended = if Store::is_in_use(&folder) {
             control::revoke(&folder, id.as_deref())
         } else {
@@ -51,8 +47,15 @@ fn failed(code: u8, why: &str) -> u8 {
     code
 }
 
+/// As another user, even as root, what is written in the state folder would be kept from the server.
+pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), (u8, String)> {
+    let own = std::fs::metadata(folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
+    let why = || format!("{command} has to run as the user whom the state folder belongs to (sudo -u USER ...)");
+    if own { Ok(()) } else { Err((FAILED, why())) }
+}
+
 /// The state folder, as for the server: the setting, or what systemd says.
-fn folder(raw: &Raw) -> Result<PathBuf, (u8, String)> {
+pub(super) fn folder(raw: &Raw) -> Result<PathBuf, (u8, String)> {
     let named = raw.get("STATE_DIR").cloned().or_else(|| std::env::var("STATE_DIRECTORY").ok());
     let named = named.ok_or((WRONG, "STATE_DIR (--state-dir) is required: the folder in which the server keeps logins".to_owned()))?;
     let home = std::env::var("HOME").ok();
@@ -80,7 +83,7 @@ fn table(state: &State) -> String {
     for grant in grants {
         let client = state.clients.get(&grant.client).cloned().or_else(|| documents::find(&grant.client));
         rows.push([
-            grant.id.chars().take(12).collect(),
+            grant.short_id(),
             grant.user.clone(),
             client.as_ref().map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
             place(grant, client.as_deref()),

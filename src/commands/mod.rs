@@ -10,16 +10,19 @@ mod probes;
 pub mod sample_vault;
 mod secrets;
 mod serve;
+mod undo;
 mod wiki;
 
 use crate::accomplishments::Accomplishments;
 use crate::agent::{Agent, supervise};
 use crate::cli::{self, Command, Parsed, Raw};
+use crate::clock::Now;
 use crate::config::{Config, For, Surroundings};
 use crate::git::Git;
 use crate::mcp::{Server, Systems};
 use crate::tools::Toolset;
 use crate::vault::Vault;
+use crate::vault::versions::Versions;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -40,7 +43,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if !mistakes.is_empty() {
         let purpose = match command {
             Command::Serve | Command::Check => Some(For::Network),
-            Command::Stdio | Command::InitWiki | Command::Lint => Some(For::Stdio),
+            Command::Stdio | Command::InitWiki | Command::Lint | Command::Undo { .. } => Some(For::Stdio),
             _ => None,
         };
         let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &surroundings()).1).unwrap_or_default();
@@ -59,6 +62,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Stdio => configured(&raw, For::Stdio, stdio),
         Command::Grants => grants::list(&raw),
         Command::Revoke(id) => grants::revoke(&raw, id.as_deref()),
+        Command::Undo { login, since, dry_run } => undo::undo(&raw, &login, since, dry_run),
         Command::InitWiki => wiki::init_wiki(&raw),
         Command::Lint => wiki::check(&raw),
         Command::Supervise => match supervise::supervise() {
@@ -105,7 +109,10 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     config.notes.iter().for_each(|note| log::warn!("{note}"));
     let vault =
         Vault::open_with(&config.vault_path, config.memory).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
-    let vault = Arc::new(vault);
+    let opened = config.state_dir.as_deref().filter(|_| config.versions && !config.read_only).map(Versions::open);
+    let versions =
+        opened.and_then(|opened| opened.inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind())).ok());
+    let vault = Arc::new(vault.keeping(versions.clone()));
     if !config.read_only {
         vault.recover();
     }
@@ -133,6 +140,9 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
             Ok(()) => log::info!("index complete: {} files in {} ms", vault.size(), started.elapsed().as_millis()),
             Err(error) => log::error!("{error}"),
         }
+        if let Some(Err(error)) = versions.map(|versions| versions.clean(Now::read())) {
+            log::warn!("old versions cannot be removed: {error}");
+        }
         if reads_frontmatter {
             let _ = vault.values_of(crate::tools::context::CONTEXT);
         }
@@ -153,7 +163,7 @@ fn start_logging(level: log::LevelFilter) {
             (true, log::Level::Warn) => writeln!(buffer, "<4>{message}"),
             (true, log::Level::Info) => writeln!(buffer, "<6>{message}"),
             (true, _) => writeln!(buffer, "<7>{message}"),
-            (false, _) => writeln!(buffer, "{} {level:<5} {message}", crate::clock::Now::read().rfc3339()),
+            (false, _) => writeln!(buffer, "{} {level:<5} {message}", Now::read().rfc3339()),
         }
     };
     let target = env_logger::Target::Pipe(Box::new(lines::Lines::default()));

@@ -35,6 +35,8 @@ pub struct Config {
     pub policy: Policy,
     /// Where logins are kept.
     pub state_dir: Option<PathBuf>,
+    /// Whether what tools replace is kept there.
+    pub versions: bool,
     /// What is offered.
     pub toolsets: Vec<Toolset>,
     /// Offer nothing that writes.
@@ -144,6 +146,7 @@ impl Config {
             git: reader.git(),
             projects: reader.projects(),
             agent: reader.agent(home, state_dir.as_deref(), workers),
+            versions: reader.text("VERSIONS").is_none() || reader.flag("VERSIONS"),
             state_dir,
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),

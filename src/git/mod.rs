@@ -376,6 +376,7 @@ impl Git {
             match self.as_on_disk(&repository, &runner, &path, name) {
                 Ok(target) => targets.extend(target),
                 Err(Failure::Refused(words)) => left.push(words),
+                Err(Failure::Vault(error)) => left.push(error.to_string()),
                 Err(other) => return Err(other),
             }
         }
@@ -389,10 +390,21 @@ impl Git {
         Ok(Committed { commit: Some(published.commit), pushed: published.pushed, trouble, left })
     }
 
-    /// A file as it is on disk, if that is not what the branch has.
+    /// A file as it is on disk, if that is not what the branch has; one that is gone is deleted.
     fn as_on_disk(&self, repository: &Repository, runner: &Runner<'_>, path: &VaultPath, name: String) -> Result<Option<Target>, Failure> {
         let note = repository.look_at(runner, &self.vault, path, &name)?;
-        let Some(bytes) = note.bytes.filter(|_| !note.is_committed) else { return Ok(None) };
+        let Some(bytes) = note.bytes.filter(|_| !note.is_committed) else {
+            let gone = note.committed.filter(|_| matches!(self.vault.bytes_if_any(path), Ok(None)));
+            return Ok(gone.map(|committed| Target {
+                path: path.clone(),
+                name,
+                change: Change::Delete,
+                mode: committed.mode.clone(),
+                blob: None,
+                committed: Some(committed),
+                before: None,
+            }));
+        };
         if note.committed.is_none() {
             repository.refuse_no_room(runner, &name)?;
         }

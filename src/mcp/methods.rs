@@ -6,6 +6,7 @@ use super::subscription::Wanted;
 use super::{Exchange, Revision, Server, completion, lifecycle, logging, prompts, resources, subscription, tools};
 use crate::rpc::{Error, Id, Params};
 use crate::tools::Context;
+use crate::vault::Vault;
 use serde_json::Value;
 
 /// A request on its way through a method.
@@ -30,9 +31,9 @@ impl<'a> Call<'a> {
         value.ok_or_else(|| Error::invalid_params(format!("params.{name} must be a string")))
     }
 
-    /// What a tool or prompt works with. `progress` is where it says how far it is.
-    pub(super) fn context(&self, progress: &'a Progress<'_>) -> Context<'a> {
-        let Server { vault, git, projects, agent, options, .. } = self.server;
+    /// What a tool or prompt works with: the vault, as it may change it, and where it says how far it is.
+    pub(super) fn context<'b>(&'b self, vault: &'b Vault, progress: &'b Progress<'_>) -> Context<'b> {
+        let Server { git, projects, agent, options, .. } = self.server;
         let principal = self.exchange.principal;
         Context { vault, git: git.as_deref(), projects: projects.as_ref(), agent: agent.as_ref(), principal, options, caller: progress }
     }

@@ -126,7 +126,7 @@ impl Server {
             git,
             projects,
             agent,
-            tools: toolsets.iter().flat_map(|set| set.tools()).copied().filter(|tool| offered(tool.needs())).collect(),
+            tools: Toolset::offered(toolsets).into_iter().filter(|tool| offered(tool.needs())).collect(),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
             options,
@@ -152,6 +152,7 @@ impl Server {
     pub fn abilities(&self) -> Vec<&'static str> {
         let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         let all = [
+            ("vault_delete", "delete files, to the vault's trash"),
             ("vault_delete_file", "delete files"),
             ("vault_write_file", "commit and push to the git remote"),
             ("manage_accomplishment", "plan projects on canvases and move notes to the trash"),

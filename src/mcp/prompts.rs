@@ -59,7 +59,7 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
     let progress = Progress::of(call.exchange, call.params);
-    let context = call.context(&progress);
+    let context = call.context(&call.server.vault, &progress);
     let contents = Arguments::check(prompt, sent).and_then(|arguments| (prompt.run)(&context, &arguments));
     let contents = contents.map_err(|error| match error {
         PromptError::Argument(why) => Error::invalid_params(why),

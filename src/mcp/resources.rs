@@ -91,7 +91,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     }
     if let Some(resource) = call.server.resources.iter().find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(&progress)).map_err(|error| {
+        let text = (resource.read)(&call.context(&call.server.vault, &progress)).map_err(|error| {
             log::warn!("resources/read failed: {}", error.message);
             Error::internal()
         })?;

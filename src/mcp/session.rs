@@ -183,7 +183,7 @@ mod tests {
     use crate::principal::Access;
 
     fn login(name: &str) -> Principal {
-        Principal { subject: name.into(), client: "c".into(), access: Access::Write }
+        Principal { subject: name.into(), client: "c".into(), login: name.into(), access: Access::Write }
     }
 
     #[test]

@@ -5,12 +5,16 @@ use super::methods::{Answer, Call};
 use super::progress::Progress;
 use super::{Exchange, Server};
 use crate::clock;
+use crate::git::UncommittedSnapshot;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::text::json::quoted;
-use crate::tools::{self, Arguments, Code, Reply, Tool};
+use crate::tools::{self, Arguments, Code, Context, Reply, Tool};
+use crate::vault::VaultPath;
+use crate::vault::versions::Caller;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Server {
@@ -56,10 +60,13 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let path = path_of(&arguments);
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
-    let context = call.context(&progress);
+    let caller = Arc::new(Caller::new(&call.exchange.principal.login, tool.name));
+    let vault = call.server.vault.on_behalf_of(&caller);
+    let context = call.context(&vault, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
-        (tool.run)(&context, &arguments)
+        let reply = (tool.run)(&context, &arguments)?;
+        Ok::<Reply, tools::Error>(with_commit(reply, &context, &caller))
     }));
     let code = match &outcome {
         Ok(Ok(_)) => None,
@@ -72,6 +79,31 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Ok(Err(error)) => Ok(Answer::Result(failure(&error))),
         Err(_) => Err(Error::internal()),
     }
+}
+
+/// The result of a tool that has changed files of a repository: they are one commit, pushed. The change is made in any case; what git
+/// refuses is said beside it, and the next commit of one of the files has it.
+fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
+    let changed = caller.changed();
+    let (Some(git), Some(first)) = (context.git, changed.first()) else { return reply };
+    let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
+    let message = format!("{}: {first}{others}\n\nLogin: {}", caller.tool, caller.by);
+    let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+    let mut members = Map::new();
+    match git.commit_files(&paths, &UncommittedSnapshot::default(), &message) {
+        Ok(committed) => {
+            members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
+            members.insert("pushed".into(), committed.pushed.into());
+            let trouble = committed.trouble.into_iter().chain(committed.left).collect::<Vec<_>>().join("; ");
+            members.extend(Some(trouble).filter(|trouble| !trouble.is_empty()).map(|trouble| ("git_error".to_owned(), trouble.into())));
+        }
+        Err(failure) => {
+            log::warn!("{}: not committed: {failure}", caller.tool);
+            members.insert("pushed".into(), false.into());
+            members.insert("git_error".into(), format!("The change is made, and not committed: {failure}").into());
+        }
+    }
+    reply.with_members(members)
 }
 
 /// What a call is about, for its line in the log.

@@ -45,7 +45,8 @@ impl Oauth {
     /// The same, with the grant that it belongs to, where there is one.
     fn found<'a>(&self, state: &'a State, token: SecretHash, now: Now) -> Option<(Principal, Option<&'a Grant>)> {
         if let Some((name, _, access)) = self.logins.tokens.iter().find(|(_, known, _)| *known == token) {
-            return Some((Principal { subject: format!("token:{name}"), client: String::new(), access: *access }, None));
+            let (subject, login) = (format!("token:{name}"), name.clone());
+            return Some((Principal { subject, client: String::new(), login, access: *access }, None));
         }
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
         known.note_use();
@@ -57,7 +58,8 @@ impl Oauth {
             }
             Some(_) => grant.filter(|grant| self.logins.stands(grant))?.user.clone(),
         };
-        Some((Principal { subject, client: known.client.clone(), access: known.access.0 }, grant))
+        let login = grant.map_or_else(|| known.client.clone(), Grant::short_id);
+        Some((Principal { subject, client: known.client.clone(), login, access: known.access.0 }, grant))
     }
 
     /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.

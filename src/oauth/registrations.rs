@@ -96,7 +96,7 @@ impl Registrations {
             table.lines = lines.len();
             return Ok(());
         }
-        disk::append(file, &json_line(client)?)?;
+        disk::append(file, &json_line(client)?, true)?;
         table.lines += 1;
         Ok(())
     }

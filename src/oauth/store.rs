@@ -74,6 +74,13 @@ pub struct Grant {
     pub retired: Vec<(SecretHash, u64)>,
 }
 
+impl Grant {
+    /// The first characters of its id, which are enough to name it.
+    pub fn short_id(&self) -> String {
+        self.id.chars().take(12).collect()
+    }
+}
+
 /// An authorization code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Code {

@@ -81,6 +81,14 @@ impl Toolset {
         }
     }
 
+    /// The tools of some sets. A name that two sets have is that of the later one: with toolset `git` the history of notes is that of
+    /// the repository.
+    pub fn offered(sets: &[Toolset]) -> Vec<&'static Tool> {
+        let all: Vec<&'static Tool> = sets.iter().flat_map(|set| set.tools()).copied().collect();
+        let is_last = |(number, tool): &(usize, &&'static Tool)| !all.iter().skip(number + 1).any(|other| other.name == tool.name);
+        all.iter().enumerate().filter(is_last).map(|(_, tool)| *tool).collect()
+    }
+
     /// The resources of the set beside the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {

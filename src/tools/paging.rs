@@ -9,13 +9,13 @@ use crate::vault::etag;
 use serde::Serialize;
 
 /// The parameter; [`after`] reads it.
-pub const CURSOR: Field = optional("cursor", ANY_TEXT, "The next_cursor of the previous page.");
+pub const CURSOR: Field = optional("cursor", ANY_TEXT, "next_cursor of the previous page");
 /// The parameter for the length of a page.
 pub const LIMIT: Field = defaulted(
     "limit",
     Shape::Integer { min: 1, max: limits::LIST_PAGE as i64, outside: Code::InvalidArgument },
     Default::Integer(limits::LIST_PAGE_USUAL as i64),
-    "Entries per page at most; a page also ends when the answer is full",
+    "Entries per page at most",
 );
 /// Result member; also of tools that cut something else than a list.
 pub const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; only present when true");

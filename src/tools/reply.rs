@@ -76,6 +76,15 @@ impl Reply {
         Ok(reply)
     }
 
+    /// The same with further members of the structured result.
+    pub fn with_members(mut self, members: serde_json::Map<String, serde_json::Value>) -> Reply {
+        if let Ok(serde_json::Value::Object(mut result)) = serde_json::from_str(&self.json) {
+            result.extend(members);
+            self.json = serde_json::Value::Object(result).to_string();
+        }
+        self
+    }
+
     /// A document, and what there is to know about it.
     ///
     /// # Errors

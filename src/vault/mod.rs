@@ -32,6 +32,7 @@
 //! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
 //! | [`links`] | which links mean which files |
 //! | [`rewrite`], `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
+//! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
 //! | [`transaction`] | several files changed as one, or not at all |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
@@ -68,6 +69,8 @@ pub mod rewrite;
 pub mod search;
 mod table;
 pub mod transaction;
+pub mod undo;
+pub mod versions;
 mod walk;
 pub mod write;
 
@@ -86,13 +89,32 @@ use jail::{Jail, Place};
 use sha2::{Digest, Sha256};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use unicode_normalization::UnicodeNormalization;
+use versions::{Caller, Versions};
 
-/// One vault, shared by all threads.
-#[derive(Debug)]
+/// One vault, shared by all threads, as one of its callers has it.
+#[derive(Debug, Clone)]
 pub struct Vault {
+    shared: Arc<Shared>,
+    versions: Option<Arc<Versions>>,
+    /// On whose behalf files are changed; without one nothing is kept.
+    caller: Option<Arc<Caller>>,
+}
+
+impl Deref for Vault {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// What all callers of a vault have in common.
+#[derive(Debug)]
+pub struct Shared {
     jail: Jail,
     index: Arc<Index>,
     /// Writers of one file take turns; chosen by the hash of its place.
@@ -124,7 +146,7 @@ impl Vault {
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        Ok(Vault {
+        let shared = Shared {
             jail,
             index,
             write_locks,
@@ -132,7 +154,22 @@ impl Vault {
             expressions,
             postings: postings::Cache::default(),
             links: Mutex::default(),
-        })
+        };
+        Ok(Vault { shared: Arc::new(shared), versions: None, caller: None })
+    }
+
+    /// The same, which keeps there what is replaced and deleted.
+    pub fn keeping(self, versions: Option<Arc<Versions>>) -> Vault {
+        Vault { versions, ..self }
+    }
+
+    /// The vault for one call of a tool: its changes are noted in the caller, and what they replace is kept.
+    pub fn on_behalf_of(&self, caller: &Arc<Caller>) -> Vault {
+        Vault { caller: Some(Arc::clone(caller)), ..self.clone() }
+    }
+
+    pub fn versions(&self) -> Option<&Arc<Versions>> {
+        self.versions.as_ref()
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.

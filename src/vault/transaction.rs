@@ -8,7 +8,8 @@
 use super::error::Error;
 use super::jail::Place;
 use super::path::VaultPath;
-use super::write::{existing, naming};
+use super::versions::{Change, Did, hash};
+use super::write::{existing, naming, wrote};
 use super::{Vault, etag};
 use crate::clock::Deadline;
 use crate::disk::{self, Folder, Mode};
@@ -259,13 +260,18 @@ impl Transaction<'_> {
                 Step::Replace { .. } | Step::Remove { .. } | Step::Trash { .. } => {}
             }
         }
+        self.apply(steps)
+    }
+
+    /// The same, also with names that are refused for new files: for those that had them before.
+    pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         let noted = self.note(steps, Purpose::Change)?;
-        for (number, step) in noted.iter().enumerate() {
-            if let Err(error) = self.take(step) {
-                self.take_back(noted.get(..number).unwrap_or_default());
-                return Err(error);
-            }
-        }
+        let kept = self.vault.keep(|| noted.iter().flat_map(|noted| self.taken_away(noted)).collect())?;
+        let outcome = noted
+            .iter()
+            .enumerate()
+            .try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.get(..number).unwrap_or_default())));
+        self.vault.finish(kept, outcome)?;
         self.forget();
         let in_trash = noted.into_iter().filter(|noted| !noted.place.is_empty());
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.place)).collect())
@@ -318,10 +324,46 @@ impl Transaction<'_> {
         Ok(noted)
     }
 
+    /// What is to be kept of a step.
+    fn taken_away(&self, Noted { step, place }: &Noted) -> Vec<Change> {
+        match step {
+            Step::Create { path, bytes } => vec![wrote(path, None, bytes)],
+            Step::Replace { path, before, after } => vec![wrote(path, Some(before), after)],
+            Step::Remove { .. } => Vec::new(),
+            Step::Rename { from, to } => {
+                let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
+                vec![Change { did, bytes: None }]
+            }
+            Step::Trash { path } => {
+                let below = self.vault.index.below(path, |_| true);
+                let files = below.iter().map(|entry| VaultPath::known(&entry.path));
+                let is_folder = self.vault.jail.existing(path).is_ok_and(|found| found.is_dir());
+                let trashed = |path: VaultPath, rest: String| {
+                    // What is larger is in the trash alone.
+                    let bytes = self.vault.bytes(&path).ok();
+                    let did = Did::Trashed {
+                        path: path.as_str().to_owned(),
+                        trashed_to: format!("{TRASH}/{place}{rest}"),
+                        before: bytes.as_deref().map(hash),
+                        bytes: bytes.as_ref().map_or(0, Vec::len),
+                    };
+                    Change { did, bytes }
+                };
+                if !is_folder {
+                    return vec![trashed(path.clone(), String::new())];
+                }
+                files
+                    .map(|file| (file.as_str().get(path.as_str().len()..).unwrap_or_default().to_owned(), file))
+                    .map(|(rest, file)| trashed(file, rest))
+                    .collect()
+            }
+        }
+    }
+
     fn take(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
         match step {
-            Step::Create { path, bytes } => self.vault.exchange(path, None, bytes),
-            Step::Replace { path, before, after } => self.vault.exchange(path, Some(before), after),
+            Step::Create { path, bytes } => self.vault.put(path, None, bytes),
+            Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Remove { path, bytes, .. } => self.vault.remove(path, bytes),
             Step::Trash { path } => self.vault.to_trash(path, place, None),
@@ -341,10 +383,10 @@ impl Transaction<'_> {
                 }
                 Ok(())
             }
-            Step::Replace { path, before, after } => self.vault.exchange(path, Some(after), before),
+            Step::Replace { path, before, after } => self.vault.put(path, Some(after), before),
             Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Remove { path, bytes, mode } => {
-                self.vault.exchange(path, None, bytes)?;
+                self.vault.put(path, None, bytes)?;
                 let place = self.vault.jail.existing(path)?;
                 disk::set_mode(&place, *mode).map_err(Error::disk("write the file", path.as_str()))
             }

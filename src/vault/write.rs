@@ -5,6 +5,7 @@
 
 use super::error::Error;
 use super::path::VaultPath;
+use super::versions::{Change, Did, hash, new_id};
 use super::walk::read_stamped;
 use super::{Entry, Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
@@ -15,6 +16,7 @@ use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 /// The outcome of [`Vault::write`].
@@ -30,6 +32,8 @@ pub struct Written {
     pub total_lines: usize,
     /// The etag of what was written.
     pub etag: String,
+    /// The kept version that was replaced.
+    pub previous: Option<String>,
 }
 
 /// What a written file may take the place of.
@@ -41,8 +45,23 @@ pub enum Over<'a> {
     Nothing,
 }
 
+/// What was kept before a change is made.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    call: String,
+    ids: Vec<String>,
+    paths: Vec<String>,
+}
+
+/// What is kept of a file that is written.
+pub(super) fn wrote(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
+    let did =
+        Did::Wrote { path: path.as_str().to_owned(), before: before.map(hash), after: hash(after), bytes: before.map_or(0, <[u8]>::len) };
+    Change { did, bytes: before.map(<[u8]>::to_vec) }
+}
+
 /// Makes the bytes that a file is to have of those that it has.
-pub type Change<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
+pub type MakeBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
 
 /// A text that takes the place of another.
 #[derive(Debug, Clone, Copy)]
@@ -74,13 +93,13 @@ impl Vault {
             // Folders that were made for it go again.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
-        let before = outcome?;
+        let (created, previous) = outcome?;
         self.index.wrote(path);
-        Ok(Written::of(path, before.is_none(), content.as_bytes()))
+        Ok(Written { previous, ..Written::of(path, created, content.as_bytes()) })
     }
 
-    /// What was there before.
-    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<Option<Metadata>, Error> {
+    /// Whether the file is new, and the version that was replaced.
+    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<(bool, Option<String>), Error> {
         let if_match = if let Over::Etag(etag) = over { Some(etag) } else { None };
         let exists = || Error::Exists(path.as_str().into());
         let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
@@ -88,32 +107,42 @@ impl Vault {
             other => other?,
         };
         let _turn = self.write_turn(&place);
-        let before = existing(&place, path)?;
-        if before.is_some() && matches!(over, Over::Nothing) {
-            return Err(exists());
-        }
-        let look = || {
+        let mut tries = 0..limits::EDIT_RETRIES;
+        loop {
             self.index.refuse_if_away()?;
-            let Some(wanted) = if_match else { return Ok(()) };
-            let (found, stayed) = disk::while_it_stays(&place, || current(&place, path));
-            match found?.map(|bytes| etag(&bytes)) {
-                Some(found) if found == wanted && stayed => Ok(()),
-                Some(found) if found == wanted => Err(Error::Busy),
-                found => Err(Error::Conflict(found)),
+            let before = existing(&place, path)?;
+            if before.is_some() && matches!(over, Over::Nothing) {
+                return Err(exists());
             }
-        };
-        look()?;
-        let outcome = disk::replace(&place, content.as_bytes(), mode_of(before.as_ref()), look);
-        outcome.map_err(|error| match naming(error, path) {
-            // It was not there a moment ago, and nobody has read what is there now.
-            Error::Busy if matches!(over, Over::Nothing) => exists(),
-            Error::Busy => match current(&place, path) {
-                Ok(found) => Error::Conflict(found.map(|bytes| etag(&bytes))),
-                Err(error) => error,
-            },
-            other => other,
-        })?;
-        Ok(before)
+            let known = current(&place, path)?;
+            let found = known.as_deref().map(etag);
+            if if_match.is_some() && found.as_deref() != if_match {
+                return Err(Error::Conflict(found));
+            }
+            match self.replace(path, &place, known.as_deref(), content.as_bytes(), before.as_ref()) {
+                // It was not there a moment ago, and nobody has read what is there now.
+                Err(Error::Busy) if matches!(over, Over::Nothing) => return Err(exists()),
+                Err(Error::Busy) if before.is_none() => return Err(Error::Conflict(current(&place, path)?.map(|bytes| etag(&bytes)))),
+                // Another program has saved it since.
+                Err(Error::Busy) if tries.next().is_some() => {}
+                other => return other.map(|previous| (before.is_none(), previous)),
+            }
+        }
+    }
+
+    /// Replaces the bytes that the caller knows (`None`: there is no file), which are kept. Returns the version that they are kept as.
+    fn replace(
+        &self,
+        path: &VaultPath,
+        place: &Path,
+        known: Option<&[u8]>,
+        bytes: &[u8],
+        before: Option<&Metadata>,
+    ) -> Result<Option<String>, Error> {
+        let kept = self.keep(|| vec![wrote(path, known, bytes)])?;
+        let outcome = disk::replace(place, bytes, mode_of(before), || self.is_still(place, path, known));
+        let ids = self.finish(kept, outcome.map_err(|error| naming(error, path)))?;
+        Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
 
     /// The last look before a file is changed: the vault is there, and the file has these bytes, or is not there (`None`).
@@ -124,6 +153,40 @@ impl Vault {
         self.index.refuse_if_away()?;
         let (found, stayed) = disk::while_it_stays(place, || current(place, path));
         if found?.as_deref() == known && stayed { Ok(()) } else { Err(Error::Busy) }
+    }
+
+    /// Keeps what a change takes away, before it is made, where it is made on behalf of a caller.
+    pub(super) fn keep(&self, changes: impl FnOnce() -> Vec<Change>) -> Result<Kept, Error> {
+        let Some(caller) = &self.caller else { return Ok(Kept::default()) };
+        let changes = changes();
+        let paths = changes.iter().flat_map(|change| self.files_of(&change.did)).collect();
+        let Some(versions) = &self.versions else { return Ok(Kept { paths, ..Kept::default() }) };
+        let call = new_id()?;
+        let ids = versions.keep(caller, &call, changes)?;
+        Ok(Kept { call, ids, paths })
+    }
+
+    /// The files that are others by a change, under their old and new paths.
+    fn files_of(&self, did: &Did) -> Vec<String> {
+        let Did::Renamed { from, to } = did else { return did.paths().into_iter().map(str::to_owned).collect() };
+        let below = self.index.below(&VaultPath::known(from), |_| true);
+        let rest = |entry: &Arc<Entry>| entry.path.get(from.len()..).unwrap_or_default().to_owned();
+        let is_file = below.is_empty().then(String::new);
+        below.iter().map(rest).chain(is_file).flat_map(|rest| [format!("{from}{rest}"), format!("{to}{rest}")]).collect()
+    }
+
+    /// Ends what was kept for a change that failed, and notes the files of one that was made. Returns the ids of the kept versions.
+    pub(super) fn finish(&self, kept: Kept, outcome: Result<(), Error>) -> Result<Vec<String>, Error> {
+        if let Some(caller) = self.caller.as_ref().filter(|_| outcome.is_ok()) {
+            caller.note(kept.paths);
+        }
+        if let (Some(versions), Some(caller), false) = (&self.versions, &self.caller, kept.ids.is_empty()) {
+            match &outcome {
+                Ok(()) => versions.clean_when_due(),
+                Err(_) => versions.end(caller, &kept.call)?,
+            }
+        }
+        outcome.map(|()| kept.ids)
     }
 
     /// Waits until a file that another program is writing in place is at rest; half of a file is no file to go on from, and
@@ -220,6 +283,13 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
+        let kept = self.keep(|| vec![wrote(path, known, bytes)])?;
+        let outcome = self.put(path, known, bytes);
+        self.finish(kept, outcome).map(drop)
+    }
+
+    /// The same, and nothing is kept: a step of a change of which all is kept already.
+    pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
         check_size(path, bytes.len())?;
         self.index.refuse_if_away()?;
         let place = self.jail.for_writing(path, true)?;
@@ -279,7 +349,7 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
-    pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut Change<'_>) -> Result<Written, Error> {
+    pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut MakeBytes<'_>) -> Result<Written, Error> {
         let (path, place) = &self.locate(path)?;
         let _turn = self.write_turn(place);
         let patience = Deadline::after(limits::REST_PATIENCE);
@@ -296,12 +366,12 @@ impl Vault {
             let before = existing(place, path)?;
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
             // moment; if they differ, the edit is made anew in what it wrote.
-            match disk::replace(place, &edited, mode_of(before.as_ref()), || self.is_still(place, path, Some(&bytes))) {
+            let previous = match self.replace(path, place, Some(&bytes), &edited, before.as_ref()) {
                 Err(Error::Busy) => continue,
-                other => other.map_err(|error| naming(error, path))?,
-            }
+                other => other?,
+            };
             self.index.wrote(path);
-            return Ok(Written::of(path, false, &edited));
+            return Ok(Written { previous, ..Written::of(path, false, &edited) });
         }
         let bytes = self.bytes(path)?;
         Err(Error::Conflict(Some(etag(&bytes))))
@@ -310,7 +380,7 @@ impl Vault {
 
 impl Written {
     pub(super) fn of(path: &VaultPath, created: bool, bytes: &[u8]) -> Written {
-        Written { path: path.clone(), created, size: bytes.len(), total_lines: count_lines(bytes), etag: etag(bytes) }
+        Written { path: path.clone(), created, size: bytes.len(), total_lines: count_lines(bytes), etag: etag(bytes), previous: None }
     }
 }
 

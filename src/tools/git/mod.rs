@@ -102,6 +102,7 @@ fn change(
     if message.contains('\0') {
         return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
     }
+    let message = format!("{}\n\nLogin: {}", message.trim_end(), context.principal.login);
     context.caller.progress(1, Some(3), "committing and pushing");
     let done = repository(context)?
         .change(path, change, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())

@@ -3,7 +3,7 @@
 use super::{BLOCK, HEADING, LINE, PATH, TOTAL_LINES, at_most_one};
 use crate::markdown::insert::{Position, Target};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
-use crate::tools::vault::IF_MATCH;
+use crate::tools::vault::{IF_MATCH, PREVIOUS};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde::Serialize;
 
@@ -36,6 +36,7 @@ pub(super) static TOOL: Tool = Tool {
         required("line", LINE, ""),
         TOTAL_LINES,
         required("etag", ANY_TEXT, ""),
+        PREVIOUS,
         required("created", Shape::Flag, ""),
         optional("warning", ANY_TEXT, ""),
     ],
@@ -48,6 +49,8 @@ struct Inserted<'a> {
     line: usize,
     total_lines: usize,
     etag: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<&'a str>,
     created: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'static str>,
@@ -82,6 +85,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         total_lines: written.total_lines,
         etag: &written.etag,
         created: written.created,
+        previous: written.previous.as_deref(),
         warning: has_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is."),
     })
 }

@@ -1,11 +1,13 @@
 //! Toolset `notes`: parts of notes, text put where it belongs, properties, tasks, links, files moved and deleted.
 
 mod delete;
+mod history;
 mod insert;
 mod links;
 mod move_file;
 mod read_notes;
 mod rename_tag;
+mod restore;
 mod set_properties;
 mod set_task;
 mod tasks;
@@ -17,7 +19,7 @@ use crate::vault::rewrite::Rewritten;
 use serde_json::{Value, json};
 
 /// The tools, in the order in which they are listed.
-pub static TOOLS: [&Tool; 9] = [
+pub static TOOLS: [&Tool; 11] = [
     &read_notes::TOOL,
     &insert::TOOL,
     &set_properties::TOOL,
@@ -27,6 +29,8 @@ pub static TOOLS: [&Tool; 9] = [
     &tasks::TOOL,
     &set_task::TOOL,
     &rename_tag::TOOL,
+    &history::TOOL,
+    &restore::TOOL,
 ];
 
 const PATH: &str = "The note: its path, [[Name]], or daily:today, daily:2026-11-22, weekly:2026-W48, monthly:2026-11";
@@ -40,8 +44,7 @@ const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::Inval
 /// Result members of many tools here.
 const TOTAL_LINES: Field = required("total_lines", COUNT, "Lines of the file now");
 
-const DRY_RUN: Field =
-    defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Change nothing, and answer what would be changed");
+const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Only answer what would change");
 const CHANGES: Field = required(
     "changes",
     Shape::List(&Shape::Object(&[

@@ -2,6 +2,7 @@
 
 use super::{LINE, PATH};
 use crate::tools::schema::{ANY_TEXT, Default, defaulted, required};
+use crate::tools::vault::PREVIOUS;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::Status;
 use serde::Serialize;
@@ -26,6 +27,7 @@ pub(super) static TOOL: Tool = Tool {
         required("before", ANY_TEXT, ""),
         required("after", ANY_TEXT, ""),
         required("etag", ANY_TEXT, ""),
+        PREVIOUS,
     ],
     run,
 };
@@ -37,6 +39,8 @@ struct Answer<'a> {
     before: &'a str,
     after: &'a str,
     etag: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<&'a str>,
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -48,5 +52,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Is(character) => character,
     };
     let set = context.vault.set_task(&path, line, arguments.text("text"), status)?;
-    Reply::of(&Answer { path: set.written.path.as_str(), line, before: &set.before, after: &set.after, etag: &set.written.etag })
+    Reply::of(&Answer {
+        path: set.written.path.as_str(),
+        line,
+        before: &set.before,
+        after: &set.after,
+        etag: &set.written.etag,
+        previous: set.written.previous.as_deref(),
+    })
 }

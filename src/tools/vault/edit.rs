@@ -1,6 +1,6 @@
 //! `vault_edit`: texts in a file replaced.
 
-use super::{IF_MATCH, PATH};
+use super::{IF_MATCH, PATH, PREVIOUS};
 use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Replacement;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 const OLD_TEXT: &str = "Exact text to find";
 const NEW_TEXT: &str = "Text to put in its place";
-const REPLACE_ALL: Field = optional("replace_all", Shape::Flag, "Replace it wherever it stands, and not only where it stands once");
+const REPLACE_ALL: Field = optional("replace_all", Shape::Flag, "Replace every occurrence");
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_edit",
@@ -37,6 +37,7 @@ pub(super) static TOOL: Tool = Tool {
         required("replacements", COUNT, ""),
         required("total_lines", COUNT, ""),
         required("etag", ANY_TEXT, ""),
+        PREVIOUS,
     ],
     run,
 };
@@ -48,6 +49,8 @@ struct Edited<'a> {
     replacements: usize,
     total_lines: usize,
     etag: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<&'a str>,
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -68,5 +71,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let edits: Vec<Replacement<'_>> = edits.iter().map(|(old, new, all)| Replacement { old, new, all: *all }).collect();
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
     let (path, total_lines) = (edited.path.as_str(), edited.total_lines);
-    Reply::of(&Edited { path, replaced: true, replacements, total_lines, etag: &edited.etag })
+    Reply::of(&Edited { path, replaced: true, replacements, total_lines, etag: &edited.etag, previous: edited.previous.as_deref() })
 }

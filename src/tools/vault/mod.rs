@@ -15,9 +15,8 @@ pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &sear
 
 const PATH: &str = "Path relative to the vault root, for example projects/idea.md; also [[Name]] or daily:today";
 
+/// Result member of the tools that change a file.
+pub(super) const PREVIOUS: Field = optional("previous", ANY_TEXT, "The kept version that was replaced, for vault_restore");
+
 /// Parameter of the tools that change a file.
-pub(super) const IF_MATCH: Field = optional(
-    "if_match",
-    ANY_TEXT,
-    "The etag that vault_read gave. If the file is no longer that one, nothing is changed and the answer is CONFLICT with the current etag.",
-);
+pub(super) const IF_MATCH: Field = optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed since");

@@ -19,9 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_read",
     title: "Read a file",
     description: "Reads one file, whole or a range of lines, also pictures, PDF and sound; for several notes, one section, an \
-        outline or properties use vault_read_notes where it is listed. content is the exact text with its line ends, so \
-        parts of it can be old_text of vault_edit. Long files are cut: if truncated is true, call again with offset set \
-        to next_offset.",
+        outline or properties use vault_read_notes. content is the exact text, so parts of it can be old_text of vault_edit. \
+        Long files are cut: go on with offset set to next_offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -1,6 +1,6 @@
 //! `vault_write`: a whole file.
 
-use super::{IF_MATCH, PATH};
+use super::{IF_MATCH, PATH, PREVIOUS};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Over;
@@ -27,6 +27,7 @@ pub(super) static TOOL: Tool = Tool {
         required("size", COUNT, ""),
         required("total_lines", COUNT, ""),
         required("etag", ANY_TEXT, ""),
+        PREVIOUS,
     ],
     run,
 };
@@ -38,6 +39,8 @@ struct Written<'a> {
     size: usize,
     total_lines: usize,
     etag: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<&'a str>,
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -55,5 +58,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         size: written.size,
         total_lines: written.total_lines,
         etag: &written.etag,
+        previous: written.previous.as_deref(),
     })
 }

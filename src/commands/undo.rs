@@ -1,0 +1,71 @@
+//! `undo`: all that one login has done taken back, for the owner.
+
+use super::grants::{folder, refuse_other_user};
+use super::{FAILED, WRONG, say, start_logging, surroundings, tell, wrong};
+use crate::cli::Raw;
+use crate::clock::Now;
+use crate::config::{Config, For};
+use crate::git::{Git, UncommittedSnapshot};
+use crate::tools::Toolset;
+use crate::vault::undo::Undone;
+use crate::vault::versions::Versions;
+use crate::vault::{Vault, VaultPath};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Exit code 0 when all was taken back, 1 when something was left alone.
+pub(super) fn undo(raw: &Raw, login: &str, since: Duration, dry_run: bool) -> u8 {
+    let config = match Config::read(raw, For::Stdio, &surroundings()) {
+        Ok(config) => config,
+        Err(mistakes) => return wrong(mistakes.iter()),
+    };
+    start_logging(config.log_level.min(log::LevelFilter::Warn));
+    match take_back(raw, &config, login, since, dry_run) {
+        Ok(undone) => {
+            say(&report(&undone, login, dry_run));
+            if undone.left.is_empty() { 0 } else { FAILED }
+        }
+        Err((code, why)) => {
+            tell(&format!("vault-sync-mcp: {why}\n"));
+            code
+        }
+    }
+}
+
+fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<Undone, (u8, String)> {
+    let failed = |why: String| (FAILED, why);
+    let state_dir = folder(raw)?;
+    refuse_other_user(&state_dir, "undo")?;
+    if !config.versions {
+        return Err((WRONG, "VERSIONS is 0: nothing was kept".into()));
+    }
+    let versions = Versions::open(&state_dir).map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
+    let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
+    let vault = Arc::new(vault.keeping(Some(versions)));
+    let now = Now::read();
+    let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
+    if config.toolsets.contains(&Toolset::Git) && !undone.changed.is_empty() {
+        let paths: Vec<VaultPath> = undone.changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+        let message = format!("undo: what {login} has changed ({} files)\n\nLogin: owner", paths.len());
+        let git = Git::new(Arc::clone(&vault), config.git.clone());
+        match git.commit_files(&paths, &UncommittedSnapshot::default(), &message) {
+            Ok(committed) => undone.left.extend(committed.left),
+            Err(failure) => undone.left.push(format!("not committed: {failure}")),
+        }
+    }
+    Ok(undone)
+}
+
+fn report(undone: &Undone, login: &str, dry_run: bool) -> String {
+    if undone.done.is_empty() && undone.left.is_empty() {
+        return format!("{login} has changed nothing in that time that is not undone already.\n");
+    }
+    let mut text: String = undone.done.iter().map(|line| format!("{line}\n")).collect();
+    if !undone.left.is_empty() {
+        text.push_str("\nLeft alone:\n");
+        undone.left.iter().for_each(|line| text.push_str(&format!("{line}\n")));
+    }
+    let word = if dry_run { "would be taken back" } else { "taken back" };
+    text.push_str(&format!("\n{} changes {word}, {} left alone.\n", undone.done.len(), undone.left.len()));
+    text
+}

@@ -1,0 +1,312 @@
+//! What tools have replaced and deleted, kept outside the vault, with who did it: `versions/log.jsonl` in the state folder has one line
+//! for each change of a file, and `versions/` the bytes before, by their SHA-256. A line is written before its change is made; where
+//! that fails, another line says so. Other processes of this program take turns by a lock.
+
+use super::{Error, etag};
+use crate::clock::{Deadline, Now};
+use crate::disk::{self, Mode};
+use crate::limits;
+use crate::secret;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const LOG: &str = "log.jsonl";
+const LOCK: &str = "lock";
+
+/// What was done to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "did", rename_all = "snake_case")]
+pub enum Did {
+    /// Written; `before` is the hash of what it held, `None` for a new file.
+    Wrote { path: String, before: Option<String>, after: String, bytes: usize },
+    /// A file or folder renamed.
+    Renamed { from: String, to: String },
+    /// Put into the trash; `before` is `None` for a file that is too large to be kept.
+    Trashed { path: String, trashed_to: String, before: Option<String>, bytes: usize },
+    /// The changes of a call were not made.
+    Ended { of: String },
+    /// The changes of a call were taken back.
+    Undone { of: String },
+}
+
+impl Did {
+    /// The paths of the files that are others by it.
+    pub fn paths(&self) -> Vec<&str> {
+        match self {
+            Did::Wrote { path, .. } | Did::Trashed { path, .. } => vec![path],
+            Did::Renamed { from, to } => vec![from, to],
+            Did::Ended { .. } | Did::Undone { .. } => Vec::new(),
+        }
+    }
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Names the version that was replaced.
+    pub version: String,
+    /// Changes with the same call were made by one call of a tool.
+    pub call: String,
+    /// Seconds since 1970.
+    pub at: u64,
+    /// The login: the id of a grant, the name of an API token or machine client, `local`.
+    pub by: String,
+    pub tool: String,
+    #[serde(flatten)]
+    pub did: Did,
+}
+
+/// Who changes files, and what was changed so far: one call of a tool.
+#[derive(Debug)]
+pub struct Caller {
+    pub by: String,
+    pub tool: &'static str,
+    /// Paths of changed files, old names included.
+    changed: Mutex<Vec<String>>,
+}
+
+impl Caller {
+    pub fn new(by: &str, tool: &'static str) -> Caller {
+        Caller { by: by.to_owned(), tool, changed: Mutex::default() }
+    }
+
+    /// The paths of all files that were changed, old names included, in order.
+    pub fn changed(&self) -> Vec<String> {
+        let mut paths = self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    pub(super) fn note(&self, paths: Vec<String>) {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+    }
+}
+
+/// A change that is about to be made, with the bytes that it takes away.
+pub(super) struct Change {
+    pub(super) did: Did,
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// The kept versions of a vault.
+#[derive(Debug)]
+pub struct Versions {
+    folder: PathBuf,
+    /// Bytes kept since the last cleaning.
+    fresh: AtomicU64,
+}
+
+pub(super) fn hash(bytes: &[u8]) -> String {
+    secret::hex(&Sha256::digest(bytes))
+}
+
+fn failed(cause: std::io::Error) -> Error {
+    Error::disk("keep the old version of the file in the state folder for", "")(cause)
+}
+
+impl Versions {
+    /// The versions in a state folder, which exists.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn open(state_dir: &Path) -> std::io::Result<Arc<Versions>> {
+        let folder = state_dir.join("versions");
+        disk::create_private_folder(&folder)?;
+        Ok(Arc::new(Versions { folder, fresh: AtomicU64::new(0) }))
+    }
+
+    fn lock(&self) -> Result<File, Error> {
+        let until = Deadline::after(limits::TURN_WAIT);
+        loop {
+            match disk::take_lock(&self.folder.join(LOCK)).map_err(failed)? {
+                Some(file) => return Ok(file),
+                None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
+                None => return Err(Error::Busy),
+            }
+        }
+    }
+
+    /// Keeps what changes of one call take away, before they are made. Returns their ids, in order.
+    pub(super) fn keep(&self, caller: &Caller, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
+        let _turn = self.lock()?;
+        let (at, mut lines, mut ids) = (Now::read().0, String::new(), Vec::new());
+        for Change { did, bytes } in changes {
+            if let Some(bytes) = bytes {
+                self.keep_bytes(&bytes).map_err(failed)?;
+            }
+            let version = new_id()?;
+            let line =
+                Line { version: version.clone(), call: call.to_owned(), at, by: caller.by.clone(), tool: caller.tool.to_owned(), did };
+            lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
+            ids.push(version);
+        }
+        disk::append(&self.folder.join(LOG), lines.as_bytes(), false).map_err(failed)?;
+        Ok(ids)
+    }
+
+    /// Notes that the changes of a call failed.
+    pub(super) fn end(&self, caller: &Caller, call: &str) -> Result<(), Error> {
+        self.keep(caller, &new_id()?, vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
+    }
+
+    fn keep_bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let place = self.folder.join(hash(bytes));
+        if std::fs::read(&place).is_ok_and(|known| known == bytes) {
+            return Ok(());
+        }
+        disk::discard(&place);
+        disk::append(&place, bytes, true)?;
+        // Many small ones are many lines.
+        self.fresh.fetch_add(bytes.len() as u64 + 4096, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The bytes of a version by their hash.
+    ///
+    /// # Errors
+    /// What the disk says; `InvalidData` for bytes that are not those.
+    pub(super) fn bytes(&self, hash_of: &str) -> std::io::Result<Vec<u8>> {
+        let bytes = disk::read_at_most(&self.folder.join(hash_of), limits::NOTE_BYTES)?;
+        if hash(&bytes) == hash_of { Ok(bytes) } else { Err(ErrorKind::InvalidData.into()) }
+    }
+
+    /// All changes that were made and not ended, the oldest first. A line that cannot be read is left out: a power cut may have
+    /// taken a part of the last one.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn lines(&self) -> std::io::Result<Vec<Line>> {
+        let log = match disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES) {
+            Ok(log) => log,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let ended: HashSet<&str> =
+            lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.as_str()) } else { None }).collect();
+        let ended: HashSet<String> = ended.into_iter().map(str::to_owned).collect();
+        Ok(lines.into_iter().filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call)).collect())
+    }
+
+    /// Removes what is older, and more, than is kept, when enough was kept since the last time; in a thread of its own.
+    pub(super) fn clean_when_due(self: &Arc<Versions>) {
+        if self.fresh.load(Ordering::Relaxed) < limits::VERSIONS_BYTES / 16 {
+            return;
+        }
+        self.fresh.store(0, Ordering::Relaxed);
+        let versions = Arc::clone(self);
+        let run = move || {
+            if let Err(error) = versions.clean(Now::read()) {
+                log::warn!("old versions cannot be removed: {error}");
+            }
+        };
+        let _ = std::thread::Builder::new().name("versions".into()).spawn(run).inspect_err(|error| log::warn!("no thread: {error}"));
+    }
+
+    /// Removes versions that are older than [`limits::VERSIONS_AGE`], and the oldest while all together are larger than
+    /// [`limits::VERSIONS_BYTES`]; the newest of each path stays.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn clean(&self, now: Now) -> Result<(), Error> {
+        let _turn = self.lock()?;
+        let lines = self.lines().map_err(failed)?;
+        let mut newest: BTreeMap<&str, usize> = BTreeMap::new();
+        for (number, line) in lines.iter().enumerate() {
+            if let Some((path, _)) = line.kept() {
+                newest.insert(path, number);
+            }
+        }
+        let newest: HashSet<usize> = newest.into_values().collect();
+        let (mut bytes, mut stay, mut hashes) = (0_u64, Vec::new(), HashSet::new());
+        for (number, line) in lines.iter().enumerate().rev() {
+            let is_newest = newest.contains(&number);
+            let is_young = now.since(Now(line.at)) <= limits::VERSIONS_AGE;
+            let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
+            if !is_newest && (!is_young || bytes + size > limits::VERSIONS_BYTES || stay.len() >= limits::VERSIONS) {
+                continue;
+            }
+            bytes += size;
+            hashes.extend(line.kept().map(|(_, hash)| hash));
+            stay.push(line);
+        }
+        let mut log = String::new();
+        for line in stay.into_iter().rev() {
+            log.push_str(&(serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n"));
+        }
+        disk::replace(&self.folder.join(LOG), log.as_bytes(), Mode::Private, || Ok::<(), std::io::Error>(())).map_err(failed)?;
+        for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|name| name.len() == 64 && !hashes.contains(name)) {
+                disk::discard(&entry.path());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    /// The path and hash of the version that this change replaced, if it is kept.
+    pub fn kept(&self) -> Option<(&str, &str)> {
+        match &self.did {
+            Did::Wrote { path, before: Some(before), .. } | Did::Trashed { path, before: Some(before), .. } => Some((path, before)),
+            _ => None,
+        }
+    }
+
+    /// Bytes of that version.
+    pub fn size(&self) -> u64 {
+        match &self.did {
+            Did::Wrote { bytes, .. } | Did::Trashed { bytes, .. } => *bytes as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// An id of 16 hex digits.
+pub(super) fn new_id() -> Result<String, Error> {
+    let random = secret::new_id().map_err(|_| failed(ErrorKind::Other.into()))?;
+    Ok(etag(random.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_versions_go_and_the_newest_of_each_path_stays() {
+        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id().unwrap()));
+        disk::create_private_folder(&folder).unwrap();
+        let versions = Versions::open(&folder).unwrap();
+        let caller = Caller::new("me", "tool");
+        let keep = |path: &str, text: &str| {
+            let did = Did::Wrote { path: path.into(), before: Some(hash(text.as_bytes())), after: String::new(), bytes: text.len() };
+            versions.keep(&caller, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }]).unwrap();
+        };
+        for text in ["1", "2", "3"] {
+            keep("a", text);
+        }
+        keep("b", "4");
+        let texts = || -> Vec<String> {
+            let lines = versions.lines().unwrap();
+            lines.iter().map(|line| String::from_utf8(versions.bytes(line.kept().unwrap().1).unwrap()).unwrap()).collect()
+        };
+        versions.clean(Now::read()).unwrap();
+        assert_eq!(texts(), ["1", "2", "3", "4"]);
+        versions.clean(Now::read().after(limits::VERSIONS_AGE).after(std::time::Duration::from_secs(60))).unwrap();
+        assert_eq!(texts(), ["3", "4"]);
+        assert!(versions.bytes(&hash(b"1")).is_err(), "its bytes are gone");
+        std::fs::write(folder.join("versions").join(hash(b"3")), "x").unwrap();
+        assert!(versions.bytes(&hash(b"3")).is_err(), "damaged bytes are not handed out");
+        versions.end(&caller, "call").unwrap();
+        assert!(versions.lines().unwrap().is_empty());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,229 @@
+//! Nothing a client writes is final: kept versions, `vault_history`, `vault_restore`, and the command `undo`.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A vault, its state folder, and a server on both.
+struct Kept {
+    folder: Folder,
+    state: PathBuf,
+}
+
+impl Kept {
+    fn of(files: &[(&str, &[u8])]) -> Kept {
+        let folder = Folder::with(files);
+        let state = folder.path().join("state");
+        Kept { folder, state }
+    }
+
+    fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    fn serve_with(&self, more: &[(&str, &str)]) -> Server {
+        let state = self.state.display().to_string();
+        let settings = [&[("TOOLSETS", "vault,notes"), ("STATE_DIR", state.as_str()), ("TIME_ZONE", "UTC")], more].concat();
+        Server::with(&self.folder.vault(), &settings)
+    }
+
+    fn undo(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+        command.arg("undo").args(words).env_clear().env("VAULT_PATH", self.folder.vault()).env("STATE_DIR", &self.state);
+        command.output().unwrap()
+    }
+
+    /// Every file that is not hidden.
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let (mut found, mut open) = (BTreeMap::new(), vec![self.folder.vault()]);
+        while let Some(place) = open.pop() {
+            for path in std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()) {
+                match path.strip_prefix(self.folder.vault()).unwrap().display().to_string() {
+                    name if path.file_name().unwrap().to_str().unwrap().starts_with('.') => drop(name),
+                    _ if path.is_dir() => open.push(path),
+                    name => drop(found.insert(name, std::fs::read(&path).unwrap())),
+                }
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn every_replaced_text_is_kept_and_can_be_brought_back() {
+    let kept = Kept::of(&[("a.md", b"one\r\n" as &[u8]), ("t.md", b"- [ ] task\n"), ("bin.dat", b"\xff\x00\xfe")]);
+    let server = kept.serve();
+    let written = server.call("vault_write", json!({ "path": "a.md", "content": "two" }));
+    let edited = server.call("vault_edit", json!({ "path": "a.md", "old_text": "two", "new_text": "three" }));
+    server.call("vault_set_properties", json!({ "paths": ["a.md", "t.md"], "set": { "x": 1 } }));
+    let ticked = server.call("vault_set_task", json!({ "path": "t.md", "line": 4, "text": "task" }));
+    let inserted = server.call("vault_insert", json!({ "path": "t.md", "text": "- [ ] more" }));
+    assert!([&written, &edited, &ticked, &inserted].iter().all(|answer| answer["previous"].as_str().is_some_and(|id| id.len() == 16)));
+    assert!(server.call("vault_write", json!({ "path": "new.md", "content": "n" }))["previous"].is_null());
+    server.call("vault_move", json!({ "from": "a.md", "to": "b/c.md" }));
+    server.call("vault_delete", json!({ "paths": ["b/c.md", "bin.dat"] }));
+    let history = server.call("vault_history", json!({ "path": "b/c.md" }));
+    let versions = history["versions"].as_array().unwrap();
+    let tools: Vec<&str> = versions.iter().map(|version| version["tool"].as_str().unwrap()).collect();
+    assert_eq!(tools, ["vault_delete", "vault_set_properties", "vault_edit", "vault_write"]);
+    assert_eq!(
+        (versions[3]["version"].clone(), versions[3]["bytes"].clone(), versions[3]["by"].clone()),
+        (written["previous"].clone(), json!(5), json!("all"))
+    );
+    // A deleted note, and an old text in its place; each is a version again.
+    let back = server.call("vault_restore", json!({ "path": "b/c.md", "version": versions[0]["version"] }));
+    assert!(back["previous"].is_null());
+    assert_eq!(kept.folder.read("b/c.md"), b"---\nx: 1\n---\nthree");
+    let first = server.call("vault_restore", json!({ "path": "b/c.md", "version": written["previous"] }));
+    assert_eq!(kept.folder.read("b/c.md"), b"one\r\n");
+    server.call("vault_restore", json!({ "path": "b/c.md", "version": first["previous"] }));
+    assert_eq!(kept.folder.read("b/c.md"), b"---\nx: 1\n---\nthree");
+    let binary = server.call("vault_history", json!({ "path": "bin.dat" }))["versions"][0]["version"].clone();
+    server.call("vault_restore", json!({ "path": "bin.dat", "version": binary }));
+    assert_eq!(kept.folder.read("bin.dat"), b"\xff\x00\xfe");
+    assert_eq!(server.fail("vault_restore", json!({ "path": "t.md", "version": written["previous"] }))["code"], "TARGET_NOT_FOUND");
+    // Private, and outside of the vault.
+    use std::os::unix::fs::PermissionsExt;
+    for entry in std::fs::read_dir(kept.state.join("versions")).unwrap() {
+        let mode = entry.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    drop(server);
+    let server = kept.serve_with(&[("VERSIONS", "0")]);
+    assert!(server.call("vault_edit", json!({ "path": "t.md", "old_text": "more", "new_text": "x" }))["previous"].is_null());
+    assert_eq!(server.fail("vault_history", json!({ "path": "t.md" }))["code"], "INVALID_ARGUMENT");
+}
+
+#[test]
+fn a_change_that_cannot_be_kept_is_not_made() {
+    let kept = Kept::of(&[("a.md", b"one")]);
+    let server = kept.serve();
+    std::fs::remove_dir_all(kept.state.join("versions")).unwrap();
+    std::fs::write(kept.state.join("versions"), "in the place of the folder").unwrap();
+    assert_eq!(server.fail("vault_write", json!({ "path": "a.md", "content": "two" }))["code"], "WRITE_ERROR");
+    assert_eq!(server.fail("vault_delete", json!({ "paths": ["a.md"] }))["code"], "WRITE_ERROR");
+    assert_eq!(kept.folder.read("a.md"), b"one");
+}
+
+/// The drill: an agent empties every note, moves a folder and deletes twenty; one command takes all of it back, byte for byte, while
+/// the server runs.
+#[test]
+fn one_command_takes_back_all_that_a_login_has_done() {
+    let count = if crate::support::thorough() { 1000 } else { 150 };
+    let notes: Vec<(String, Vec<u8>)> = (0..count)
+        .map(|n| {
+            (format!("F{}/n{n}.md", n % 7), format!("\u{feff}# {n}\r\n[[n{}]] [[F1/n{}|x]]", (n + 1) % count, 1 + 7 * (n % 5)).into_bytes())
+        })
+        .collect();
+    let files: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
+    let kept = Kept::of(&files);
+    let server = kept.serve();
+    let before = kept.files();
+    let nothing = kept.undo(&["--login", "all", "--since", "1h"]);
+    assert!(String::from_utf8_lossy(&nothing.stdout).contains("changed nothing"), "{}", String::from_utf8_lossy(&nothing.stderr));
+    server.call("vault_move", json!({ "from": "F1", "to": "G/H" }));
+    for (path, _) in notes.iter().filter(|(path, _)| !path.starts_with("F1/")) {
+        server.call("vault_write", json!({ "path": path, "content": "" }));
+    }
+    let twenty: Vec<&String> = notes.iter().map(|(path, _)| path).filter(|path| path.starts_with("F2/")).take(20).collect();
+    server.call("vault_delete", json!({ "paths": twenty }));
+    server.call("vault_write", json!({ "path": "made/by.md", "content": "agent" }));
+    server.call("vault_edit", json!({ "path": "made/by.md", "old_text": "agent", "new_text": "agents" }));
+    let after = kept.files();
+    let planned = kept.undo(&["--login", "all", "--since", "1h", "--dry-run"]);
+    assert_eq!((planned.status.code(), kept.files()), (Some(0), after));
+    assert_eq!(kept.undo(&["--login", "other", "--since", "1h"]).status.code(), Some(0));
+    let done = kept.undo(&["--login", "all", "--since", "1h"]);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(done.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(kept.files(), before, "{said}");
+    let lines = |output: &Output| String::from_utf8_lossy(&output.stdout).lines().count();
+    assert_eq!(lines(&planned), lines(&done));
+    let again = String::from_utf8(kept.undo(&["--login", "all", "--since", "1h"]).stdout).unwrap();
+    assert!(again.contains("changed nothing"), "{again}");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(server.call("vault_read", json!({ "path": "F1/n1.md" }))["path"], "F1/n1.md", "the server sees it");
+}
+
+#[test]
+fn what_somebody_has_changed_since_is_left_alone_and_named() {
+    let kept = Kept::of(&[("a.md", b"a1"), ("b.md", b"b1"), ("c.md", b"[[d]]"), ("d.md", b"d"), ("e.md", b"e"), ("f.md", b"f1")]);
+    let server = kept.serve();
+    for (path, text) in [("a.md", "a2"), ("b.md", "b2"), ("a.md", "a3"), ("f.md", "f2"), ("f.md", "f3")] {
+        server.call("vault_write", json!({ "path": path, "content": text }));
+    }
+    server.call("vault_move", json!({ "from": "d.md", "to": "moved.md" }));
+    server.call("vault_delete", json!({ "paths": ["e.md"] }));
+    let put = |path: &str, text: &str| std::fs::write(kept.folder.vault().join(path), text).unwrap();
+    put("a.md", "a person's");
+    put("d.md", "another d");
+    put("e.md", "another e");
+    let done = kept.undo(&["--login", "all", "--since", "1h"]);
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    for wanted in ["a.md: changed since", "moved.md: cannot be moved back", "e.md: there is another file", "3 left alone"] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    let files = kept.files();
+    let text = |path: &str| String::from_utf8_lossy(&files[path]).into_owned();
+    assert_eq!((text("a.md"), text("b.md"), text("f.md")), ("a person's".into(), "b1".into(), "f1".into()));
+    // The whole move stays: file and link.
+    assert_eq!(
+        (text("c.md"), text("moved.md"), text("d.md"), text("e.md")),
+        ("[[moved]]".into(), "d".into(), "another d".into(), "another e".into())
+    );
+}
+
+#[test]
+fn undo_says_what_is_wrong_with_its_words() {
+    let kept = Kept::of(&[("a.md", b"a")]);
+    std::fs::create_dir(&kept.state).unwrap();
+    for words in
+        [&["--login", "x"][..], &["--since", "1h"], &["--login", "x", "--since", "1"], &["--login", "x", "--since", "yesterday"], &["now"]]
+    {
+        let said = kept.undo(words);
+        assert_eq!(said.status.code(), Some(2), "{words:?}");
+        assert!(String::from_utf8(said.stderr).unwrap().contains("undo"), "{words:?}");
+    }
+}
+
+/// Kill -9 while notes are written: every text that was replaced, and whose answer arrived, is there.
+#[test]
+fn a_text_that_was_replaced_is_kept_through_a_kill() {
+    let kept = Kept::of(&[("a.md", b"text 0")]);
+    for round in 0..5 {
+        let server = kept.serve();
+        let last = std::sync::atomic::AtomicUsize::new(0);
+        let from = round * 1000;
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for number in 1..1000 {
+                    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "a.md", "content": format!("text {}", from + number) } } });
+                    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| server.post(&message)));
+                    if answered.is_err() {
+                        return;
+                    }
+                    last.store(number, std::sync::atomic::Ordering::SeqCst);
+                }
+            });
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap();
+            let _ = writer.join();
+        });
+        let last = last.into_inner();
+        assert!(last > 0);
+        let log = std::fs::read_to_string(kept.state.join("versions/log.jsonl")).unwrap();
+        let kept_texts: Vec<String> = log
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter_map(|line| std::fs::read_to_string(kept.state.join("versions").join(line["before"].as_str()?)).ok())
+            .collect();
+        // What was replaced by the last answered write, and by all before it.
+        for number in 1..last {
+            assert!(kept_texts.contains(&format!("text {}", from + number)), "round {round}: text {}", from + number);
+        }
+        std::fs::write(kept.folder.vault().join("a.md"), format!("text {}", from + 1000)).unwrap();
+    }
+}
