@@ -194,7 +194,7 @@ pub const VERSIONS_LOG_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of all texts together, before and after, that one change of links or tags may have; in base64 they are in the journal.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
 /// Links of a page: each is found anew in the text of its note.
-pub const LINKS_PAGE: usize = 50;
+pub const LINKS_PAGE: usize = 30;
 /// Characters of a line that are shown with a link or change in it.
 pub const LINE_SHOWN: usize = 240;
 /// Changes, links left alone and broken links that an answer names; their numbers are exact.

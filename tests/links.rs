@@ -171,7 +171,7 @@ fn headings_are_renamed_with_the_links_to_them() {
     ];
     assert_eq!(
         after_move(&files, "n.md#Old: one", "n.md#New [x] #1", "n.md"),
-        "# Top\n## New [x] #1 ##\n[[#New [x] 1]] [[n#Top#New [x] 1]] [s](#New%20[x]%201)\n## Old\ntext\n\nSetext\n======\n"
+        "# Top\n## New [x] #1 ##\n[[#New x 1]] [[n#Top#New x 1]] [s](#New%20x%201)\n## Old\ntext\n\nSetext\n======\n"
     );
     assert_eq!(after_move(&files, "[[n#Old: one]]", "n#New", "m.md"), "[[n#New|x]] ![[n#Old]] [t](n.md#New) [[n]] [[m#Old one]]");
     assert_eq!(after_move(&files, "n.md#Setext", "#Sub", "n.md").lines().nth(6), Some("Sub"));
@@ -526,4 +526,122 @@ fn a_move_that_is_killed_or_fails_at_any_system_call_is_done_or_not() {
             assert!(seen_old > 0 && seen_new > 0, "{how}: {seen_old} {seen_new}");
         }
     }
+}
+
+#[test]
+fn code_between_lines_of_a_paragraph_is_code() {
+    let note = "para\n~~~\n[[Old]]\n~~~\npara [[Old]]\n- item\n```\n[[Old]]\n```\nodd ` tick\n```\n[[Old]]\n```\n[[Old]] and `code`\n> q\n> ```\n> [[Old]]\n> ```\n$$\n[[Old]]\n$$\n";
+    let expected = note.replace("para [[Old]]", "para [[New]]").replace("[[Old]] and", "[[New]] and");
+    assert_eq!(after_move(&[("Old.md", ""), ("n.md", note)], "Old.md", "New.md", "n.md"), expected);
+}
+
+#[test]
+fn a_link_that_another_program_has_just_written_is_rewritten_too() {
+    let many: Vec<(String, String)> = (0..600).map(|n| (format!("d{}/n{n}.md", n % 40), format!("{n}"))).collect();
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("a0.md", ""));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    for round in 0..10 {
+        server.call("vault_links", json!({ "path": format!("a{round}.md") }));
+        std::fs::write(folder.vault().join(format!("new {round}.md")), format!("[[a{round}]]")).unwrap();
+        server.call("vault_move", json!({ "from": format!("a{round}.md"), "to": format!("a{}.md", round + 1) }));
+        assert_eq!(text(&folder, &format!("new {round}.md")), format!("[[a{}]]", round + 1));
+    }
+}
+
+#[test]
+fn of_several_files_the_one_with_the_shorter_path_is_meant_and_a_path_may_begin_within_a_name() {
+    let files = [("longfoldername/S.md", ""), ("b/c/S.md", ""), ("n.md", "[[S]]")];
+    assert_eq!(after_move(&files, "b/c/S.md", "T.md", "n.md"), "[[T]]");
+    assert_eq!(after_move(&files, "longfoldername/S.md", "T.md", "n.md"), "[[S]]");
+    assert_eq!(after_move(&[("abc/S.md", ""), ("x/S.md", ""), ("n.md", "[[c/S]]")], "abc/S.md", "T.md", "n.md"), "[[T]]");
+}
+
+#[test]
+fn what_is_no_link_in_markdown_or_properties_stays() {
+    let note = "---\n# todo: \"[[Old]]\"\na: x # see: \"[[Old]]\"\n\"[[Old]]\": key\nb: |\n  say \"[[Old]]\"\nc: [\"[[Old]]\"]\n---\n[repo](Old repo for it) [t](Old \"title\")\n";
+    let expected = note.replace("c: [\"[[Old]]", "c: [\"[[New]]").replace("(Old \"title", "(New \"title");
+    assert_eq!(after_move(&[("Old.md", ""), ("n.md", note)], "Old.md", "New.md", "n.md"), expected);
+    // A target that would be a URL is not written.
+    let files = [("A/x: y.md", ""), ("n.md", "[t](A/x:%20y.md)")];
+    assert_eq!(after_move(&files, "A", "B", "n.md"), "[t](B/x:%20y.md)");
+}
+
+#[test]
+fn names_that_are_given_for_a_move_mean_what_a_person_means() {
+    let folder = vault(&[
+        ("p/a.md", ""),
+        ("q v.png", "1"),
+        ("b.md", "# B\n## Old\nx ^id\n\n## Id\n[[b#B#Old]]\n"),
+        ("c.canvas", r##"{"nodes":[{"id":"1","file":"b.md","subpath":"#Old"}]}"##),
+    ]);
+    let server = serve(&folder);
+    let to = |from: &str, to: &str| server.call("vault_move", json!({ "from": from, "to": to }))["moved"][0]["to"].clone();
+    assert_eq!(to("[[a]]", "[[New]]"), "p/New.md");
+    assert_eq!(to("p/New.md", "v1.2"), "v1.2.md");
+    assert_eq!(to("q v.png", "r v1.2"), "r v1.2.png");
+    assert_eq!(to("b.md#B#Old", "b.md#B#New"), "b.md#New");
+    assert_eq!(text(&folder, "b.md"), "# B\n## New\nx ^id\n\n## Id\n[[b#B#New]]\n");
+    assert!(text(&folder, "c.canvas").contains(r##""subpath":"#New""##));
+    for (from, to) in [("b.md#^id", "b.md#^new"), ("b.md#New", "b.md#:::"), ("b.md", ""), ("", "x"), ("b.md", "v1.2.md/x.md")] {
+        for dry_run in [true, false] {
+            let failed = server.fail("vault_move", json!({ "from": from, "to": to, "dry_run": dry_run }));
+            assert!(["INVALID_ARGUMENT", "PATH_NOT_ALLOWED"].contains(&failed["code"].as_str().unwrap()), "{from} {to}: {failed}");
+        }
+    }
+}
+
+#[test]
+fn a_tag_is_renamed_only_where_it_is_a_tag_afterwards() {
+    let folder = vault(&[
+        ("a.md", "---\nTags: [old, k]\n---\n#old\n"),
+        ("b.md", "---\ntags:\n  - old\n---\n"),
+        ("alias.md", "---\nx: &a old\ntags: *a\n---\n#old\n"),
+        ("json.md", "---\n{\"tags\": [\"old\"]}\n---\n"),
+        ("bad.md", "---\na: [\n---\n#old\n"),
+    ]);
+    let server = serve(&folder);
+    let rename = |from: &str, to: &str| server.call("vault_rename_tag", json!({ "from": from, "to": to }));
+    let done = rename("old", "older");
+    assert_eq!(text(&folder, "a.md"), "---\nTags: [older, k]\n---\n#older\n");
+    assert_eq!(
+        (text(&folder, "alias.md"), text(&folder, "bad.md")),
+        ("---\nx: &a old\ntags: *a\n---\n#older\n".into(), "---\na: [\n---\n#older\n".into())
+    );
+    assert_eq!(text(&folder, "json.md"), "---\n{\"tags\": [\"old\"]}\n---\n");
+    let left: Vec<&str> = done["left_alone"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(left, ["alias.md", "json.md"]);
+    for name in ["null", "1e3", "0x1F", "true", "_"] {
+        rename("older", name);
+        assert_eq!(
+            server.call("vault_list_all", json!({ "tag": name }))["files"].as_array().map(Vec::len),
+            Some(4),
+            "{name}: {}",
+            text(&folder, "a.md")
+        );
+        rename(name, "older");
+    }
+    assert_eq!(rename("older", "Older")["tags_updated"], rename("Older", "older")["tags_updated"]);
+}
+
+/// Thousands of links of one name, and in one line.
+#[test]
+fn many_links_of_one_name_or_in_one_line_take_no_longer_each() {
+    let index = |n: usize| (0..10).map(|m| format!("[t](../s{}/index.md)\n", (n * 7 + m) % 500)).collect::<String>();
+    let many: Vec<(String, String)> = (0..500).map(|n| (format!("docs/s{n}/index.md"), index(n))).collect();
+    let line = "[[a]] ".repeat(30_000);
+    let nodes: Vec<String> = (0..8_000).map(|n| format!(r#"{{"id":"{n}","type":"file","file":"a.md"}}"#)).collect();
+    let canvas = format!("{{\"nodes\":[{}]}}", nodes.join(","));
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.extend([("a.md", ""), ("line.md", line.as_str()), ("c.canvas", canvas.as_str())]);
+    let folder = vault(&files);
+    let server = serve(&folder);
+    let started = std::time::Instant::now();
+    assert_eq!(server.call("vault_links", json!({ "path": "docs/s3/index.md" }))["total"], 10);
+    assert_eq!(server.call("vault_links", json!({ "path": "a.md" }))["total"], 38_000);
+    assert_eq!(server.call("vault_move", json!({ "from": "docs", "to": "pages", "dry_run": true }))["links_updated"], 0);
+    server.call("vault_move", json!({ "from": "a.md", "to": "b.md", "update_links": false, "dry_run": true }));
+    assert_eq!(server.call("vault_delete", json!({ "paths": ["a.md"] }))["broken_links"], 38_000);
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
 }

@@ -130,7 +130,7 @@ pub fn lines(text: &str) -> Vec<Line> {
 }
 
 /// Ranges of what belongs together: a paragraph, a list item with its further lines, a table, a quote, a code block, the
-/// frontmatter, a heading.
+/// frontmatter, a heading. Lines that are left out divide what is before and behind them.
 pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
@@ -142,7 +142,8 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
             Kind::Heading(_) | Kind::Item { .. } => false,
             Kind::Frontmatter | Kind::Code | Kind::Hidden | Kind::Setext(_) => last == line.kind,
         };
-        match blocks.last_mut().filter(|_| goes_on) {
+        // A line end has two bytes at most.
+        match blocks.last_mut().filter(|block| goes_on && line.range.start <= block.end + 2) {
             Some(block) => block.end = line.range.end,
             None if line.kind != Kind::Blank => blocks.push(line.range.clone()),
             None => {}

@@ -54,7 +54,7 @@ pub fn values(block: &str) -> Result<Value, String> {
 
 /// Whether a block may have tags. Most notes have none, and parsing YAML costs more than everything else done to a small note.
 pub fn may_have_tags(block: &str) -> bool {
-    memchr::memmem::find(block.as_bytes(), b"tag").is_some()
+    ["tag", "Tag", "TAG"].iter().any(|name| memchr::memmem::find(block.as_bytes(), name.as_bytes()).is_some())
 }
 
 /// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
@@ -67,7 +67,9 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
     let parsed = values(yaml)?;
     let mut tags: Vec<String> = Vec::new();
     for key in ["tags", "tag"] {
-        for name in parsed.get(key).into_iter().flat_map(names) {
+        let own = parsed.as_mapping().into_iter().flatten();
+        let values = own.filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key))).map(|(_, value)| value);
+        for name in values.flat_map(names) {
             let name = name.trim().trim_start_matches('#').to_owned();
             if !name.is_empty() && !tags.contains(&name) && tags.len() < limits::TAGS {
                 tags.push(name);
@@ -85,7 +87,7 @@ pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
     let mut is_tags = false;
     let mut found = Vec::new();
     for line in block.split_inclusive('\n') {
-        let is_name = |name: &str| matches!(name.trim().trim_matches(['"', '\'']), "tags" | "tag");
+        let is_name = |name: &str| matches!(name.trim().trim_matches(['"', '\'']).to_ascii_lowercase().as_str(), "tags" | "tag");
         let mut value = line;
         if !line.starts_with([' ', '\t', '-', '#', '\r', '\n', ']']) {
             let (name, behind) = line.split_once(':').unwrap_or((line, ""));

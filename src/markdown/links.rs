@@ -4,6 +4,7 @@ use super::blocks::lines;
 use super::frontmatter;
 use super::inline::{Span, prose, spans};
 use super::json;
+use super::properties;
 use super::quoted::{Quoted, Quoting};
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
@@ -31,6 +32,8 @@ pub struct Link {
     pub target: Range<usize>,
     /// The part of the target before its subpath.
     pub path_at: Range<usize>,
+    /// The subpath as it is written, or where one would be.
+    pub subpath_at: Range<usize>,
     /// The file that the target names, decoded; empty for a part of the note itself.
     pub path: String,
     /// `#Heading` or `#^id`.
@@ -41,14 +44,21 @@ impl Link {
     /// The link with its ranges in a text that has the one in which it was found as a string.
     fn inside(self, string: &Quoted) -> Link {
         let outer = |range: Range<usize>| string.outer(range);
-        Link { quoting: string.quoting, range: outer(self.range), target: outer(self.target), path_at: outer(self.path_at), ..self }
+        Link {
+            quoting: string.quoting,
+            range: outer(self.range),
+            target: outer(self.target),
+            path_at: outer(self.path_at),
+            subpath_at: outer(self.subpath_at),
+            ..self
+        }
     }
 
     /// Another path as it is written in the place of the one it has; `None` where its syntax cannot hold it.
     pub fn write_path(&self, path: &str) -> Option<String> {
         let is_possible = match self.syntax {
             Syntax::Wikilink => !path.contains(['#', '|', '^', '[', ']']),
-            Syntax::Markdown => !path.contains('#'),
+            Syntax::Markdown => !path.contains('#') && !has_scheme(path),
             Syntax::CanvasPath => true,
         };
         is_possible.then(|| self.write(path))
@@ -87,25 +97,40 @@ pub fn links(text: &str) -> Vec<Link> {
 
 fn in_frontmatter(text: &str) -> Vec<Link> {
     let Some(block) = frontmatter::block(text) else { return Vec::new() };
-    let (mut at, end) = (block.as_ptr().addr() - text.as_ptr().addr(), block.as_ptr().addr() - text.as_ptr().addr() + block.len());
+    let mut start = block.as_ptr().addr() - text.as_ptr().addr();
     let mut links = Vec::new();
-    while let Some(found) = text.get(at..end).and_then(|rest| rest.find(['"', '\''])) {
-        at += found;
-        let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '\t']);
-        // A quote in the middle of a value, or in a comment, begins no string.
-        let Some(string) = Quoted::yaml(text, at).filter(|_| before.ends_with([':', '-', ',', '[', '{', '\n', '?'])) else {
-            at += 1;
+    // How far the property is set in whose block of text (`|`, `>`) the lines are.
+    let mut block_of_text: Option<usize> = None;
+    for line in block.split_inclusive('\n') {
+        let (from, end) = (start, start + line.len());
+        start = end;
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        if line.trim().is_empty() || block_of_text.is_some_and(|outer| indent > outer) {
             continue;
-        };
-        let inner = &string.text;
-        let is_one = inner.starts_with("[[") && inner.ends_with("]]") && inner.matches("[[").count() == 1;
-        let link = match inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')')) {
-            _ if is_one => wikilink(inner, 0..inner.len()),
-            Some(at) => markdown_link(inner, 0, at..inner.len()),
-            None => None,
-        };
-        links.extend(link.map(|link| link.inside(&string)));
-        at = string.end;
+        }
+        let (value, _) = properties::without_comment(line.trim_end());
+        let last = value.rsplit([' ', ':']).next().unwrap_or_default();
+        block_of_text = (last.starts_with(['|', '>']) && last.len() <= 3).then_some(indent);
+        let mut at = from;
+        while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
+            at += found;
+            let before = text.get(from..at).unwrap_or_default().trim_end_matches([' ', '\t']);
+            let string = Quoted::yaml(text, at).filter(|_| before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?']));
+            // A quote in the middle of a value begins no string, and a name of a property is no link.
+            let Some(string) = string.filter(|string| !text.get(string.end..end).unwrap_or_default().trim_start().starts_with(':')) else {
+                at += 1;
+                continue;
+            };
+            let inner = &string.text;
+            let is_one = inner.starts_with("[[") && inner.ends_with("]]") && inner.matches("[[").count() == 1;
+            let link = match inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')')) {
+                _ if is_one => wikilink(inner, 0..inner.len()),
+                Some(at) => markdown_link(inner, 0, at..inner.len()),
+                None => None,
+            };
+            links.extend(link.map(|link| link.inside(&string)));
+            at = string.end;
+        }
     }
     links
 }
@@ -133,11 +158,19 @@ fn in_canvas(text: &str) -> Vec<Link> {
                         quoting: string.quoting,
                         range: all.clone(),
                         target: all.clone(),
-                        path_at: all,
+                        path_at: all.clone(),
+                        subpath_at: all.end..all.end,
                         path: string.text.clone(),
                         subpath: None,
                     };
-                    links.push(link.inside(&string));
+                    let mut link = link.inside(&string);
+                    // It has a member of its own.
+                    let subpath = json::member(text, node.start, "subpath").and_then(|place| Quoted::json(text, place.start));
+                    if let Some(subpath) = subpath {
+                        link.subpath_at = subpath.outer(0..subpath.text.len());
+                        link.subpath = Some(subpath.text).filter(|subpath| subpath.starts_with('#'));
+                    }
+                    links.push(link);
                 }
                 _ => {}
             }
@@ -164,6 +197,7 @@ fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
         quoting: Quoting::None,
         target: start..start + target.len(),
         path_at: start..start + path.trim_end().len(),
+        subpath_at: start + path.trim_end().len()..start + target.len(),
         path: path.trim().to_owned(),
         subpath: subpath.map(str::to_owned),
         range,
@@ -179,8 +213,9 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
         Some(bracketed) => (bracketed.split('>').next()?, start + 1),
         None => (trimmed.split([' ', '\t']).next()?, start),
     };
-    let scheme = target.split(['/', '#', '?']).next().is_some_and(|first| first.contains(':'));
-    if target.is_empty() || scheme && !target.starts_with("./") && !target.starts_with("../") {
+    // What follows it can only be a title.
+    let behind = text.get(start + target.len()..range.end - 1)?.trim_start_matches('>').trim_start();
+    if target.is_empty() || has_scheme(target) || !behind.is_empty() && !behind.starts_with(['"', '\'', '(']) {
         return None;
     }
     let (path, subpath) = split_subpath(target);
@@ -191,9 +226,15 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
         range: opening..range.end,
         target: start..start + target.len(),
         path_at: start..start + path.len(),
+        subpath_at: start + path.len()..start + target.len(),
         path: decode(path),
         subpath: subpath.map(decode),
     })
+}
+
+/// Whether a target begins with the scheme of a URL.
+fn has_scheme(target: &str) -> bool {
+    !is_relative(target) && target.split(['/', '#', '?']).next().is_some_and(|first| first.contains(':'))
 }
 
 /// A target without its subpath, which begins with the first number sign.
@@ -248,9 +289,12 @@ pub fn comparable_name(name: &str) -> String {
     name.nfc().map(|c| if c == '\u{a0}' { ' ' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
+/// A file that a link may mean: its path as [`comparable_name`] gives it, and as it is.
+pub type Candidate<'a> = (&'a str, &'a str);
+
 /// The file that the path of a link in a note of the folder `source` means, among all files of the vault. An empty path means no
 /// file but the note itself.
-pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = &'a str> + Clone) -> Resolved<'a> {
+pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = Candidate<'a>> + Clone) -> Resolved<'a> {
     let wanted = comparable_name(path.trim());
     let name = wanted.rsplit('/').next().unwrap_or_default().to_owned();
     if name.is_empty() {
@@ -267,14 +311,11 @@ pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = &'a str
 }
 
 /// The same for a path with its extension, lower case.
-fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = &'a str>) -> Resolved<'a> {
-    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let name = last(wanted);
-    let candidates: Vec<(String, &str)> = files
-        .filter(|file| file.len() >= name.len().min(4) && comparable_name(&last(file)) == name)
-        .map(|file| (comparable_name(file), file))
-        .collect();
-    let exact = |path: &str| candidates.iter().find(|(own, _)| own == path).map(|(_, file)| Resolved::One(file));
+fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candidate<'a>>) -> Resolved<'a> {
+    let last = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
+    let name = wanted.get(last(wanted)..);
+    let candidates: Vec<Candidate<'a>> = files.filter(|(own, _)| own.get(last(own)..) == name).collect();
+    let exact = |path: &str| candidates.iter().find(|(own, _)| *own == path).map(|(_, file)| Resolved::One(file));
     match candidates.as_slice() {
         [] => return Resolved::Missing,
         [(_, only)] if !wanted.contains('/') => return Resolved::One(only),
@@ -292,11 +333,12 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = &'a st
     if wanted.starts_with('/') {
         return Resolved::Missing;
     }
-    let ending = format!("/{}", wanted.trim_start_matches("./").trim_start_matches("../"));
+    let ending = wanted.trim_start_matches("./").trim_start_matches("../");
+    let below = if source.is_empty() { source } else { source + "/" };
     let mut ranked: Vec<(bool, usize, &str)> = candidates
         .iter()
-        .filter(|(own, _)| format!("/{own}").ends_with(&ending))
-        .map(|(own, file)| (!(source.is_empty() || own.starts_with(&format!("{source}/"))), own.matches('/').count(), *file))
+        .filter(|(own, _)| own.ends_with(ending))
+        .map(|(own, file)| (!own.starts_with(&below), own.chars().count(), *file))
         .collect();
     ranked.sort_unstable();
     match ranked.as_slice() {
@@ -391,8 +433,12 @@ mod tests {
             "a/Cafe\u{301}.md",
             "b/Deep.md",
             "b/x/Deep.md",
+            "long name/y/Same.md",
+            "very/far/Deeper.md",
+            "a-longer-folder/Deeper.md",
         ];
-        let of = |path: &str, source: &str| resolve(path, source, files.into_iter());
+        let comparable = files.map(comparable_name);
+        let of = |path: &str, source: &str| resolve(path, source, comparable.iter().map(String::as_str).zip(files));
         use Resolved::{Missing, One, Several};
         for (path, source, expected) in [
             ("note", "", One("Note.md")),
@@ -409,7 +455,9 @@ mod tests {
             ("/a/Same", "b", One("a/Same.md")),
             ("/Same", "b", Missing),
             ("Same", "b", One("b/Same.md")),
-            ("Same", "", Several(vec!["a/Same.md", "b/Same.md", "b/c/Same.md"])),
+            ("Same", "", Several(vec!["a/Same.md", "b/Same.md"])),
+            ("y/same", "", One("long name/y/Same.md")),
+            ("Deeper", "", One("very/far/Deeper.md")),
             ("Deep", "b", One("b/Deep.md")),
             ("Nothing", "", Missing),
             ("", "", Missing),

@@ -277,7 +277,7 @@ pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<Option<usize
 
 /// The text of a heading as a link has it: what would end the link, or begin a part of it, is a space.
 pub fn heading_in_link(heading: &str) -> String {
-    let spaced = heading.replace(['#', '|', '^', ':', '\\'], " ").replace("%%", " ").replace("[[", " ").replace("]]", " ");
+    let spaced = heading.replace(['#', '|', '^', ':', '\\', '[', ']'], " ").replace("%%", " ");
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

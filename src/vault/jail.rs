@@ -77,6 +77,21 @@ impl Jail {
         Ok(Place { path, below, folder })
     }
 
+    /// What is known of a file that is in the index; `None` where one of the names on the way to it is a link.
+    pub(super) fn without_links(&self, path: &VaultPath) -> io::Result<Option<fs::Metadata>> {
+        let mut place = self.root.clone();
+        let mut found = None;
+        for name in path.segments() {
+            place.push(name);
+            let metadata = place.symlink_metadata()?;
+            if metadata.is_symlink() {
+                return Ok(None);
+            }
+            found = Some(metadata);
+        }
+        Ok(found)
+    }
+
     /// A folder that exists, held open itself.
     pub(super) fn folder(&self, path: &VaultPath) -> Result<Place, Error> {
         let place = self.existing(path)?;

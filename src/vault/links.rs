@@ -5,7 +5,7 @@ use super::entry::{Entry, Text};
 use super::table::Id;
 use super::{Error, Vault, VaultPath};
 use crate::limits;
-use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
+use crate::markdown::links::{Candidate, Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
 use crate::markdown::parts::Note;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -62,10 +62,13 @@ pub(super) struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
     /// Files by key, see [`key_of`].
-    files: HashMap<Box<str>, BTreeSet<Arc<str>>>,
+    files: HashMap<Box<str>, FilesOfKey>,
     /// By key.
     links: HashMap<Box<str>, LinksOfKey>,
 }
+
+/// Comparable paths and paths.
+type FilesOfKey = BTreeSet<(Box<str>, Arc<str>)>;
 
 /// By path as it is written, and whether it is one of a canvas: the files with such a link, once for each.
 type LinksOfKey = BTreeMap<(Box<str>, bool), Vec<Id>>;
@@ -76,17 +79,22 @@ pub(super) fn folder_of(path: &str) -> &str {
 }
 
 /// The file that a link with this path means in a file of a folder, among files with its key.
-pub(super) fn meant<'a>(path: &str, is_canvas_path: bool, folder: &str, files: impl Iterator<Item = &'a str> + Clone) -> Resolved<'a> {
+pub(super) fn meant<'a>(
+    path: &str,
+    is_canvas_path: bool,
+    folder: &str,
+    mut files: impl Iterator<Item = Candidate<'a>> + Clone,
+) -> Resolved<'a> {
     if !is_canvas_path {
         return resolve(path, folder, files);
     }
     let wanted = comparable_name(path);
-    files.into_iter().find(|file| comparable_name(file) == wanted).map_or(Resolved::Missing, Resolved::One)
+    files.find(|(own, _)| *own == wanted).map_or(Resolved::Missing, |(_, file)| Resolved::One(file))
 }
 
 impl LinkIndex {
-    pub(super) fn files(&self, key: &str) -> impl Iterator<Item = &str> + Clone {
-        self.files.get(key).into_iter().flatten().map(|path| &**path)
+    pub(super) fn files(&self, key: &str) -> impl Iterator<Item = Candidate<'_>> + Clone {
+        self.files.get(key).into_iter().flatten().map(|(comparable, path)| (&**comparable, &**path))
     }
 
     /// The file that a link of a file in `folder` means.
@@ -98,7 +106,7 @@ impl LinkIndex {
         let Some(known) = self.known.remove(&id) else { return };
         let key = key_of(&known.path);
         if let Some(files) = self.files.get_mut(&*key) {
-            files.remove(&known.path);
+            files.retain(|(_, path)| *path != known.path);
             if files.is_empty() {
                 self.files.remove(&*key);
             }
@@ -116,7 +124,8 @@ impl LinkIndex {
     }
 
     fn learn(&mut self, id: Id, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
-        self.files.entry(key_of(&entry.path).into()).or_default().insert(Arc::clone(&entry.path));
+        let files = self.files.entry(key_of(&entry.path).into()).or_default();
+        files.insert((comparable_name(&entry.path).into(), Arc::clone(&entry.path)));
         let mut keys: Vec<Box<str>> = Vec::new();
         for path in paths {
             let key: Box<str> = key_of(&path.0).into();
@@ -215,7 +224,7 @@ impl Vault {
 
     /// The text of a note or canvas with its links; nothing for other files, and where it cannot be read.
     pub(super) fn links_in(&self, entry: &Entry) -> (String, Vec<Link>) {
-        let has_links = entry.is_note() || entry.path.ends_with(".canvas");
+        let has_links = entry.is_note() || entry.path.to_ascii_lowercase().ends_with(".canvas");
         if !has_links || matches!(entry.text, Text::None) {
             return (String::new(), Vec::new());
         }
@@ -311,6 +320,9 @@ impl Vault {
                 let resolved = index.resolve(&link, folder_of(source));
                 if !link.path.is_empty() && is_wanted(source, &resolved) && after.is_none_or(|after| *key > *after) {
                     page.push(row(source, &note, &link, &resolved, key));
+                }
+                if page.len() > limits::LINKS_PAGE {
+                    break;
                 }
             }
         }

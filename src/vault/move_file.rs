@@ -1,10 +1,10 @@
 //! Files, folders and headings that get another name, with the links that this would break.
 
 use super::links::{LinkIndex, folder_of, meant};
-use super::rewrite::{Options, Plan, Rewritten, left_alone};
+use super::rewrite::{Options, Plan, Rewritten};
 use super::{Entry, Error, Vault, VaultPath, etag};
 use crate::markdown::insert::Edit;
-use crate::markdown::links::{Link, Resolved, Syntax, is_relative, key_of, leads_to, relative};
+use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
 use crate::markdown::parts::{Note, comparable, heading_in_link, subpath_headings};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,15 +22,15 @@ enum Fate {
 struct Moves<'a> {
     index: &'a LinkIndex,
     moved: &'a BTreeMap<String, String>,
-    new_by_key: HashMap<String, Vec<&'a str>>,
+    new_by_key: HashMap<String, Vec<(String, &'a str)>>,
     /// `newLinkFormat` of Obsidian's settings.
     format: String,
 }
 
 impl<'a> Moves<'a> {
     fn of(vault: &Vault, index: &'a LinkIndex, moved: &'a BTreeMap<String, String>) -> Moves<'a> {
-        let mut new_by_key: HashMap<String, Vec<&str>> = HashMap::new();
-        moved.values().for_each(|path| new_by_key.entry(key_of(path)).or_default().push(path));
+        let mut new_by_key: HashMap<String, Vec<(String, &str)>> = HashMap::new();
+        moved.values().for_each(|path| new_by_key.entry(key_of(path)).or_default().push((comparable_name(path), path)));
         let format = vault.obsidian("app.json").get("newLinkFormat").and_then(|format| format.as_str()).unwrap_or("shortest").to_owned();
         Moves { index, moved, new_by_key, format }
     }
@@ -42,8 +42,8 @@ impl<'a> Moves<'a> {
     /// What a link means after the move.
     fn meant_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
         let key = key_of(path);
-        let stay = self.index.files(&key).filter(|file| !self.moved.contains_key(*file));
-        let new = self.new_by_key.get(&key).into_iter().flatten().copied();
+        let stay = self.index.files(&key).filter(|(_, file)| !self.moved.contains_key(*file));
+        let new = self.new_by_key.get(&key).into_iter().flatten().map(|(own, path)| (own.as_str(), *path));
         meant(path, is_canvas_path, folder, stay.chain(new))
     }
 
@@ -82,7 +82,8 @@ impl<'a> Moves<'a> {
             _ => vec![bare.rsplit('/').next().unwrap_or(bare).to_owned()],
         };
         let is_meant = |path: &String| {
-            self.meant_after(path, false, folder) == Resolved::One(wanted)
+            link.write_path(path).is_some()
+                && self.meant_after(path, false, folder) == Resolved::One(wanted)
                 && (self.format != "relative" || !is_relative(path) || leads_to(path, folder, wanted))
         };
         preferred.into_iter().chain([bare.to_owned()]).find(is_meant).unwrap_or_else(|| wanted.to_owned())
@@ -112,8 +113,11 @@ impl Vault {
     /// As [`Vault::move_file`]; [`Error::NoTarget`], [`Error::Ambiguous`].
     pub fn rename_heading(&self, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Rewritten, Error> {
         let to = to.trim();
-        if to.is_empty() || to.contains(['\n', '\r']) || to.starts_with('#') {
-            return Err(Error::Invalid("The new heading must be one line of text without #.".into()));
+        if heading_in_link(to).is_empty() || to.contains(['\n', '\r']) || to.starts_with('#') {
+            return Err(Error::Invalid("The new heading must be one line of text that does not begin with #.".into()));
+        }
+        if from.starts_with('^') {
+            return Err(Error::Invalid("That is the id of a block; change it with vault_edit.".into()));
         }
         self.rewrite(options, &|index| self.plan_heading(index, &self.spelled(path), from, to, options))
     }
@@ -126,9 +130,11 @@ impl Vault {
                 return Err(Error::Conflict(Some(now)));
             }
         }
-        let is_other = |found: &super::jail::Place| found.below() != place.below() && !crate::disk::is_same_file(found, &place);
-        if self.jail.existing(to).is_ok_and(|found| is_other(&found)) {
-            return Err(Error::Exists(to.as_str().into()));
+        match self.jail.existing(to) {
+            Ok(found) if found.below() == place.below() || crate::disk::is_same_file(&found, &place) => {}
+            Ok(_) => return Err(Error::Exists(to.as_str().into())),
+            Err(Error::NotFound { .. }) => drop(self.may_create(to)?),
+            Err(error) => return Err(error),
         }
         self.check_new_name(to, Some(from))?;
         self.movable(from)?;
@@ -157,28 +163,24 @@ impl Vault {
         let look = |entry: &Arc<Entry>| {
             let (text, links) = self.links_in(entry);
             let (mut edits, mut left) = (Vec::new(), Vec::new());
-            let note = Note::of(&text);
-            let mut leave = |link: &Link, reason: &str| left.push(left_alone(moves.new_path(&entry.path), &note, link.range.start, reason));
+            let mut leave = |link: &Link, reason: String| left.push((link.range.start, reason));
             for link in links.iter().filter(|link| !link.path.is_empty()) {
                 match moves.fate(&link.path, link.syntax == Syntax::CanvasPath, &entry.path) {
                     Fate::Stays => {}
-                    Fate::Ambiguous(files) => leave(link, &format!("several files have this name: {files}")),
-                    Fate::Changes(_) if !options.update_links => leave(link, "update_links is false"),
+                    Fate::Ambiguous(files) => leave(link, format!("several files have this name: {files}")),
+                    Fate::Changes(_) if !options.update_links => leave(link, "update_links is false".into()),
                     Fate::Changes(wanted) => match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
                         Some(text) => edits.push(Edit { range: link.path_at.clone(), text }),
-                        None => leave(link, "a link of this kind cannot have the characters of the new name"),
+                        None => leave(link, "a link of this kind cannot have the characters of the new name".into()),
                     },
                 }
             }
-            drop(note);
-            (text, edits, left)
+            let mut file = self.plan_file(entry, text, edits);
+            file.left_alone.append(&mut left);
+            file
         };
         let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        let found = self.on_all_cores(&entries, bytes, &look, options.go_on)?;
-        for (entry, (text, edits, left)) in entries.iter().zip(found) {
-            plan.left_alone.extend(left);
-            self.plan_file(entry, text, edits, &mut plan);
-        }
+        self.on_all_cores(&entries, bytes, &look, options.go_on)?.into_iter().for_each(|file| plan.add(file));
         drop(moves);
         let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };
         plan.left_alone.extend(self.mentions(&named, options.go_on)?);
@@ -201,19 +203,24 @@ impl Vault {
         let Some(heading_at) = note.heading_text(&headings, number) else {
             return Err(Error::Invalid("A heading of several lines is changed with vault_edit.".into()));
         };
+        let edit = Edit { range: heading_at, text: to.to_owned() };
+        let after = edit.apply(&text);
+        let is_heading = Note::of(&after).headings().get(number).is_some_and(|heading| heading.text == to);
+        if !is_heading {
+            return Err(Error::Invalid(format!("{to:?} would not be a heading in that place.")));
+        }
         let mut plan = Plan { shown: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
         let mut sources = index.sources_of(path.as_str());
         sources.insert(path.as_str().to_owned());
         for source in sources {
             let Some(entry) = self.index.get(&source) else { continue };
             let (own_text, links) = self.links_in(&entry);
-            let own_note = Note::of(&own_text);
-            let mut edits: Vec<Edit> = Vec::new();
+            let (mut edits, mut left): (Vec<Edit>, Vec<usize>) = (Vec::new(), Vec::new());
             if source == path.as_str() {
                 if own_text != text {
                     return Err(Error::Busy);
                 }
-                edits.push(Edit { range: heading_at.clone(), text: to.to_owned() });
+                edits.push(edit.clone());
             }
             for link in links {
                 let is_meant = if link.path.is_empty() {
@@ -233,15 +240,16 @@ impl Vault {
                     })
                     .collect();
                 if options.update_links {
-                    edits.push(Edit { range: link.path_at.end..link.target.end, text: link.write(&new) });
+                    edits.push(Edit { range: link.subpath_at.clone(), text: link.write(&new) });
                 } else {
-                    plan.left_alone.push(left_alone(&source, &own_note, link.range.start, "update_links is false"));
+                    left.push(link.range.start);
                 }
             }
-            drop(own_note);
-            self.plan_file(&entry, own_text, edits, &mut plan);
+            let mut file = self.plan_file(&entry, own_text, edits);
+            file.left_alone.extend(left.into_iter().map(|at| (at, "update_links is false".to_owned())));
+            plan.add(file);
         }
-        if !plan.files.iter().any(|file| file.path == path.as_str()) {
+        if !plan.files.iter().any(|file| file.path == path.as_str() && file.is_changed()) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
         Ok(plan)

@@ -4,7 +4,7 @@ use super::obsidian::{PERIODS, Periodic};
 use super::{Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
-use crate::markdown::links::{Resolved, resolve, split_subpath};
+use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
 use crate::text::floor;
 use crate::text::fold::fold;
 
@@ -73,7 +73,8 @@ impl Vault {
             } else {
                 table.entries.keys().map(|path| &**path).collect()
             };
-            match resolve(target, source, paths.into_iter()) {
+            let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
+            match resolve(target, source, comparable.iter().map(String::as_str).zip(paths)) {
                 Resolved::Missing => Found::Missing,
                 Resolved::One(path) => Found::One(VaultPath::known(path)),
                 Resolved::Several(paths) => Found::Several(paths.into_iter().take(limits::CANDIDATES_SHOWN).map(str::to_owned).collect()),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// How files are changed.
 #[derive(Clone, Copy)]
@@ -83,6 +84,20 @@ pub(super) struct FilePlan {
     pub(super) path: String,
     text: String,
     edits: Vec<Edit>,
+    /// Offsets of what is not changed, and why.
+    pub(super) left_alone: Vec<(usize, String)>,
+}
+
+impl FilePlan {
+    pub(super) fn is_changed(&self) -> bool {
+        !self.edits.is_empty()
+    }
+
+    /// Bytes of the new text.
+    fn length(&self) -> usize {
+        let (more, less) = self.edits.iter().fold((0, 0), |(more, less), edit| (more + edit.text.len(), less + edit.range.len()));
+        self.text.len() + more - less
+    }
 }
 
 #[derive(Default)]
@@ -93,6 +108,7 @@ pub(super) struct Plan {
     /// What is shown as moved, if that is no file.
     pub(super) shown: Option<(String, String)>,
     pub(super) files: Vec<FilePlan>,
+    /// Of files that are not changed.
     pub(super) left_alone: Vec<LeftAlone>,
 }
 
@@ -153,8 +169,9 @@ impl Vault {
                     if matches!(index.resolve(link, folder_of(source)), Resolved::One(file) if gone.contains(file)) {
                         broken_links += 1;
                         let at = link.range.start;
-                        broken.push(BrokenLink { path: source.clone(), line: note.line_at(at) + 1, text: shown_line(&note, at) });
-                        broken.truncate(limits::CHANGES_SHOWN);
+                        if broken.len() < limits::CHANGES_SHOWN {
+                            broken.push(BrokenLink { path: source.clone(), line: note.line_at(at) + 1, text: shown_line(&note, at) });
+                        }
                     }
                 }
             }
@@ -169,49 +186,57 @@ impl Vault {
     pub(super) fn rewrite(&self, options: Options<'_>, plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>) -> Result<Rewritten, Error> {
         for _ in 0..limits::EDIT_RETRIES {
             let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
+            // A link that another program has just written is rewritten, too.
+            self.refresh_now()?;
             let plan = {
                 let index = self.link_index(options.go_on)?;
                 plan(&index)?
             };
-            let bytes: usize = plan.files.iter().map(|file| file.text.len() * 2).sum();
+            let bytes: usize = plan.changed().map(|file| file.text.len() + file.length()).sum();
             if bytes > limits::CHANGE_BYTES {
-                let (files, megabytes) = (plan.files.len(), limits::CHANGE_BYTES >> 21);
+                let (files, megabytes) = (plan.changed().count(), limits::CHANGE_BYTES >> 21);
                 return Err(Error::Invalid(format!(
                     "This would change {files} files of together more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
                 )));
             }
             let outcome = plan.outcome();
             match transaction.map_or(Ok(Vec::new()), |transaction| transaction.change(&plan.steps())) {
-                Err(Error::Busy) => self.refresh_now()?,
+                Err(Error::Busy) => {}
                 other => return other.map(|_| outcome),
             }
         }
         Err(Error::Busy)
     }
 
-    /// The edits of a file, or why it has to be left alone.
-    pub(super) fn plan_file(&self, entry: &Entry, text: String, edits: Vec<Edit>, plan: &mut Plan) {
-        if edits.is_empty() {
-            return;
+    /// What is to be done to a file: edits, or, where it cannot be changed, why it is left alone.
+    pub(super) fn plan_file(&self, entry: &Entry, text: String, mut edits: Vec<Edit>) -> FilePlan {
+        edits.retain(|edit| text.get(edit.range.clone()) != Some(&*edit.text));
+        let path = entry.path.to_string();
+        let mut plan = FilePlan { path, text, edits, left_alone: Vec::new() };
+        if plan.edits.is_empty() {
+            return plan;
         }
         let path = VaultPath::known(&entry.path);
-        let reason = match self.locate(&path) {
+        let reason = match self.jail.without_links(&path) {
+            Ok(Some(found)) if found.permissions().readonly() => Some("the file is read-only"),
+            Ok(Some(_)) if plan.length() as u64 > limits::NOTE_BYTES => Some("the file would be too large"),
+            Ok(Some(_)) => None,
             // Its other name is in the index, too.
-            Ok((_, place)) if place.below() != std::path::Path::new(&*entry.path) => return,
-            Ok((_, place)) => super::write::existing(&place, &path).err().map(|_| "the file is read-only"),
+            Ok(None) => {
+                plan.edits.clear();
+                None
+            }
             Err(_) => Some("the file cannot be opened"),
         };
         let reason = reason.or_else(|| {
-            let is_lossy = text.contains('\u{fffd}') && self.bytes(&path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
+            let is_lossy = plan.text.contains('\u{fffd}') && self.bytes(&path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
             is_lossy.then_some("the file is not UTF-8")
         });
-        match reason {
-            Some(reason) => {
-                let note = Note::of(&text);
-                plan.left_alone.extend(edits.iter().map(|edit| left_alone(&entry.path, &note, edit.range.start, reason)));
-            }
-            None => plan.files.push(FilePlan { path: entry.path.to_string(), text, edits }),
+        if let Some(reason) = reason {
+            let edits = std::mem::take(&mut plan.edits);
+            plan.left_alone.extend(edits.into_iter().map(|edit| (edit.range.start, reason.to_owned())));
         }
+        plan
     }
 
     fn plan_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
@@ -221,47 +246,44 @@ impl Vault {
         if entries.is_empty() {
             return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
         }
+        // The rest of a tag behind the one that is renamed.
+        let rest = |tag: &str| fold(tag).strip_prefix(&*wanted).filter(|rest| rest.is_empty() || rest.starts_with('/')).map(str::to_owned);
         let look = |entry: &Arc<Entry>| {
             let text = self.text(entry).unwrap_or_default();
-            let is_meant = |tag: &str| {
-                let rest = fold(tag);
-                rest.strip_prefix(&*wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            let edit = |at: usize, tag: &str| {
+            let edit = |range: Range<usize>, new: &str| {
+                let tag = text.get(range.clone()).filter(|tag| rest(tag).is_some())?;
                 // Folding may change the length of the name.
                 let length = (0..=tag.len()).find(|end| tag.get(..*end).is_some_and(|head| fold(head) == wanted))?;
-                Some(Edit { range: at..at + length, text: to.to_owned() })
+                Some(Edit { range: range.start..range.start + length, text: new.to_owned() })
             };
-            let inline = inline::tags(&text).into_iter().map(|tag| tag.start + 1..tag.end);
-            let tags = frontmatter::tag_ranges(&text).into_iter().chain(inline);
-            let edits: Vec<Edit> = tags
-                .filter_map(|range| Some((range.start, text.get(range)?)))
-                .filter(|(_, tag)| is_meant(tag))
-                .filter_map(|(at, tag)| edit(at, tag))
-                .collect();
-            (text, edits)
+            let inline: Vec<Edit> = inline::tags(&text).into_iter().filter_map(|tag| edit(tag.start + 1..tag.end, to)).collect();
+            let all = |text: &str| frontmatter::tags(text).map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>());
+            let own = all(&text);
+            if own.as_ref().is_ok_and(|tags| tags.iter().all(|tag| rest(tag).is_none())) {
+                return self.plan_file(entry, text, inline);
+            }
+            let renamed = |tag: &String| rest(tag).map_or_else(|| tag.clone(), |rest| format!("{}{rest}", fold(to)));
+            let expected: Option<BTreeSet<String>> = own.ok().map(|tags| tags.iter().map(renamed).collect());
+            // A name that is no text to YAML needs quotes.
+            let in_quotes =
+                |range: &Range<usize>| text.get(..range.start).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
+            let quoted = format!("\"{to}\"");
+            let ways = [to, &quoted].map(|new| {
+                let ranges = frontmatter::tag_ranges(&text).into_iter();
+                let of_properties = ranges.filter_map(|range| edit(range.clone(), if in_quotes(&range) { to } else { new }));
+                of_properties.collect::<Vec<Edit>>()
+            });
+            let way = ways.into_iter().find(|edits| expected.is_some() && all(&apply_all(&text, edits)).ok() == expected);
+            let is_done = way.is_some();
+            let mut file = self.plan_file(entry, text, way.into_iter().flatten().chain(inline).collect());
+            if !is_done {
+                file.left_alone.push((0, "its properties are written in a way in which the tag cannot be replaced safely".into()));
+            }
+            file
         };
         let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        let found = self.on_all_cores(&entries, bytes, &look, options.go_on)?;
         let mut plan = Plan::default();
-        for (entry, (text, edits)) in entries.iter().zip(found) {
-            let after = frontmatter::tags(&apply_all(&text, &edits));
-            let is_done = after.is_ok_and(|tags| {
-                !tags.iter().any(|tag| fold(tag).strip_prefix(&*wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-                    || fold(to).starts_with(&*wanted)
-            });
-            if is_done {
-                self.plan_file(entry, text, edits, &mut plan);
-            } else {
-                let note = Note::of(&text);
-                plan.left_alone.push(left_alone(
-                    &entry.path,
-                    &note,
-                    0,
-                    "its frontmatter is written in a way in which the tag cannot be replaced safely",
-                ));
-            }
-        }
+        self.on_all_cores(&entries, bytes, &look, options.go_on)?.into_iter().for_each(|file| plan.add(file));
         plan.left_alone.extend(self.mentions(from, options.go_on)?);
         Ok(plan)
     }
@@ -273,12 +295,14 @@ impl Vault {
             let having = table.having_all(&[&wanted]).into_iter().filter_map(|id| table.entry(id));
             having.filter(|entry| entry.is_note() || entry.path.ends_with(".base")).cloned().collect()
         });
+        let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
-            let text = self.text(entry).unwrap_or_default();
             let is_base = !entry.is_note();
-            if !is_base && !["query", "base", "dataview"].iter().any(|kind| text.contains(kind)) {
+            let folded = self.folded_text(entry, &read).unwrap_or_default();
+            if !is_base && !["```query", "```base", "```dataview", "~~~"].iter().any(|kind| folded.contains(kind)) {
                 return Vec::new();
             }
+            let text = self.text(entry).unwrap_or_default();
             let note = Note::of(&text);
             let mut is_query = is_base;
             let mut found = Vec::new();
@@ -315,18 +339,42 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-pub(super) fn left_alone(path: &str, note: &Note<'_>, at: usize, reason: &str) -> LeftAlone {
+fn left_alone(path: &str, note: &Note<'_>, at: usize, reason: &str) -> LeftAlone {
     LeftAlone { path: path.to_owned(), line: note.line_at(at) + 1, text: shown_line(note, at), reason: reason.to_owned() }
 }
 
 impl Plan {
+    pub(super) fn add(&mut self, file: FilePlan) {
+        if file.is_changed() || !file.left_alone.is_empty() {
+            self.files.push(file);
+        }
+    }
+
+    fn changed(&self) -> impl Iterator<Item = &FilePlan> {
+        self.files.iter().filter(|file| file.is_changed())
+    }
+
+    /// The first places that are left alone, by path and line.
+    fn left_alone(&self) -> Vec<LeftAlone> {
+        let others = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
+        let mut rows: Vec<LeftAlone> = others.collect();
+        for file in &self.files {
+            let note = Note::of(if file.left_alone.is_empty() { "" } else { &file.text });
+            let first = file.left_alone.iter().take(limits::CHANGES_SHOWN);
+            rows.extend(first.map(|(at, reason)| left_alone(&self.new_path(&file.path), &note, *at, reason)));
+        }
+        rows.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
+        rows.truncate(limits::CHANGES_SHOWN);
+        rows
+    }
+
     fn new_path(&self, path: &str) -> String {
         self.moved.get(path).map_or(path, String::as_str).to_owned()
     }
 
     fn steps(&self) -> Vec<Step> {
         let rename = self.rename.iter().map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
-        let replace = self.files.iter().map(|file| Step::Replace {
+        let replace = self.changed().map(|file| Step::Replace {
             path: VaultPath::known(&self.new_path(&file.path)),
             before: file.text.clone().into_bytes(),
             after: apply_all(&file.text, &file.edits).into_bytes(),
@@ -336,24 +384,22 @@ impl Plan {
 
     fn outcome(&self) -> Rewritten {
         let is_heading = self.rename.is_none() && self.shown.is_some();
-        let edits: usize = self.files.iter().map(|file| file.edits.len()).sum();
+        let edits: usize = self.changed().map(|file| file.edits.len()).sum();
         let mut changes = Vec::new();
-        for file in &self.files {
+        for file in self.changed() {
             if changes.len() >= limits::CHANGES_SHOWN {
                 break;
             }
             changes.extend(changed_lines(&self.new_path(&file.path), &file.text, &file.edits));
         }
         changes.truncate(limits::CHANGES_SHOWN);
-        let mut left_alone = self.left_alone.clone();
-        left_alone.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
         Rewritten {
             moved: self.shown.iter().cloned().chain(self.moved.clone()).collect(),
             // The heading itself is no link.
             updated: edits - usize::from(is_heading),
-            files_changed: self.files.len(),
+            files_changed: self.changed().count(),
             changes,
-            left_alone,
+            left_alone: self.left_alone(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! the microseconds between that and the rename.
 
 use super::error::Error;
+use super::jail::Place;
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash, new_id};
 use super::walk::read_stamped;
@@ -221,6 +222,18 @@ impl Vault {
     /// Those of [`Vault::write`].
     pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
         check_size(path, size)?;
+        let place = self.may_create(path)?;
+        match existing(&place.join(path.name()), path)? {
+            Some(_) => Ok(()),
+            None => self.check_new_name(path, None),
+        }
+    }
+
+    /// Whether a file or folder of this name could be made there; nothing is made. Returns the nearest folder that exists.
+    ///
+    /// # Errors
+    /// Those of [`Vault::write`].
+    pub(super) fn may_create(&self, path: &VaultPath) -> Result<Place, Error> {
         self.index.refuse_if_away()?;
         let mut folder = path.parent();
         let place = loop {
@@ -235,10 +248,7 @@ impl Vault {
         if !disk::may_write_in(&place) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
-        match existing(&place.join(path.name()), path)? {
-            Some(_) => Ok(()),
-            None => self.check_new_name(path, None),
-        }
+        Ok(place)
     }
 
     /// Refuses a name that other systems cannot have, and one that differs from another only in case: it would be the same file
@@ -394,8 +404,10 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
 /// What is wrong with a name for Windows, Android and iOS, to be read after the name.
 fn refused_elsewhere(name: &str) -> Option<&'static str> {
     let stem = name.split('.').next().unwrap_or(name).to_uppercase();
-    let is_numbered =
-        |device: &str| stem.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_numbered = |device: &str| {
+        stem.strip_prefix(device)
+            .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
+    };
     if name.contains(['<', '>', ':', '"', '|', '?', '*', '\\']) {
         Some("has one of < > : \" | ? * \\")
     } else if name.ends_with(['.', ' ']) {

@@ -1,6 +1,6 @@
 //! The pages of a vault by the names that links give them.
 
-use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
+use crate::markdown::links::{Resolved, comparable_name, key_of, resolve, split_subpath};
 use std::collections::HashMap;
 
 /// What a link names, of `target#heading|shown`, `[[target]]` or a plain path.
@@ -15,21 +15,16 @@ pub fn bare(link: &str) -> &str {
 /// The files of a vault, by their last names.
 #[derive(Debug, Default)]
 pub struct Pages {
-    by_name: HashMap<String, Vec<String>>,
-}
-
-/// A path's last name, compared without `.md`.
-fn key(path: &str) -> String {
-    let name = comparable_name(path.rsplit('/').next().unwrap_or(path));
-    name.strip_suffix(".md").map(str::to_owned).unwrap_or(name)
+    /// By key: comparable path and path.
+    by_name: HashMap<String, Vec<(String, String)>>,
 }
 
 impl Pages {
     /// Of their paths.
     pub fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Pages {
-        let mut by_name: HashMap<String, Vec<String>> = HashMap::new();
+        let mut by_name: HashMap<String, Vec<(String, String)>> = HashMap::new();
         for path in paths {
-            by_name.entry(key(path)).or_default().push(path.to_owned());
+            by_name.entry(key_of(path)).or_default().push((comparable_name(path), path.to_owned()));
         }
         Pages { by_name }
     }
@@ -39,7 +34,7 @@ impl Pages {
     pub fn find(&self, target: &str, from: &str) -> Option<&str> {
         let tree = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
         let source = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-        match resolve(target, source, self.by_name.get(&key(target))?.iter().map(String::as_str)) {
+        match resolve(target, source, self.by_name.get(&key_of(target))?.iter().map(|(own, path)| (own.as_str(), path.as_str()))) {
             Resolved::Missing => None,
             Resolved::One(path) => Some(path),
             Resolved::Several(paths) => paths.iter().find(|path| tree(path) == tree(from)).or(paths.first()).copied(),
@@ -70,7 +65,7 @@ mod tests {
             ("../entities/Ada", "work/wiki/sources/x.md", Some("work/wiki/entities/Ada.md")),
             ("entities/Ada", "", Some("work/wiki/entities/Ada.md")),
             ("work/wiki/entities/Ada.md", "life/x.md", Some("work/wiki/entities/Ada.md")),
-            ("ties/Ada", "", None),
+            ("ties/Ada", "", Some("work/wiki/entities/Ada.md")),
             ("plan.pdf", "", Some("raw/assets/plan.pdf")),
             ("plan", "", None),
             ("top", "", Some("Top.md")),

@@ -54,7 +54,7 @@ fn bench(size: usize, small: bool) {
     println!("\n{size} notes, {megabytes:.0} MB{}\n", if small { ", SEARCH_MEMORY=small" } else { "" });
     println!("| what | p50 | p95 | rg -i -F | ratio |");
     println!("|---|---|---|---|---|");
-    let mut settings = vec![];
+    let mut settings = vec![("TOOLSETS", "vault,notes")];
     if small {
         settings.push(("SEARCH_MEMORY", "small"));
     }
@@ -92,6 +92,7 @@ fn bench(size: usize, small: bool) {
     );
     row("the disk's own durable write of a new small file", &flushes(&folder, false), None);
     row("the disk's own durable write in the place of another", &flushes(&folder, true), None);
+    links(&mut server, &folder);
     freshness(&mut server, &folder, size);
     println!("| memory at the end | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
     let before = server.cpu_ms();
@@ -136,6 +137,26 @@ fn rg(folder: &Path, query: &str) -> Option<Duration> {
         status.ok().map(|_| started.elapsed())
     };
     (0..5).filter_map(|_| run()).min()
+}
+
+/// A note that a thousand others link to: the links listed, and the note renamed.
+fn links(server: &mut Server, folder: &Path) {
+    std::fs::create_dir_all(folder.join("new/linking")).unwrap();
+    std::fs::write(folder.join("new/Hub.md"), "# Hub\n").unwrap();
+    for n in 0..1000 {
+        std::fs::write(folder.join(format!("new/linking/{n}.md")), format!("{}\nsee [[Hub]] and [[note {n:06}]]\n", corpus::text(n)))
+            .unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    let backlinks = |path: &str| ("vault_links", json!({ "path": path }));
+    row("vault_links, the first call", &server.times(1, |_| backlinks("new/Hub.md")), None);
+    assert_eq!(server.call("vault_links", json!({ "path": "new/Hub.md" }))["total"], 1000);
+    row("vault_links, a note with 1,000 backlinks", &server.times(200, |_| backlinks("new/Hub.md")), None);
+    let renamed = |n: usize| if n.is_multiple_of(2) { ("new/Hub.md", "new/Centre.md") } else { ("new/Centre.md", "new/Hub.md") };
+    let planned = |_| ("vault_move", json!({ "from": "new/Hub.md", "to": "new/Centre.md", "dry_run": true }));
+    row("vault_move of it, planned", &server.times(50, planned), None);
+    let done = |n| ("vault_move", json!({ "from": renamed(n).0, "to": renamed(n).1 }));
+    row("vault_move of it, done, durable", &server.times(4, done), None);
 }
 
 /// A change by another program, and the next call.

@@ -68,18 +68,19 @@ const LEFT_ALONE: Field = required(
 
 /// The result of a tool that changes links or tags; `updated` is its own word for their number.
 fn answer(updated: &str, rewritten: Rewritten, dry_run: bool) -> Value {
+    let count = rewritten.moved.len();
     let moved = rewritten.moved.into_iter().map(|(from, to)| json!({ "from": from, "to": to }));
     let moved = super::reply::fitting_in(limits::RESULT_CHARS / 2, moved);
-    let left_alone: Vec<_> = rewritten.left_alone.into_iter().take(limits::CHANGES_SHOWN).collect();
     let answer = json!({
         updated: rewritten.updated,
         "files_changed": rewritten.files_changed,
         "changes": rewritten.changes,
-        "left_alone": left_alone,
+        "left_alone": rewritten.left_alone,
         "dry_run": dry_run,
     });
     match answer {
         Value::Object(mut members) if updated == "links_updated" => {
+            members.extend((moved.len() < count).then(|| ("truncated".to_owned(), true.into())));
             members.insert("moved".into(), moved.into());
             members.into()
         }

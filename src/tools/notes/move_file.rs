@@ -2,7 +2,7 @@
 
 use super::links::file_or_folder;
 use super::{CHANGES, DRY_RUN, LEFT_ALONE, answer};
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
@@ -33,6 +33,7 @@ pub(super) static TOOL: Tool = Tool {
             Shape::List(&Shape::Object(&[required("from", ANY_TEXT, ""), required("to", ANY_TEXT, "")])),
             "Every file, or the heading",
         ),
+        optional("truncated", Shape::Flag, "moved has not all of them"),
         required("links_updated", COUNT, ""),
         required("files_changed", COUNT, "Files with new links"),
         CHANGES,
@@ -51,14 +52,16 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         if_match: arguments.maybe("if_match"),
         go_on: &go_on,
     };
+    for (name, text) in [("from", from), ("to", to)] {
+        if text.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, format!("Argument {name} is empty; give a path.")));
+        }
+    }
     let heading = from.split_once('#').filter(|_| file_or_folder(context, from).is_err());
     let rewritten = match heading {
         Some((note, heading)) => {
             let path = file_or_folder(context, &note.replace("[[", ""))?;
-            let (new_note, new) = to.split_once('#').unwrap_or(("", to));
-            if !new_note.is_empty() && file_or_folder(context, new_note).ok().as_ref() != Some(&path) {
-                return Err(Error::new(Code::InvalidArgument, "A heading stays in its note: give to as the same note with #New heading."));
-            }
+            let new = new_heading(context, &path, heading, to)?;
             context.vault.rename_heading(&path, heading.trim_end_matches("]]"), new, options)?
         }
         None => {
@@ -69,16 +72,34 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     Reply::of(&answer("links_updated", rewritten, options.dry_run))
 }
 
-/// The new path: a folder keeps the name, and a file keeps its ending.
+/// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it, `#Above#New`.
+fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a str) -> Result<&'a str, Error> {
+    let (note, new) = to.split_once('#').unwrap_or(("", to));
+    let is_same_note = note.is_empty() || file_or_folder(context, &note.replace("[[", "")).ok().as_ref() == Some(path);
+    if !is_same_note {
+        return Err(Error::new(Code::InvalidArgument, "A heading stays in its note: give to as the same note with #New heading."));
+    }
+    let new = new.trim_end_matches("]]");
+    let above = from.rsplit_once('#').map_or("", |(above, _)| above);
+    Ok(new.strip_prefix(above).and_then(|new| new.strip_prefix('#')).filter(|_| !above.is_empty()).unwrap_or(new))
+}
+
+/// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its ending.
 fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath, Error> {
+    let name = to.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
+    let beside = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
+    let to = beside.as_deref().or(name).unwrap_or(to);
     let folder = VaultPath::folder(to)?;
     let is_folder = to.ends_with('/') || context.vault.list(&folder).is_ok();
     // A folder in another case may be the same one.
     if is_folder && folder.as_str().to_lowercase() != from.as_str().to_lowercase() {
         return Ok(folder.child(from.name())?);
     }
-    let ending = from.name().rsplit_once('.').map(|(_, ending)| format!(".{ending}")).unwrap_or_default();
-    let has_ending = if ending.to_lowercase() == ".md" { to.to_lowercase().ends_with(".md") } else { folder.name().contains('.') };
+    let ending_of = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
+    let (ending, new) = (ending_of(from.name()), ending_of(folder.name()));
+    // Of a name such as "v1.2" the last part is no ending.
+    let is_ending = new.len() <= 6 && new.chars().all(char::is_alphanumeric) && new.chars().any(char::is_alphabetic);
+    let keeps_ending = new == ending || ending != "md" && is_ending;
     let is_file = context.vault.list(from).is_err();
-    Ok(VaultPath::file(&if is_file && !has_ending { format!("{to}{ending}") } else { to.to_owned() })?)
+    Ok(VaultPath::file(&if is_file && !keeps_ending && !ending.is_empty() { format!("{to}.{ending}") } else { to.to_owned() })?)
 }
