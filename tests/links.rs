@@ -645,3 +645,40 @@ fn many_links_of_one_name_or_in_one_line_take_no_longer_each() {
     assert_eq!(server.call("vault_delete", json!({ "paths": ["a.md"] }))["broken_links"], 38_000);
     assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
 }
+
+/// Notes of other toolsets stay what they are.
+#[test]
+fn a_moved_accomplishment_and_a_moved_page_of_the_wiki_stay_what_they_are() {
+    let folder = vault(&[("a.md", "")]);
+    let settings =
+        [("TOOLSETS", "vault,notes,accomplishments"), ("ACCOMPLISHMENTS_FOLDER", "plan/items"), ("DEFAULT_CANVAS", "plan/main.canvas")];
+    let server = Server::with(&folder.vault(), &settings);
+    let create = |title: &str, needs: &[&str]| {
+        let data = json!({ "title": title, "effort": "Infra", "depends_on": needs });
+        server.call("manage_accomplishment", json!({ "operation": "create", "data": data }));
+    };
+    create("First", &[]);
+    create("Second", &["ACC-001"]);
+    let before = text(&folder, "plan/main.canvas");
+    server.call("vault_move", json!({ "from": "plan/items/Second.md", "to": "plan/items/later/Second step.md" }));
+    let expected = before.replace("plan/items/Second.md", "plan/items/later/Second step.md");
+    assert_eq!(text(&folder, "plan/main.canvas"), expected, "ids, edges and places stay");
+    assert_eq!(server.call("get_accomplishment", json!({ "id": "ACC-002" }))["depends_on"], json!(["ACC-001"]));
+    // The wiki of toolset `agent`: its index names the page, and no rule is broken that was not before.
+    let lint = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+        let output = command.arg("lint").env("VAULT_PATH", folder.vault()).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).replace("entities/parts/", "entities/")
+    };
+    let mut init = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+    assert!(init.arg("init-wiki").env("VAULT_PATH", folder.vault()).status().unwrap().success());
+    let put = |path: &str, text: &str| std::fs::write(folder.vault().join(path), text).unwrap();
+    std::fs::create_dir_all(folder.vault().join("work/wiki/entities")).unwrap();
+    put("work/wiki/entities/Boiler.md", "---\ntype: entity\ntitle: Boiler\n---\n# Boiler\n");
+    let index = text(&folder, "work/wiki/index.md") + "- [[work/wiki/entities/Boiler|Boiler]]\n- [[Boiler]]\n";
+    put("work/wiki/index.md", &index);
+    let before = lint();
+    server.call("vault_move", json!({ "from": "work/wiki/entities/Boiler.md", "to": "work/wiki/entities/parts/Boiler.md" }));
+    let expected = index.replace("work/wiki/entities/Boiler|", "Boiler|");
+    assert_eq!((text(&folder, "work/wiki/index.md"), lint()), (expected, before));
+}
