@@ -482,7 +482,7 @@ fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
 /// again: everything a person had is as it was, the note has its old text or the new one, and work goes on.
 fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Repository)) {
     for after in [false, true] {
-        let (first, step) = if thorough() { (1, 1) } else { (1 + (name.len() + usize::from(after) * 3) % 6, 6) };
+        let (first, step) = if thorough() { (1, 1) } else { (1 + (name.len() + usize::from(after) * 3) % 10, 10) };
         for at in (first..).step_by(step) {
             let repository = busy();
             arrange(&repository);

@@ -264,7 +264,7 @@ fn every_link_means_the_same_file_after_any_move() {
     };
     let names = ["a", "b", "Note", "x y", "v1.2"];
     let folders = ["", "p/", "p/q/", "r/"];
-    for _ in 0..if crate::support::thorough() { 200 } else { 15 } {
+    for _ in 0..if crate::support::thorough() { 200 } else { 8 } {
         let mut files: BTreeMap<String, String> = BTreeMap::new();
         for _ in 0..7 {
             let path = format!("{}{}.md", folders[random(4)], names[random(5)]);
@@ -501,7 +501,7 @@ fn a_move_that_is_killed_or_fails_at_any_system_call_is_done_or_not() {
         let leftover = folder.vault().join(".vault-sync-mcp-journal.json").exists();
         (all(&folder), answer.map(|answer| answer["result"]["isError"] != true), leftover)
     };
-    let step = if crate::support::thorough() { 1 } else { 5 };
+    let step = if crate::support::thorough() { 1 } else { 13 };
     for (from, to) in [("A/Old.md", "B/New.md"), ("A", "C/D")] {
         let old = all(&vault(&files));
         let (new, ..) = run(from, to, None);

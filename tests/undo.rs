@@ -111,7 +111,7 @@ fn a_change_that_cannot_be_kept_is_not_made() {
 /// the server runs.
 #[test]
 fn one_command_takes_back_all_that_a_login_has_done() {
-    let count = if crate::support::thorough() { 1000 } else { 150 };
+    let count = if crate::support::thorough() { 1000 } else { 70 };
     let notes: Vec<(String, Vec<u8>)> = (0..count)
         .map(|n| {
             (format!("F{}/n{n}.md", n % 7), format!("\u{feff}# {n}\r\n[[n{}]] [[F1/n{}|x]]", (n + 1) % count, 1 + 7 * (n % 5)).into_bytes())

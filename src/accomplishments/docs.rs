@@ -162,7 +162,7 @@ impl Accomplishments {
         // A note may be named without its ending.
         let whole = if name.rsplit('/').next().is_some_and(|last| last.contains('.')) { name.to_owned() } else { format!("{name}.md") };
         let path = vault.spelled(&self.place(&whole, canvas)?);
-        if !path.name().to_lowercase().ends_with(".md") {
+        if !crate::vault::media::is_note(path.name()) {
             return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
         }
         // Further documents need no canvas, and are what they are on one too; but none is taken from a canvas.

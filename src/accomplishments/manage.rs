@@ -368,8 +368,6 @@ fn checked_title(title: &str) -> Result<String, Error> {
 /// The name of a title's file, without its ending: `-` stands for what file systems or Obsidian's links refuse.
 fn file_name(title: &str) -> String {
     const REFUSED: &str = "\\/:*?\"<>|#^[]";
-    // Names of devices on Windows, whatever their ending.
-    const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
     let mut name: String = title.nfc().map(|c| if REFUSED.contains(c) { '-' } else { c }).collect();
     while name.len() > limits::TITLE_FILE_BYTES {
         name.pop();
@@ -380,10 +378,8 @@ fn file_name(title: &str) -> String {
     if let Some(rest) = name.strip_prefix('.') {
         name = format!("-{rest}");
     }
-    let upper = name.split('.').next().unwrap_or_default().to_ascii_uppercase();
-    let numbered =
-        |device: &str| upper.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    if DEVICES.contains(&upper.as_str()) || numbered("COM") || numbered("LPT") {
+    // The name of a device on Windows.
+    if crate::vault::write::refused_elsewhere(&name).is_some() {
         name.push('-');
     }
     name

@@ -1,6 +1,7 @@
 //! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
 
 use crate::markdown::blocks;
+use crate::markdown::parts::without_closing;
 use std::ops::Range;
 
 /// What a line is.
@@ -28,9 +29,7 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// The words of a heading, without the signs before and after them.
     pub(super) fn heading(&self) -> &'a str {
-        let words = self.text.trim().trim_start_matches('#');
-        let open = words.trim_end_matches('#');
-        if open.is_empty() || open.ends_with([' ', '\t']) { open.trim() } else { words.trim() }
+        without_closing(self.text.trim().trim_start_matches('#'))
     }
 
     /// Whether there is nothing on it.

@@ -2,6 +2,7 @@
 
 use super::blocks::Kind;
 use super::parts::{Block, NotOne, Note};
+use super::properties::splice;
 use std::ops::Range;
 
 /// Text in the place of a range of bytes.
@@ -14,8 +15,7 @@ pub struct Edit {
 impl Edit {
     /// The text with the edit made.
     pub fn apply(&self, text: &str) -> String {
-        let (before, behind) = (text.get(..self.range.start), text.get(self.range.end..));
-        [before.unwrap_or_default(), &self.text, behind.unwrap_or_default()].concat()
+        splice(text, self.range.clone(), &self.text)
     }
 }
 

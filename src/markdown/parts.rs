@@ -248,7 +248,7 @@ fn is_block_id(text: &str) -> bool {
 }
 
 /// The text of an ATX heading without the markers that close it.
-fn without_closing(content: &str) -> &str {
+pub fn without_closing(content: &str) -> &str {
     let content = content.trim();
     let open = content.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }

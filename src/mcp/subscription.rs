@@ -56,7 +56,7 @@ struct Known {
 /// Bytes of the names of subscribed resources, by login.
 type Names = Mutex<HashMap<String, usize>>;
 
-/// NamePermit for the name of a subscribed resource, of what a login and all together are allowed; given back when dropped.
+/// A permit for the name of a subscribed resource, of what a login and all together are allowed; given back when dropped.
 struct NamePermit {
     names: Arc<Names>,
     login: String,
@@ -106,7 +106,7 @@ impl Subscription {
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = &call.server.vault;
-        let room = NamePermit::take(call, uri)?;
+        let permit = NamePermit::take(call, uri)?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
@@ -114,7 +114,7 @@ impl Subscription {
             return Err(too_many());
         }
         let version = vault.version(&path);
-        known.resources.insert(uri.to_owned(), (path, version, room));
+        known.resources.insert(uri.to_owned(), (path, version, permit));
         Ok(())
     }
 
@@ -235,9 +235,9 @@ impl Server {
             changes: 0,
             listing: Some(self.vault.listing_generation()),
             resources: (wanted.resources.into_iter())
-                .map(|(uri, path, room)| {
+                .map(|(uri, path, permit)| {
                     let version = self.vault.version(&path);
-                    (uri, (path, version, room))
+                    (uri, (path, version, permit))
                 })
                 .collect(),
         };

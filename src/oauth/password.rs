@@ -105,7 +105,7 @@ impl Passwords {
         queue.waiting.retain(|waiting| waiting.number != number);
         queue.checking.push(from.clone());
         drop(queue);
-        // The place left may be somebody else's transaction.
+        // The waiter that left may have been another one.
         self.changed.notify_all();
         let stand_in = self.stand_in.get_or_init(|| dummy_hash(self.cost));
         // One that bcrypt would cut is wrong, and takes as long as any other.

@@ -1,6 +1,7 @@
 //! Whether a file fulfils a condition of Obsidian's search language, and where.
 
 use super::entry::{Entry, name_of};
+use super::path::rest_below;
 use super::properties::shown;
 use crate::markdown::blocks::{self, Kind, Line};
 use crate::markdown::inline;
@@ -132,7 +133,7 @@ impl<'a> File<'a> {
         let inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
         let is_wanted = |tag: &&Range<usize>| {
             let name = fold(self.text().get(tag.start + 1..tag.end).unwrap_or_default());
-            name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            rest_below(&name, wanted).is_some()
         };
         inside.filter(|tag| is_wanted(tag)).map(Range::clone).next()
     }

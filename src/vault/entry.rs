@@ -1,5 +1,6 @@
 //! A file as the index knows it.
 
+use super::path::rest_below;
 use crate::clock::Now;
 use crate::limits;
 use crate::text::kept::Kept;
@@ -134,7 +135,7 @@ impl Entry {
 
     /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
     pub(super) fn has_tag(&self, tag: &str) -> bool {
-        self.folded_tags().iter().any(|own| own.strip_prefix(tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        self.folded_tags().iter().any(|own| rest_below(own, tag).is_some())
     }
 }
 

@@ -184,7 +184,7 @@ impl Index {
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
-        // While it is away everybody is told so, and whoever asks looks whether it is back.
+        // While it is away every call fails, and looks whether it is back.
         if self.gone.load(Ordering::Acquire) {
             return self.walk_unless_newer(now);
         }
@@ -193,7 +193,7 @@ impl Index {
             Due::InFront => return self.walk_unless_newer(now),
             Due::Beside => {}
         }
-        // What went wrong is in the log, and told to the next call.
+        // What goes wrong is in the log, and fails the next call.
         let walk = move |index: &Arc<Index>| drop(index.walk_unless_newer(now));
         if !self.beside("walk", |index| &index.is_walking_beside, walk) {
             return self.walk_unless_newer(now);
@@ -462,7 +462,7 @@ impl Index {
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
 
-    /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not told again.
+    /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
     fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<(Entry, Signature)> {
         let place = self.jail.existing(&VaultPath::known(path)).ok()?;
         let kind = media::of(path);

@@ -342,7 +342,7 @@ impl Vault {
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<String>, Error> {
         let index = self.link_index(go_on)?;
-        let notes = index.known.values().map(|known| &*known.path).filter(|file| file.to_lowercase().ends_with(".md"));
+        let notes = index.known.values().map(|known| &*known.path).filter(|file| super::media::is_note(file));
         let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
         let mut linked: BTreeSet<String> = BTreeSet::new();
         let linking = index.select(None, &mut |source, resolved| {

@@ -15,6 +15,11 @@ pub enum Kind {
     Other,
 }
 
+/// Whether a file is a note by its name.
+pub fn is_note(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ending.eq_ignore_ascii_case("md"))
+}
+
 /// Kind and media type (RFC 6838) by the ending of a name, in any case.
 pub fn of(name: &str) -> (Kind, &'static str) {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();

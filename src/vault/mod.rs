@@ -11,9 +11,9 @@
 //! 3. Symbolic links are followed only to served places inside; others are as if they were not there, and refused by name.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. What was not to be changed is not changed: not a byte.
-//! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. IndexProgress
-//!    (a walk) is valid for ten times its own duration, so it takes a tenth of the time at most; while calls keep coming it
-//!    runs beside them, after a pause in front of the first one.
+//! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. A walk is valid for
+//!    ten times its own duration, so it takes a tenth of the time at most; while calls keep coming it runs beside them, after a
+//!    pause in front of the first one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
 //! 8. No message has an absolute path.
 //! 9. Malformed or odd files cost a warning, never an answer.

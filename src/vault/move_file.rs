@@ -73,7 +73,7 @@ impl<'a> Moves<'a> {
             return wanted.to_owned();
         }
         let folder = folder_of(self.new_path(source));
-        let has_ending = link.path.to_lowercase().ends_with(".md");
+        let has_ending = super::media::is_note(&link.path);
         let bare = wanted.strip_suffix(".md").filter(|_| !has_ending).unwrap_or(wanted);
         let near = relative(folder, bare);
         let preferred = match self.format.as_str() {

@@ -1,5 +1,6 @@
 //! What a tool calls a file: its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
 
+use super::media::is_note;
 use super::obsidian::{PERIODS, Periodic};
 use super::{Error, Vault, VaultPath};
 use crate::calendar::DateTime;
@@ -28,14 +29,13 @@ impl Vault {
         let exists =
             |path: &VaultPath| self.index.get(path.as_str()).is_some() || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok();
         if wikilink.is_none() {
-            let period =
-                PERIODS.iter().find_map(|(name, member, format)| Some((name, member, format, text.strip_prefix(name)?.strip_prefix(':')?)));
+            let period = PERIODS.iter().find_map(|(name, format)| Some((name, format, text.strip_prefix(name)?.strip_prefix(':')?)));
             let path = VaultPath::file(text);
             if path.as_ref().is_ok_and(exists) {
                 return path.map(plain);
             }
-            if let Some((name, member, format, when)) = period {
-                return self.periodic_note(name, member, format, when.trim(), now);
+            if let Some((name, format, when)) = period {
+                return self.periodic_note(name, format, when.trim(), now);
             }
             if creates || path.is_err() {
                 return path.map(plain);
@@ -47,24 +47,20 @@ impl Vault {
             return Err(Error::Invalid("Name the note without #, and the heading or block in the argument for it.".into()));
         }
         self.refresh()?;
-        match self.resolved(target, "") {
-            Found::One(path) => Ok(plain(path)),
-            Found::Several(candidates) => Err(Error::Ambiguous {
-                what: format!("{target} is the name of several files"),
-                candidates: candidates.into_iter().map(Into::into).collect(),
-            }),
-            Found::Missing if wikilink.is_some() && creates => {
+        match self.resolved(target)? {
+            Some(path) => Ok(plain(path)),
+            None if wikilink.is_some() && creates => {
                 let target = target.trim().trim_start_matches('/');
                 let folder = if target.contains('/') { String::new() } else { self.new_note_folder() };
-                let ending = if target.to_lowercase().ends_with(".md") { "" } else { ".md" };
+                let ending = if is_note(target) { "" } else { ".md" };
                 VaultPath::file(&format!("{folder}/{target}{ending}")).map(plain)
             }
-            Found::Missing => VaultPath::file(target).map(plain),
+            None => VaultPath::file(target).map(plain),
         }
     }
 
-    /// The file that a link in a note of the folder `source` means.
-    pub(super) fn resolved(&self, target: &str, source: &str) -> Found {
+    /// The file that a link in a note of the root means.
+    fn resolved(&self, target: &str) -> Result<Option<VaultPath>, Error> {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
         self.index.with_table(|table| {
             // The filter knows the files that may have the name; of one in another Unicode form it may not.
@@ -74,24 +70,27 @@ impl Vault {
                 table.entries.keys().map(|path| &**path).collect()
             };
             let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
-            match resolve(target, source, comparable.iter().map(String::as_str).zip(paths)) {
-                Resolved::Missing => Found::Missing,
-                Resolved::One(path) => Found::One(VaultPath::known(path)),
-                Resolved::Several(paths) => Found::Several(paths.into_iter().take(limits::CANDIDATES_SHOWN).map(str::to_owned).collect()),
+            match resolve(target, "", comparable.iter().map(String::as_str).zip(paths)) {
+                Resolved::Missing => Ok(None),
+                Resolved::One(path) => Ok(Some(VaultPath::known(path))),
+                Resolved::Several(paths) => Err(Error::Ambiguous {
+                    what: format!("{target} is the name of several files"),
+                    candidates: paths.into_iter().take(limits::CANDIDATES_SHOWN).map(Into::into).collect(),
+                }),
             }
         })
     }
 
-    fn periodic_note(&self, name: &str, member: &str, default_format: &str, when: &str, now: DateTime) -> Result<Named, Error> {
+    fn periodic_note(&self, name: &str, default_format: &str, when: &str, now: DateTime) -> Result<Named, Error> {
+        let Some(Periodic { folder, format, template }) = self.periodic(name, default_format) else {
+            return Err(Error::Invalid(format!("The vault has no {name} notes: the plugin Periodic Notes is not configured for them.")));
+        };
         let days = |days| Some(now.plus_days(days));
         let day = match when.to_lowercase().as_str() {
             "today" => days(0),
             "yesterday" if name == "daily" => days(-1),
             "tomorrow" if name == "daily" => days(1),
-            _ if name == "weekly" && when.contains("-W") => {
-                let format = self.periodic(member, default_format).map(|periodic| periodic.format).unwrap_or_default();
-                DateTime::of_week(when, !format.contains("ww") && !format.contains("gg"))
-            }
+            _ if name == "weekly" && when.contains("-W") => DateTime::of_week(when, !format.contains("ww") && !format.contains("gg")),
             _ if name == "monthly" && when.len() == 7 => DateTime::of_date(&format!("{when}-01")),
             _ => DateTime::of_date(when),
         };
@@ -101,9 +100,6 @@ impl Vault {
             _ => "monthly:today, monthly:2026-11 or a date in the month",
         };
         let day = day.ok_or_else(|| Error::Invalid(format!("{name}:{when} names no date; write {forms}.")))?.with_time_of(now);
-        let Some(Periodic { folder, format, template }) = self.periodic(member, default_format) else {
-            return Err(Error::Invalid(format!("The vault has no {name} notes: the plugin Periodic Notes is not configured for them.")));
-        };
         let path = VaultPath::file(&format!("{folder}/{}.md", day.format(&format))).map_err(|error| match error {
             Error::NotAllowed { path, .. } => Error::NotAllowed { path, why: "Obsidian's settings for these notes name no served path" },
             other => other,
@@ -115,9 +111,9 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::bytes`], for the template.
-    pub fn first_text(&self, named: &Named) -> Result<String, Error> {
+    pub(super) fn first_text(&self, named: &Named) -> Result<String, Error> {
         let Some((template, day)) = &named.template else { return Ok(String::new()) };
-        let with_ending = if template.to_lowercase().ends_with(".md") { template.clone() } else { format!("{template}.md") };
+        let with_ending = if is_note(template) { template.clone() } else { format!("{template}.md") };
         let Ok(path) = VaultPath::file(&with_ending) else { return Ok(String::new()) };
         let Some(bytes) = self.bytes_if_any(&path)? else {
             log::warn!("the template {with_ending:?} of {} is missing", named.path.as_str());
@@ -127,13 +123,6 @@ impl Vault {
         let title = named.path.name().strip_suffix(".md").unwrap_or_default();
         Ok(fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format))
     }
-}
-
-/// What a link means in this vault.
-pub(super) enum Found {
-    Missing,
-    One(VaultPath),
-    Several(Vec<String>),
 }
 
 /// A template with its variables filled in: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`, `{{time:FORMAT}}`.

@@ -1,6 +1,7 @@
 //! Parts of notes read and changed: text inserted, properties set in one or many notes, tasks listed and ticked.
 
 use super::entry::Text;
+use super::path::rest_below;
 use super::read::text_of;
 use super::transaction::Step;
 use super::write::Written;
@@ -57,6 +58,16 @@ pub struct VaultTask {
     pub text: String,
     /// The heading above it.
     pub heading: Option<String>,
+}
+
+/// Text that was inserted.
+#[derive(Debug)]
+pub struct Inserted {
+    pub written: Written,
+    /// Where it begins, from 1.
+    pub line: usize,
+    /// Whether the note is new, and its template has code of the plugin Templater, which is not run.
+    pub has_template_code: bool,
 }
 
 /// A task whose status was set.
@@ -139,7 +150,7 @@ impl Vault {
         text: &str,
         create: bool,
         if_match: Option<&str>,
-    ) -> Result<(Written, usize), Error> {
+    ) -> Result<Inserted, Error> {
         let mut line = 0;
         let mut change = |bytes: &[u8]| {
             let before = utf8(&named.path, bytes)?;
@@ -150,16 +161,18 @@ impl Vault {
         for _ in 0..limits::EDIT_RETRIES {
             match self.edit_bytes(&named.path, if_match, &mut change) {
                 Err(Error::NotFound { .. }) if create && if_match.is_none() => {}
-                other => return Ok((other?, line)),
+                other => return Ok(Inserted { written: other?, line, has_template_code: false }),
             }
-            let made = change(self.first_text(named)?.as_bytes())?;
+            let first = self.first_text(named)?;
+            let made = change(first.as_bytes())?;
             self.check_new_name(&named.path, None)?;
             match self.exchange(&named.path, None, &made) {
                 // Another call has made it.
                 Err(Error::Busy) => {}
                 other => {
                     other?;
-                    return Ok((Written::of(&named.path, true, &made), line));
+                    let written = Written::of(&named.path, true, &made);
+                    return Ok(Inserted { written, line, has_template_code: first.contains("<%") });
                 }
             }
         }
@@ -227,7 +240,7 @@ impl Vault {
         let headings = note.headings();
         let has = |tag: &str, wanted: &str| {
             let own = fold(tag.trim_matches(['#', '/']));
-            own.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            rest_below(&own, wanted).is_some()
         };
         let of_note =
             query.tag.as_ref().is_none_or(|wanted| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted)));

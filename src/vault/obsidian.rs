@@ -16,9 +16,8 @@ pub(super) struct Periodic {
     pub(super) template: Option<String>,
 }
 
-/// A kind of periodic notes: its name here, its member of the plugin's settings, its format by default.
-pub(super) const PERIODS: [(&str, &str, &str); 3] =
-    [("daily", "daily", "YYYY-MM-DD"), ("weekly", "weekly", "gggg-[W]ww"), ("monthly", "monthly", "YYYY-MM")];
+/// A kind of periodic notes: its name here and in the plugin's settings, its format by default.
+pub(super) const PERIODS: [(&str, &str); 3] = [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
 
 impl Vault {
     /// A file of `.obsidian` as JSON; null where it is absent or malformed.

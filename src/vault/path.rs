@@ -2,6 +2,8 @@
 
 use super::error::Error;
 use crate::limits;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`, nothing hidden, no
 /// control characters or backslashes. The root itself is the empty path.
@@ -91,13 +93,30 @@ impl VaultPath {
 
     /// Whether `path` lies below this folder.
     pub fn contains(&self, path: &str) -> bool {
-        self.is_root() || path.strip_prefix(self.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        self.is_root() || rest_below(path, self.as_str()).is_some_and(|rest| !rest.is_empty())
     }
 
     /// A path that the index found on disk; it was checked name by name.
     pub(super) fn known(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
     }
+}
+
+impl Serialize for VaultPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_str().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for VaultPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<VaultPath, D::Error> {
+        VaultPath::file(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// What follows `above` in a path, or in a nested tag, that is `above` or lies below it: nothing, or `/` and the rest.
+pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
+    path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a name begins with a dot. HFS+ takes a name with an ignorable character before the dot for the name without it.

@@ -56,7 +56,7 @@ impl Entry {
 
     /// Whether this is a note: a Markdown file.
     pub fn is_note(&self) -> bool {
-        self.path.len() > 3 && self.path.get(self.path.len() - 3..).is_some_and(|ending| ending.eq_ignore_ascii_case(".md"))
+        super::media::is_note(&self.path)
     }
 
     /// The title of a note: its property `title`, else its name.

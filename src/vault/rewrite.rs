@@ -2,6 +2,7 @@
 //! plan that is only shown is the one that would be done. Tags renamed, and files put into the trash.
 
 use super::links::{LinkIndex, folder_of, shown_line};
+use super::path::rest_below;
 use super::transaction::Step;
 use super::{Entry, Error, Vault, VaultPath, etag};
 use crate::limits;
@@ -247,7 +248,7 @@ impl Vault {
             return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
         }
         // The rest of a tag behind the one that is renamed.
-        let rest = |tag: &str| fold(tag).strip_prefix(&*wanted).filter(|rest| rest.is_empty() || rest.starts_with('/')).map(str::to_owned);
+        let rest = |tag: &str| rest_below(&fold(tag), &wanted).map(str::to_owned);
         let look = |entry: &Arc<Entry>| {
             let text = self.text(entry).unwrap_or_default();
             let edit = |range: Range<usize>, new: &str| {

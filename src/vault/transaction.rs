@@ -28,99 +28,65 @@ use std::sync::{MutexGuard, PoisonError};
 pub const OWN_FILES: [&str; 2] = [".vault-sync-mcp-journal.json", ".vault-sync-mcp.lock"];
 const TRASH: &str = ".trash";
 
-/// One file of a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One file of a change; as it is written down, too, with bytes in base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
     /// A new file, folders included.
     Create {
-        /// Where.
         path: VaultPath,
-        /// What it holds.
+        #[serde(rename = "after", with = "in_base64")]
         bytes: Vec<u8>,
     },
     /// Other bytes in a file.
     Replace {
-        /// Which.
         path: VaultPath,
-        /// What it holds.
+        #[serde(with = "in_base64")]
         before: Vec<u8>,
-        /// What it is to hold.
+        #[serde(with = "in_base64")]
         after: Vec<u8>,
     },
     /// Another name for a file or folder, with whatever it holds; nothing may be there yet.
-    Rename {
-        /// Its name.
-        from: VaultPath,
-        /// Its new name.
-        to: VaultPath,
-    },
-    /// A file removed for a moment: with [`Transaction::show`] only.
+    Rename { from: VaultPath, to: VaultPath },
+    /// A file removed for a moment: with [`Transaction::show`] only. `mode` are its permission bits.
     Remove {
-        /// Which.
         path: VaultPath,
-        /// What it holds.
+        #[serde(with = "in_base64")]
         bytes: Vec<u8>,
-        /// Its permission bits.
         mode: u32,
     },
     /// A file or folder put into `.trash`, where Obsidian keeps what was deleted.
-    Trash {
-        /// Which.
-        path: VaultPath,
-    },
+    Trash { path: VaultPath },
 }
 
-/// A step with the place that a file has in the trash.
-#[derive(Debug, Clone, PartialEq, Eq)]
+mod in_base64 {
+    use super::{Engine, STANDARD};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        STANDARD.encode(bytes).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// A step with the name that a file has in the trash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Noted {
+    #[serde(flatten)]
     step: Step,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     place: String,
 }
 
-/// A step as it is written down: enough to take it back and to finish it. Bytes in base64.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "step", rename_all = "snake_case")]
-enum Written {
-    Create { path: String, after: String },
-    Replace { path: String, before: String, after: String },
-    Rename { from: String, to: String },
-    Trash { path: String, place: String },
-    Remove { path: String, bytes: String, mode: u32 },
-}
-
-impl Written {
-    fn of(noted: &Noted) -> Written {
-        let text = |path: &VaultPath| path.as_str().to_owned();
-        let code = |bytes: &Vec<u8>| STANDARD.encode(bytes);
-        match &noted.step {
-            Step::Create { path, bytes } => Written::Create { path: text(path), after: code(bytes) },
-            Step::Replace { path, before, after } => Written::Replace { path: text(path), before: code(before), after: code(after) },
-            Step::Rename { from, to } => Written::Rename { from: text(from), to: text(to) },
-            Step::Remove { path, bytes, mode } => Written::Remove { path: text(path), bytes: code(bytes), mode: *mode },
-            Step::Trash { path } => Written::Trash { path: text(path), place: noted.place.clone() },
-        }
-    }
-
-    /// `None` for what this program does not write: a path that is not served, bytes that are none, a place in the trash that
-    /// is not a plain name. Whoever can put files into the vault can put this one there.
-    fn read(self) -> Option<Noted> {
-        let path = |text: String| VaultPath::file(&text).ok();
-        let bytes = |text: String| STANDARD.decode(text).ok();
-        let nowhere = String::new();
-        Some(match self {
-            Written::Create { path: at, after } => Noted { step: Step::Create { path: path(at)?, bytes: bytes(after)? }, place: nowhere },
-            Written::Replace { path: at, before, after } => {
-                Noted { step: Step::Replace { path: path(at)?, before: bytes(before)?, after: bytes(after)? }, place: nowhere }
-            }
-            Written::Rename { from, to } => Noted { step: Step::Rename { from: path(from)?, to: path(to)? }, place: nowhere },
-            Written::Remove { path: at, bytes: held, mode } => {
-                Noted { step: Step::Remove { path: path(at)?, bytes: bytes(held)?, mode }, place: nowhere }
-            }
-            Written::Trash { path: at, place } => {
-                VaultPath::file(&place).ok().filter(|name| name.as_str() == place && name.name() == place)?;
-                Noted { step: Step::Trash { path: path(at)? }, place }
-            }
-        })
+impl Noted {
+    /// Whether this program can have written it: the name in the trash is a plain one. Whoever can put files into the vault can put a
+    /// journal there.
+    fn is_plain(&self) -> bool {
+        let is_name = VaultPath::file(&self.place).is_ok_and(|name| name.as_str() == self.place && name.name() == self.place);
+        is_name == matches!(self.step, Step::Trash { .. })
     }
 }
 
@@ -133,7 +99,7 @@ struct Journal {
     /// Whether the steps are done for a moment only, see [`Transaction::show`]: then they are taken back in any case.
     #[serde(default)]
     shown: bool,
-    steps: Vec<Written>,
+    steps: Vec<Noted>,
 }
 
 /// What steps are done for.
@@ -316,7 +282,7 @@ impl Transaction<'_> {
         }
         let shown = purpose == Purpose::Show;
         if shown || noted.len() > 1 {
-            let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.iter().map(Written::of).collect() };
+            let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.clone() };
             let journal = serde_json::to_vec(&journal).unwrap_or_default();
             let place = self.vault.own_file(0)?;
             disk::replace(&place, &journal, Mode::Private, || Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
@@ -431,7 +397,7 @@ impl Transaction<'_> {
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
-        let Some(noted) = ours.and_then(|journal| journal.steps.into_iter().map(Written::read).collect::<Option<Vec<Noted>>>()) else {
+        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Noted::is_plain)) else {
             log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
             let names = (0..limits::TRASH_NAMES).map(|number| place.with_extension(format!("foreign-{number}")));
             return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
@@ -655,7 +621,7 @@ mod tests {
         let after = all(&root);
         let journal = Journal { version: 1, vault: vault.identity(), shown: false, steps: Vec::new() };
         let noted = Noted { step: steps()[4].clone(), place: String::new() };
-        let journal = Journal { steps: vec![Written::of(&noted)], ..journal };
+        let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
         vault.recover();
         assert_eq!(all(&root), after);

@@ -1,5 +1,6 @@
 //! Kept versions listed and brought back, and all that one login did taken back.
 
+use super::path::rest_below;
 use super::transaction::Step;
 use super::versions::{Caller, Did, Line, Versions, hash};
 use super::write::Written;
@@ -19,8 +20,7 @@ pub struct Undone {
 
 /// A path that is `old`, or lies below it, as if that were `new`.
 fn moved(path: &str, old: &str, new: &str) -> Option<String> {
-    let rest = path.strip_prefix(old).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
-    Some(format!("{new}{rest}"))
+    Some(format!("{new}{}", rest_below(path, old)?))
 }
 
 /// The files as they are after the steps that are planned so far.

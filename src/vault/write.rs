@@ -6,6 +6,7 @@
 use super::error::Error;
 use super::jail::Place;
 use super::path::VaultPath;
+use super::path::rest_below;
 use super::versions::{Change, Did, hash, new_id};
 use super::walk::read_stamped;
 use super::{Entry, Stamp, Vault, count_lines, etag};
@@ -272,7 +273,7 @@ impl Vault {
         }
         let Some(missing) = first_missing else { return Ok(()) };
         let wanted = fold(&missing);
-        let is_it = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_it = |path: &str, name: &str| rest_below(path, name).is_some();
         let twin = self.index.with_table(|table| {
             let having = table.having_all(&[wanted.rsplit('/').next().unwrap_or(&wanted)]);
             let mut entries = having.into_iter().filter_map(|id| table.entry(id));
@@ -402,7 +403,7 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
 }
 
 /// What is wrong with a name for Windows, Android and iOS, to be read after the name.
-fn refused_elsewhere(name: &str) -> Option<&'static str> {
+pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     let stem = name.split('.').next().unwrap_or(name).to_uppercase();
     let is_numbered = |device: &str| {
         stem.strip_prefix(device)

@@ -34,8 +34,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     vault.refresh_now()?;
     let everything = vault.files_below(&VaultPath::folder("")?, "");
     let pages = Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
-    let wiki: Vec<&Arc<Entry>> =
-        everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.path.to_lowercase().ends_with(".md")).collect();
+    let wiki: Vec<&Arc<Entry>> = everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.is_note()).collect();
     let (mut found, mut linked) = (Vec::new(), Linked::default());
     for entry in &wiki {
         let Ok(text) = vault.text(entry) else {

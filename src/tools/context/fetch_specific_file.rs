@@ -25,7 +25,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let given = arguments.text("file_path");
     let below = if context.options.local { context.vault.below_root(given) } else { None };
     let path = context.path(below.as_deref().unwrap_or(given))?;
-    if !path.as_str().to_ascii_lowercase().ends_with(".md") {
+    if !crate::vault::media::is_note(path.name()) {
         let why = format!("Path not allowed: {} (only notes, files that end in .md)", path.as_str());
         return Err(Error::new(Code::PathNotAllowed, why));
     }

@@ -3,9 +3,10 @@
 use super::{BLOCK, HEADING, LINE, PATH, TOTAL_LINES, at_most_one};
 use crate::markdown::insert::{Position, Target};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
-use crate::tools::vault::{IF_MATCH, PREVIOUS};
+use crate::tools::vault::{IF_MATCH, PREVIOUS, result_of};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use serde::Serialize;
+use crate::vault::notes::Inserted;
+use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_insert",
@@ -43,19 +44,6 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-#[derive(Serialize)]
-struct Inserted<'a> {
-    path: &'a str,
-    line: usize,
-    total_lines: usize,
-    etag: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<&'a str>,
-    created: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    warning: Option<&'static str>,
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     at_most_one(arguments, &["heading", "block", "line"])?;
     let target = match (arguments.maybe("heading"), arguments.maybe("block")) {
@@ -77,15 +65,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let create = arguments.flag("create");
     let named = context.named(arguments.text("path"), create)?;
-    let (written, line) = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
-    let has_code = written.created && context.vault.first_text(&named)?.contains("<%");
-    Reply::of(&Inserted {
-        path: written.path.as_str(),
-        line,
-        total_lines: written.total_lines,
-        etag: &written.etag,
-        created: written.created,
-        previous: written.previous.as_deref(),
-        warning: has_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is."),
-    })
+    let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
+    let Inserted { written, line, has_template_code } = inserted;
+    let warning = has_template_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");
+    result_of(&written, json!({ "line": line, "total_lines": written.total_lines, "created": written.created, "warning": warning }))
 }

@@ -1,7 +1,7 @@
 //! `vault_restore`: a kept version of a note brought back.
 
 use crate::tools::schema::{ANY_TEXT, required};
-use crate::tools::vault::PREVIOUS;
+use crate::tools::vault::{PREVIOUS, result_of};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
 
@@ -20,9 +20,5 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
     let written = context.vault.restore(&context.path(arguments.text("path"))?, version)?;
-    let mut answer = json!({ "path": written.path.as_str(), "version": version, "etag": written.etag });
-    if let (Some(members), Some(previous)) = (answer.as_object_mut(), written.previous) {
-        members.insert("previous".into(), previous.into());
-    }
-    Reply::of(&answer)
+    result_of(&written, json!({ "version": version }))
 }

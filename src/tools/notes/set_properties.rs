@@ -6,6 +6,7 @@ use crate::markdown::properties::{name_in, parse, set};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::media::is_note;
 use crate::vault::{Error as VaultError, VaultPath};
 use serde::Serialize;
 use serde_json::Value;
@@ -60,7 +61,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
         return Err(invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
     }
-    if let Some(other) = paths.iter().find(|path| !path.as_str().to_lowercase().ends_with(".md")) {
+    if let Some(other) = paths.iter().find(|path| !is_note(path.name())) {
         return Err(invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
     }
     let changes = Changes::of(context, arguments)?;
@@ -68,16 +69,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         |path: &VaultPath, text: &str| changes.apply(text).map_err(|why| VaultError::Malformed { path: path.as_str().into(), why });
     let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
         (_, None) => context.vault.edit_all(&paths, &change)?,
-        ([path], Some(etag)) => {
-            let (path, _, current) = context.vault.note(path)?;
-            if current != etag {
-                return Err(VaultError::Conflict(Some(current)).into());
-            }
-            context.vault.edit_all(&[path], &|path, text| {
-                let now = crate::vault::etag(text.as_bytes());
-                if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
-            })?
-        }
+        ([_], Some(etag)) => context.vault.edit_all(&paths, &|path, text| {
+            let now = crate::vault::etag(text.as_bytes());
+            if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
+        })?,
         _ => return Err(invalid("Argument if_match is for one note.")),
     };
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };

@@ -2,10 +2,10 @@
 
 use super::{LINE, PATH};
 use crate::tools::schema::{ANY_TEXT, Default, defaulted, required};
-use crate::tools::vault::PREVIOUS;
+use crate::tools::vault::{PREVIOUS, result_of};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::Status;
-use serde::Serialize;
+use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
@@ -32,17 +32,6 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    path: &'a str,
-    line: usize,
-    before: &'a str,
-    after: &'a str,
-    etag: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<&'a str>,
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
     let line = arguments.number("line");
@@ -52,12 +41,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Is(character) => character,
     };
     let set = context.vault.set_task(&path, line, arguments.text("text"), status)?;
-    Reply::of(&Answer {
-        path: set.written.path.as_str(),
-        line,
-        before: &set.before,
-        after: &set.after,
-        etag: &set.written.etag,
-        previous: set.written.previous.as_deref(),
-    })
+    result_of(&set.written, json!({ "line": line, "before": set.before, "after": set.after }))
 }

@@ -1,10 +1,10 @@
 //! `vault_edit`: texts in a file replaced.
 
-use super::{IF_MATCH, PATH, PREVIOUS};
+use super::{IF_MATCH, PATH, PREVIOUS, result_of};
 use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Replacement;
-use serde::Serialize;
+use serde_json::json;
 
 const OLD_TEXT: &str = "Exact text to find";
 const NEW_TEXT: &str = "Text to put in its place";
@@ -42,17 +42,6 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-#[derive(Serialize)]
-struct Edited<'a> {
-    path: &'a str,
-    replaced: bool,
-    replacements: usize,
-    total_lines: usize,
-    etag: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<&'a str>,
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
     let wrong = |message: &str| Error::new(Code::InvalidArgument, message);
@@ -70,6 +59,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let edits: Vec<Replacement<'_>> = edits.iter().map(|(old, new, all)| Replacement { old, new, all: *all }).collect();
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
-    let (path, total_lines) = (edited.path.as_str(), edited.total_lines);
-    Reply::of(&Edited { path, replaced: true, replacements, total_lines, etag: &edited.etag, previous: edited.previous.as_deref() })
+    result_of(&edited, json!({ "replaced": true, "replacements": replacements, "total_lines": edited.total_lines }))
 }

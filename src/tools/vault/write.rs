@@ -1,10 +1,10 @@
 //! `vault_write`: a whole file.
 
-use super::{IF_MATCH, PATH, PREVIOUS};
+use super::{IF_MATCH, PATH, PREVIOUS, result_of};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Over;
-use serde::Serialize;
+use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write",
@@ -32,17 +32,6 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-#[derive(Serialize)]
-struct Written<'a> {
-    path: &'a str,
-    created: bool,
-    size: usize,
-    total_lines: usize,
-    etag: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<&'a str>,
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.named(arguments.text("path"), true)?.path;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
@@ -52,12 +41,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (false, None) => Over::Anything,
     };
     let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), over)?;
-    Reply::of(&Written {
-        path: written.path.as_str(),
-        created: written.created,
-        size: written.size,
-        total_lines: written.total_lines,
-        etag: &written.etag,
-        previous: written.previous.as_deref(),
-    })
+    result_of(&written, json!({ "created": written.created, "size": written.size, "total_lines": written.total_lines }))
 }
