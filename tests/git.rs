@@ -478,7 +478,7 @@ fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
     format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display())
 }
 
-/// The server is killed at a run of git in a write, at every run if the tests are thorough and else at every sixth, and started
+/// The server is killed at a run of git in a write, at every run if the tests are thorough and else at every tenth, and started
 /// again: everything a person had is as it was, the note has its old text or the new one, and work goes on.
 fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Repository)) {
     for after in [false, true] {
