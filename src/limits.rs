@@ -193,6 +193,8 @@ pub const VERSIONS: usize = 200_000;
 pub const VERSIONS_LOG_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of all texts together, before and after, that one change of links or tags may have; in base64 they are in the journal.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
+/// Notes that `search` of toolset `research` gives.
+pub const RESEARCH_RESULTS: usize = 10;
 /// Links of a page: each is found anew in the text of its note.
 pub const LINKS_PAGE: usize = 30;
 /// Characters of a line that are shown with a link or change in it.

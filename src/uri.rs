@@ -10,6 +10,11 @@ pub fn of_path(path: &str) -> String {
     format!("{SCHEME}{}", percent::encode(path, "/"))
 }
 
+/// The query of Obsidian's URI `obsidian://open` for a file of a vault.
+pub fn obsidian_query(vault: &str, path: &str) -> String {
+    format!("vault={}&file={}", percent::encode(vault, ""), percent::encode(path, ""))
+}
+
 /// The path of a URI made by [`of_path`]; `None` for any other.
 pub fn to_path(uri: &str) -> Option<String> {
     let path = uri.strip_prefix(SCHEME)?;

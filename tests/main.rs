@@ -55,6 +55,7 @@ mod oauth;
 mod oauth_attacks;
 mod oauth_owner;
 mod oauth_state;
+mod research;
 mod search;
 mod search_language;
 mod stdio;

@@ -134,6 +134,8 @@ fn results_conform_to_the_output_schemas() {
         ("sync_dependencies", json!({})),
         ("manage_task", json!({ "operation": "remove", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:t" })),
         ("manage_accomplishment", json!({ "operation": "delete", "id": "ACC-001" })),
+        ("search", json!({ "query": "heating" })),
+        ("fetch", json!({ "id": "Welcome.md" })),
         ("query", json!({ "question": "x" })),
         ("ingest", json!({ "content": "x", "files": [folder.vault().join("Welcome.md").to_str()] })),
         ("ingest", json!({ "content": "y", "background": true })),

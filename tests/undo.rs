@@ -227,3 +227,28 @@ fn a_text_that_was_replaced_is_kept_through_a_kill() {
         std::fs::write(kept.folder.vault().join("a.md"), format!("text {}", from + 1000)).unwrap();
     }
 }
+
+/// A login is named as `grants` prints it; what another login has done stays.
+#[test]
+fn undo_takes_back_one_login_and_no_other() {
+    use crate::support::login::{register, tokens};
+    let kept = Kept::of(&[("a.md", b"a1"), ("b.md", b"b1")]);
+    let server = kept.serve();
+    let client = register(&server);
+    let write = |token: &str, path: &str, content: &str| {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": path, "content": content } } });
+        assert_eq!(server.post_with(token, "", &message).json()["result"]["isError"], false);
+    };
+    let (first, _) = tokens(&server, &client);
+    let (second, _) = tokens(&server, &client);
+    write(&first, "a.md", "a2");
+    write(&second, "b.md", "b2");
+    let by = |path: &str| server.call("vault_history", json!({ "path": path }))["versions"][0]["by"].as_str().unwrap().to_owned();
+    let (first, second) = (by("a.md"), by("b.md"));
+    let mut grants = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+    let listed = grants.arg("grants").env_clear().env("STATE_DIR", &kept.state).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(first != second && listed.contains(&first) && listed.contains(&second), "{first} {second}: {listed}");
+    assert_eq!(kept.undo(&["--login", &first, "--since", "30m"]).status.code(), Some(0));
+    assert_eq!((kept.folder.read("a.md"), kept.folder.read("b.md")), (b"a1".to_vec(), b"b2".to_vec()));
+}

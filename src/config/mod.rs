@@ -129,9 +129,10 @@ impl Config {
         let vault_path = reader.folder("VAULT_PATH", home);
         let workers = reader.number("WORKERS", cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024), 1, 1024);
         let state_dir = reader.state_dir(home, state_directory, vault_path.as_deref());
+        let origin = reader.origin(purpose);
         let config = Config {
             listen: reader.listen(),
-            origin: reader.origin(purpose),
+            origin: origin.clone(),
             logins: Logins { users: reader.users(), machines: reader.machines(), tokens: reader.tokens() },
             toolsets: reader.toolsets(),
             read_only: reader.flag("READ_ONLY"),
@@ -139,6 +140,7 @@ impl Config {
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
                 local: purpose == For::Stdio,
+                origin,
                 zone: reader.zone(),
                 default_context: reader.default_context(home, vault_path.as_deref()),
             },

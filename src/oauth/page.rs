@@ -2,6 +2,7 @@
 
 use super::authorize::AuthorizeRequest;
 use super::redirect::RedirectTarget;
+use crate::percent;
 use crate::principal::Access;
 
 /// What the login page says above the form after a try that failed.
@@ -106,6 +107,24 @@ pub fn home(origin: &str) -> String {
 <p>This server gives Claude and other MCP clients access to an Obsidian vault, after a login.</p>
 <p>To connect, add this URL as a custom connector or MCP server:</p>
 <p><code>{origin}/mcp</code></p>"#
+        ),
+    )
+}
+
+/// The page that opens a note in Obsidian on the device of whoever clicks. It says only what its address says.
+pub fn open(origin: &str, vault: &str, file: &str) -> String {
+    let target = format!("obsidian://open?vault={}&file={}", percent::encode(vault, ""), percent::encode(file, ""));
+    document(
+        "Open in Obsidian",
+        &format!(
+            r#"<h1>Open in Obsidian</h1>
+<p>A note of the vault {} that {} serves:</p>
+<p><code>{}</code></p>
+<p><a href="{}">Open it in Obsidian</a>, where Obsidian has this vault on this device.</p>"#,
+            escape(vault),
+            escape(origin),
+            escape(file),
+            escape(&target)
         ),
     )
 }

@@ -121,7 +121,7 @@ pub fn of(toolset: Toolset) -> &'static [&'static Prompt] {
     match toolset {
         Toolset::Vault => &vault::PROMPTS,
         Toolset::Context => &context::PROMPTS,
-        Toolset::Notes | Toolset::Git | Toolset::Agent => &[],
+        Toolset::Notes | Toolset::Git | Toolset::Agent | Toolset::Research => &[],
         Toolset::Accomplishments => &accomplishments::PROMPTS,
     }
 }

@@ -15,6 +15,7 @@ pub mod git;
 pub mod notes;
 pub mod paging;
 pub mod reply;
+pub mod research;
 pub mod schema;
 pub mod vault;
 
@@ -50,12 +51,14 @@ pub enum Toolset {
     Accomplishments,
     /// A wiki kept by confined sessions.
     Agent,
+    /// Search and fetch, as ChatGPT's deep research wants them.
+    Research,
 }
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 6] =
-        [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
+    pub const ALL: [Toolset; 7] =
+        [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent, Toolset::Research];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
@@ -66,6 +69,7 @@ impl Toolset {
             Toolset::Git => "git",
             Toolset::Accomplishments => "accomplishments",
             Toolset::Agent => "agent",
+            Toolset::Research => "research",
         }
     }
 
@@ -78,6 +82,7 @@ impl Toolset {
             Toolset::Git => &git::TOOLS,
             Toolset::Accomplishments => &accomplishments::TOOLS,
             Toolset::Agent => &agent::TOOLS,
+            Toolset::Research => &research::TOOLS,
         }
     }
 
@@ -92,7 +97,7 @@ impl Toolset {
     /// The resources of the set beside the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {
-            Toolset::Vault | Toolset::Notes | Toolset::Git | Toolset::Agent => &[],
+            Toolset::Vault | Toolset::Notes | Toolset::Git | Toolset::Agent | Toolset::Research => &[],
             Toolset::Context => &context::RESOURCES,
             Toolset::Accomplishments => &accomplishments::RESOURCES,
         }
@@ -198,6 +203,8 @@ pub struct Options {
     /// Whether the client is on this machine: then the `context` tools show and take absolute paths, as in the system
     /// they come from. A remote client is told nothing about the host.
     pub local: bool,
+    /// The server's origin; empty where there is no server.
+    pub origin: String,
     /// The time zone in which today is.
     pub zone: Zone,
     /// What `fetch_context` loads when no type is given.

@@ -13,6 +13,7 @@ pub mod oauth;
 pub mod routes;
 
 use crate::clock::Now;
+use crate::form::Form;
 use crate::http::client_address::client_address;
 use crate::http::{Admission, Framing, HangUp, Head, HeaderValue, Method, Reply, Response, Service};
 use crate::limits;
@@ -108,6 +109,14 @@ impl Service for App {
                 oauth::document(&metadata::authorization_server(&self.oauth.origin, self.oauth.policy.client_documents))
             }
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
+            (Route::Open, _) => {
+                let form = Form::parse(head.query()).ok();
+                let field = |name: &str| form.as_ref().and_then(|form| form.get(name)).filter(|value| !value.is_empty());
+                Reply::Whole(match (field("vault"), field("file")) {
+                    (Some(vault), Some(file)) => oauth::html(200, page::open(&self.oauth.origin, vault, file)),
+                    _ => oauth::html(400, page::error("This address names no note.", "Take the link again from the answer it was in.")),
+                })
+            }
             (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),
         };
         let row = routes::find(head.path());

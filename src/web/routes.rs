@@ -24,6 +24,8 @@ pub enum Route {
     Revoke,
     /// A page for a person.
     Home,
+    /// A page that opens a note in Obsidian.
+    Open,
     /// For monitoring.
     Health,
 }
@@ -57,7 +59,7 @@ const fn login(path: &'static str) -> Row {
 }
 
 /// The rows. The short OAuth paths are where clients of 2025-03-26 look when they found no metadata.
-pub static ROUTES: [Row; 15] = [
+pub static ROUTES: [Row; 16] = [
     Row {
         path: "/mcp",
         route: Route::Mcp,
@@ -78,6 +80,7 @@ pub static ROUTES: [Row; 15] = [
     posting("/oauth/revoke", Route::Revoke),
     posting("/revoke", Route::Revoke),
     reading("/", Route::Home),
+    reading("/open", Route::Open),
     reading("/healthz", Route::Health),
 ];
 

@@ -11,8 +11,8 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
     title: "History of a note",
-    description: "Lists earlier versions of a note that tools have replaced or deleted (when, by which login and tool); to bring one back use \
-        vault_restore. Works for a deleted note, and follows renames.",
+    description: "Lists earlier versions of a note that tools have replaced or deleted (when, by which login and tool); \
+        to bring one back use vault_restore. Works for one that was deleted, and follows renames.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note, as it is or was called"), CURSOR],

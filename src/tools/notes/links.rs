@@ -12,9 +12,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_links",
     title: "List links",
-    description: "Lists backlinks (which notes link to this one), outgoing links, broken (unresolved) or ambiguous links, orphans \
-        (notes nothing links to) and dead ends; to search for text use vault_search. Links resolve as in Obsidian: wikilinks, Markdown links, \
-        embeds, properties, canvases.",
+    description: "Lists backlinks (which notes link to this one), outgoing links, broken (unresolved) or ambiguous links, \
+        orphans (notes nothing links to) and dead ends; to search for text use vault_search. Links resolve as in \
+        Obsidian.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

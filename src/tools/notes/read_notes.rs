@@ -17,9 +17,9 @@ use std::ops::Range;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_notes",
     title: "Read notes or parts of them",
-    description: "Reads several notes at once, or a section, block, outline (headings, blocks, tasks) or the properties of each; \
-        for one whole file, pictures and PDF use vault_read. Good for today's daily note (daily:today). A note that is \
-        cut has next_line: go on with vault_read and that offset; next_paths are the notes that did not fit.",
+    description: "Reads today's daily note, several notes at once, or a section, block, outline (headings) or the \
+        properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line: go on \
+        with vault_read and that offset; next_paths are the notes that did not fit.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -9,8 +9,8 @@ use crate::vault::rewrite::Options;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_rename_tag",
     title: "Rename a tag",
-    description: "Renames a tag (#tag) in the properties and text of all notes, with nested tags (#tag/sub), all or nothing; for the \
-        tags of one note use vault_set_properties. Never in code or URLs. dry_run shows what would change.",
+    description: "Renames a tag (#tag) in properties and text of the whole vault, with nested tags (#tag/sub), all or \
+        nothing; for one note use vault_set_properties. Never in code or URLs. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

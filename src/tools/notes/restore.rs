@@ -8,8 +8,8 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
-    description: "Brings back (undo, revert) a version of a note from vault_history, or the previous of a change, also of a deleted note; to \
-        write other text use vault_write. What it replaces is kept as well.",
+    description: "Brings back (undo, revert) a version of a note from vault_history, or the previous of a change, also \
+        one that was deleted; to write other text use vault_write. What it replaces is kept as well.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],

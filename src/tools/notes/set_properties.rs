@@ -14,9 +14,9 @@ use serde_json::Value;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_properties",
     title: "Set properties of notes",
-    description: "Sets, adds to or removes properties (frontmatter, YAML, metadata: status, dates, tags, aliases) of one or many \
-        notes; for text below the frontmatter use vault_edit. Order, comments, quotes and every other byte stay. All \
-        notes are changed, or none. To find notes by a property use vault_search with [name:value].",
+    description: "Tags notes, and sets, adds to or removes properties (frontmatter, YAML, metadata: status, dates, a tag, \
+        aliases) of one or many; for text below the frontmatter use vault_edit. Order, comments, quotes and every other \
+        byte stay. All are changed, or none. To find by a property use vault_search with [name:value].",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[

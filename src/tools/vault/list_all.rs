@@ -11,8 +11,8 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
     title: "List all files",
-    description: "Lists every file with size, time and tags, as a map of the vault; to find notes about something use \
-        vault_search, and for one folder vault_list. Sorted by path, in pages; narrow it with path or tag.",
+    description: "Lists every file with size, time and tags, as a map of the vault; to find something use vault_search, \
+        and for one folder vault_list. Sorted by path, in pages; narrow it with path or tag.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -20,11 +20,10 @@ const NONE: &str = "none";
 pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
     title: "Search the vault",
-    description: "Finds notes by words or by a question; to list tasks use vault_tasks, and for the files of a folder vault_list. \
-        Names, aliases, tags, headings and text are searched, without regard to case, the most relevant first. Files \
-        that have all words are counted apart from those that have some, which say what is missing. One result per file: \
-        path, match_type, a snippet with the match in **bold**, and the line, which can be passed to vault_read as \
-        offset.",
+    description: "Searches notes: finds those about something, answers questions about what you wrote, know or decided; \
+        to list tasks use vault_tasks. Names, aliases, tags, headings and text are searched, the most relevant first. \
+        Files that have all words are counted apart from those that have some, which say what is missing. One result per \
+        file: path, match_type, a snippet with the match in **bold**, and the line, for vault_read as offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -1,0 +1,54 @@
+//! `search`: the notes that answer a question.
+
+use super::url;
+use crate::limits;
+use crate::tools::reply::fitting;
+use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::search::Query;
+use serde_json::json;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "search",
+    title: "Search notes for research",
+    description: "Searches the notes of the vault for words or a question and gives the id, title and url of each, the most relevant first; read \
+        one with fetch, and search with filters with vault_search where that is listed.",
+    effect: Effect::Reads,
+    reaches_out: false,
+    input: &[required("query", Shape::Text { max: limits::QUERY_CHARS }, "A question or words")],
+    output: &[required(
+        "results",
+        Shape::List(&Shape::Object(&[
+            required("id", ANY_TEXT, "For fetch"),
+            required("title", ANY_TEXT, ""),
+            required("url", ANY_TEXT, "Opens the note in Obsidian"),
+            required("text", ANY_TEXT, "The passage that answers best"),
+        ])),
+        "",
+    )],
+    run,
+};
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let text = arguments.text("query");
+    if text.trim().is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Argument query is empty; give a question or words."));
+    }
+    let query = Query {
+        text,
+        max_results: limits::RESEARCH_RESULTS,
+        below: None,
+        tag: None,
+        since: None,
+        until: None,
+        newest_first: false,
+        passages: true,
+        after: None,
+    };
+    let found = context.vault.search(&query, &|_, _| !context.caller.has_cancelled())?;
+    let results = found.hits.iter().map(|hit| {
+        let passage = hit.passages.first().map_or(&*hit.snippet, |passage| &*passage.text);
+        json!({ "id": &*hit.entry.path, "title": hit.entry.title(), "url": url(context, &hit.entry.path), "text": passage })
+    });
+    Reply::of(&json!({ "results": fitting(results) }))
+}
