@@ -214,7 +214,7 @@ Commands:
   grants                 list who is logged in: user, client, scope, when; from the state folder
   revoke ID | --all      end a grant, or all of them, at once, also while the server runs
   undo --login ID --since TIME [--dry-run]
-                         take back all that a login has changed since (30m, 2h, 7d), also while the server runs; what somebody has
+                         take back all that a login has changed since (30m, 2h, 7d), also while the server runs; what was
                          changed since is left alone and named
   hash-password          make the bcrypt hash of a password, for AUTH_USERS
   generate-token [NAME]  make an API token and its entry for API_TOKENS

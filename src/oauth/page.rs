@@ -25,7 +25,14 @@ pub struct Typed<'a> {
 
 /// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
 /// in use can do beside reading and changing notes.
-pub fn login(request: &AuthorizeRequest, action: &str, typed: Typed<'_>, abilities: &[&str], notice: Option<Notice>) -> String {
+pub fn login(
+    origin: &str,
+    request: &AuthorizeRequest,
+    action: &str,
+    typed: Typed<'_>,
+    abilities: &[&str],
+    notice: Option<Notice>,
+) -> String {
     let name = escape(&request.client.name);
     let place = request.redirect.place();
     let (destination, warning) = match &place {
@@ -49,7 +56,7 @@ pub fn login(request: &AuthorizeRequest, action: &str, typed: Typed<'_>, abiliti
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
     let notice = match notice {
-        Some(Notice::WrongPassword) => r#"<p class="error" role="alert">User name or password is wrong. Nothing has been granted.</p>"#,
+        Some(Notice::WrongPassword) => r#"<p class="error" role="alert">User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.</p>"#,
         Some(Notice::Busy) => r#"<p class="error" role="alert">Too many logins at the moment. Please try again in a few seconds.</p>"#,
         None => "",
     };
@@ -72,6 +79,7 @@ pub fn login(request: &AuthorizeRequest, action: &str, typed: Typed<'_>, abiliti
     let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
     document(
         "Log in to your vault",
+        origin,
         &format!(
             r#"<h1>Allow access to your vault?</h1>
 <p><strong>{name}</strong> <small class="inline">(the name it gave itself)</small> wants to use your Obsidian vault.</p>
@@ -93,36 +101,40 @@ pub fn login(request: &AuthorizeRequest, action: &str, typed: Typed<'_>, abiliti
 }
 
 /// A page that says what is wrong and what to do.
-pub fn error(why: &str, advice: &str) -> String {
-    document("This did not work", &format!("<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>", escape(why), escape(advice)))
+pub fn error(origin: &str, why: &str, advice: &str) -> String {
+    document("This did not work", origin, &format!("<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>", escape(why), escape(advice)))
 }
 
 /// The page at `/`.
 pub fn home(origin: &str) -> String {
-    let origin = escape(origin);
+    let url = escape(origin);
     document(
         "Obsidian vault for MCP clients",
+        origin,
         &format!(
             r#"<h1>Obsidian vault</h1>
-<p>This server gives Claude and other MCP clients access to an Obsidian vault, after a login.</p>
-<p>To connect, add this URL as a custom connector or MCP server:</p>
-<p><code>{origin}/mcp</code></p>"#
+<p>This server gives Claude and other MCP clients access to an Obsidian vault, after a login. In Claude:</p>
+<ol>
+<li>Open Settings, Connectors, and choose “Add custom connector”.</li>
+<li>Paste this URL and confirm: <code>{url}/mcp</code></li>
+<li>Choose Connect, and log in on the page that opens.</li>
+</ol>"#
         ),
     )
 }
 
-/// The page that opens a note in Obsidian on the device of whoever clicks. It says only what its address says.
+/// The page that opens a note in Obsidian on the device on which it is shown. It says only what its address says.
 pub fn open(origin: &str, vault: &str, file: &str) -> String {
     let target = format!("obsidian://open?vault={}&file={}", percent::encode(vault, ""), percent::encode(file, ""));
     document(
         "Open in Obsidian",
+        origin,
         &format!(
             r#"<h1>Open in Obsidian</h1>
-<p>A note of the vault {} that {} serves:</p>
+<p>A note of the vault {}:</p>
 <p><code>{}</code></p>
 <p><a href="{}">Open it in Obsidian</a>, where Obsidian has this vault on this device.</p>"#,
             escape(vault),
-            escape(origin),
             escape(file),
             escape(&target)
         ),
@@ -146,36 +158,46 @@ fn escape(text: &str) -> String {
 }
 
 const STYLE: &str = "
-:root{color-scheme:light dark;--text:#1d1d22;--soft:#5d5d68;--ground:#f4f3f7;--card:#fff;--line:#cfcdd8;--main:#5b3fa8;--on-main:#fff;--bad:#a3201b;--warn:#7a4b00;--warn-ground:#fff4dc}
-@media(prefers-color-scheme:dark){:root{--text:#ececf1;--soft:#a9a8b5;--ground:#17161b;--card:#222128;--line:#44424f;--main:#a78bfa;--on-main:#17161b;--bad:#ff8f88;--warn:#ffd58a;--warn-ground:#3a2f17}}
+:root{color-scheme:light dark;--text:#1d1d22;--soft:#5d5d68;--ground:#f4f3f7;--card:#fff;--line:#cfcdd8;--edge:#86848f;--main:#5b3fa8;--on-main:#fff;--bad:#a3201b;--warn:#7a4b00;--warn-ground:#fff4dc}
+@media(prefers-color-scheme:dark){:root{--text:#ececf1;--soft:#a9a8b5;--ground:#17161b;--card:#222128;--line:#44424f;--edge:#7d7b88;--main:#a78bfa;--on-main:#17161b;--bad:#ff8f88;--warn:#ffd58a;--warn-ground:#3a2f17}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:flex;align-items:center;justify-content:center;padding:1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,sans-serif}
 main{width:100%;max-width:27rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}
 h1{font-size:1.3rem;line-height:1.25;margin:0 0 .75rem}
-p{margin:.6rem 0;overflow-wrap:anywhere}
+p{margin:.5rem 0;overflow-wrap:anywhere}
+.whose{color:var(--soft);font-size:.85rem;margin:0 0 .5rem}
+.whose img{width:1rem;height:1rem;vertical-align:-.15rem}
+ol{padding-left:1.2rem}
+a{color:var(--main)}
+@media(max-width:30rem){body{padding:.5rem;align-items:flex-start}main{padding:.8rem}}
 small{color:var(--soft);display:block}
 small.inline{display:inline}
 code{display:block;padding:.6rem;border:1px solid var(--line);border-radius:.4rem;overflow-wrap:anywhere;user-select:all}
-fieldset{border:1px solid var(--line);border-radius:.5rem;margin:1rem 0;padding:.4rem .8rem .7rem}
-.choice{display:flex;gap:.6rem;align-items:flex-start;margin:.5rem 0;font-weight:normal}
+fieldset{border:1px solid var(--edge);border-radius:.5rem;margin:.7rem 0;padding:.2rem .8rem .4rem}
+.choice{display:flex;gap:.6rem;align-items:flex-start;margin:.3rem 0;font-weight:normal}
 .choice input{margin:.35rem 0 0;flex:none;accent-color:var(--main)}
-label{display:block;font-weight:600;margin:.8rem 0 .25rem}
-input[type=text],input[type=password]{width:100%;font:inherit;padding:.6rem .7rem;border:1px solid var(--line);border-radius:.4rem;background:var(--ground);color:inherit}
-.buttons{display:flex;flex-wrap:wrap;gap:.6rem;margin-top:1.2rem}
-button{font:inherit;padding:.6rem 1.1rem;border-radius:.4rem;border:1px solid var(--line);background:transparent;color:inherit;cursor:pointer}
+label{display:block;font-weight:600;margin:.5rem 0 .2rem}
+input[type=text],input[type=password]{width:100%;font:inherit;padding:.5rem .7rem;border:1px solid var(--edge);border-radius:.4rem;background:var(--ground);color:inherit}
+.buttons{display:flex;flex-wrap:wrap;gap:.6rem;margin-top:.8rem}
+button{font:inherit;padding:.6rem 1.1rem;border-radius:.4rem;border:1px solid var(--edge);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on-main);font-weight:600;flex:1 1 auto}
 :focus-visible{outline:3px solid var(--main);outline-offset:2px}
 .error{color:var(--bad);font-weight:600}
 .warning{background:var(--warn-ground);color:var(--warn);padding:.6rem .8rem;border-radius:.4rem}
 ";
 
-fn document(title: &str, body: &str) -> String {
+/// A page with the name of the program and the host of the server.
+fn document(title: &str, origin: &str, body: &str) -> String {
+    let host = escape(origin.split_once("://").map_or(origin, |(_, host)| host));
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n<link rel=\"icon\" href=\"{ICON}\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<p class=\"whose\"><img src=\"{ICON}\" alt=\"\"> vault-sync-mcp · {host}</p>\n{body}\n</main>\n</body>\n</html>\n"
     )
 }
 
-/// The Content-Security-Policy of every page: nothing but our own inline style and the empty icon. There is no
+/// A cut stone, as an image in its own URL.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%237c5cd6' d='M8 0l6 5-2 9-4 2-4-2-2-9z'/%3E%3C/svg%3E";
+
+/// The Content-Security-Policy of every page: nothing but our own inline style and the icon. There is no
 /// `form-action`, on purpose: browsers apply it to the redirects after the form too, and the last hops of a login
 /// (`claude.ai`, then an application's own scheme) cannot be known here.
 pub const CONTENT_SECURITY_POLICY: &str =
@@ -188,7 +210,7 @@ mod tests {
     #[test]
     fn nothing_a_client_sends_can_become_markup() {
         assert_eq!(escape(r#"<script>"&'"#), "&lt;script&gt;&quot;&amp;&#39;");
-        let page = error("<b>", "\"'>");
+        let page = error("https://h", "<b>", "\"'>");
         assert!(!page.contains("<b>") && !page.contains("\"'>"));
     }
 }

@@ -188,7 +188,9 @@ impl Vault {
         for _ in 0..limits::EDIT_RETRIES {
             let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
             // A link that another program has just written is rewritten, too.
-            self.refresh_now()?;
+            if transaction.is_some() {
+                self.refresh_now()?;
+            }
             let plan = {
                 let index = self.link_index(options.go_on)?;
                 plan(&index)?

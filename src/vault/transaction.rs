@@ -82,8 +82,8 @@ struct Noted {
 }
 
 impl Noted {
-    /// Whether this program can have written it: the name in the trash is a plain one. Whoever can put files into the vault can put a
-    /// journal there.
+    /// Whether this program can have written it: the name in the trash is a plain one. Another program that
+    /// writes into the vault may have put it there.
     fn is_plain(&self) -> bool {
         let is_name = VaultPath::file(&self.place).is_ok_and(|name| name.as_str() == self.place && name.name() == self.place);
         is_name == matches!(self.step, Step::Trash { .. })

@@ -122,7 +122,7 @@ impl Vault {
                 return Err(Error::Conflict(found));
             }
             match self.replace(path, &place, known.as_deref(), content.as_bytes(), before.as_ref()) {
-                // It was not there a moment ago, and nobody has read what is there now.
+                // The file is new, and the caller has not read it.
                 Err(Error::Busy) if matches!(over, Over::Nothing) => return Err(exists()),
                 Err(Error::Busy) if before.is_none() => return Err(Error::Conflict(current(&place, path)?.map(|bytes| etag(&bytes)))),
                 // Another program has saved it since.

@@ -114,7 +114,10 @@ impl Service for App {
                 let field = |name: &str| form.as_ref().and_then(|form| form.get(name)).filter(|value| !value.is_empty());
                 Reply::Whole(match (field("vault"), field("file")) {
                     (Some(vault), Some(file)) => oauth::html(200, page::open(&self.oauth.origin, vault, file)),
-                    _ => oauth::html(400, page::error("This address names no note.", "Take the link again from the answer it was in.")),
+                    _ => oauth::html(
+                        400,
+                        page::error(&self.oauth.origin, "This address names no note.", "Take the link again from the answer it was in."),
+                    ),
                 })
             }
             (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),

@@ -39,13 +39,13 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     // The form goes where the page came from, query and all; everything in it is checked again.
     let action = format!("/oauth/authorize?{}", head.query());
     if head.method() != Method::Post {
-        return html(200, page::login(&request, &action, Typed { user: "", access: Access::Write }, &abilities, None));
+        return html(200, page::login(&oauth.origin, &request, &action, Typed { user: "", access: Access::Write }, &abilities, None));
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
-        return html(403, page::error("The form came from another web site.", "Start the login again in the application."));
+        return html(403, page::error(&oauth.origin, "The form came from another web site.", "Start the login again in the application."));
     }
     let Some(form) = form_of(head, body) else {
-        return html(400, page::error("The form could not be read.", "Go back and try again."));
+        return html(400, page::error(&oauth.origin, "The form could not be read.", "Go back and try again."));
     };
     decide(app, &request, &form, &action, from)
 }
@@ -59,19 +59,23 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     match oauth.approve(request, user, password, access, from, Now::read()) {
         Ok(Approval::Granted(location)) => see_other(&location),
-        Ok(Approval::Refused) => html(403, page::login(request, action, Typed { user, access }, &abilities, Some(Notice::WrongPassword))),
-        Ok(Approval::Busy) => html(429, page::login(request, action, Typed { user, access }, &abilities, Some(Notice::Busy)))
-            .header("Retry-After", HeaderValue::fixed("5")),
+        Ok(Approval::Refused) => {
+            html(403, page::login(&oauth.origin, request, action, Typed { user, access }, &abilities, Some(Notice::WrongPassword)))
+        }
+        Ok(Approval::Busy) => {
+            html(429, page::login(&oauth.origin, request, action, Typed { user, access }, &abilities, Some(Notice::Busy)))
+                .header("Retry-After", HeaderValue::fixed("5"))
+        }
         Err(error) => cannot_authorize(oauth, error),
     }
 }
 
 fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
     match error {
-        AuthorizeError::Show { why, advice } => html(400, page::error(why, advice)),
+        AuthorizeError::Show { why, advice } => html(400, page::error(&oauth.origin, why, advice)),
         AuthorizeError::SendBack(redirect, code, description) => see_other(&oauth.send_back(&redirect, code, description)),
         AuthorizeError::Unavailable => {
-            html(503, page::error("The server cannot store the login at the moment.", "Please try again later."))
+            html(503, page::error(&oauth.origin, "The server cannot store the login at the moment.", "Please try again later."))
                 .header("Retry-After", HeaderValue::fixed("5"))
         }
     }
