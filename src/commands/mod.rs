@@ -109,7 +109,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     config.notes.iter().for_each(|note| log::warn!("{note}"));
     let vault =
         Vault::open_with(&config.vault_path, config.memory).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
-    let opened = config.state_dir.as_deref().filter(|_| config.versions && !config.read_only).map(Versions::open);
+    let opened = config.state_dir.as_deref().filter(|_| config.versions).map(Versions::open);
     let versions =
         opened.and_then(|opened| opened.inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind())).ok());
     let vault = Arc::new(vault.keeping(versions.clone()));

@@ -56,7 +56,9 @@ pub fn login(
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
     let notice = match notice {
-        Some(Notice::WrongPassword) => r#"<p class="error" role="alert">User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.</p>"#,
+        Some(Notice::WrongPassword) => {
+            r#"<p class="error" role="alert">User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.</p>"#
+        }
         Some(Notice::Busy) => r#"<p class="error" role="alert">Too many logins at the moment. Please try again in a few seconds.</p>"#,
         None => "",
     };
