@@ -179,6 +179,7 @@ fn headings_are_renamed_with_the_links_to_them() {
     let server = serve(&folder);
     for (from, to, code) in [
         ("n.md#None", "n.md#New", "TARGET_NOT_FOUND"),
+        ("n.md#Old", "n.md#Old", "INVALID_ARGUMENT"),
         ("n.md#Old", "n.md#Top", "ALREADY_EXISTS"),
         ("n.md#Old", "m.md#New", "INVALID_ARGUMENT"),
         ("n.md#Old", "n.md#", "INVALID_ARGUMENT"),

@@ -203,6 +203,9 @@ impl Vault {
         let Some(heading_at) = note.heading_text(&headings, number) else {
             return Err(Error::Invalid("A heading of several lines is changed with vault_edit.".into()));
         };
+        if text.get(heading_at.clone()) == Some(to) {
+            return Err(Error::Invalid(format!("The heading is {to:?} already.")));
+        }
         let edit = Edit { range: heading_at, text: to.to_owned() };
         let after = edit.apply(&text);
         let is_heading = Note::of(&after).headings().get(number).is_some_and(|heading| heading.text == to);
