@@ -252,3 +252,26 @@ fn undo_takes_back_one_login_and_no_other() {
     assert_eq!(kept.undo(&["--login", &first, "--since", "30m"]).status.code(), Some(0));
     assert_eq!((kept.folder.read("a.md"), kept.folder.read("b.md")), (b"a1".to_vec(), b"b2".to_vec()));
 }
+
+/// Files and folders that were moved, made and deleted under each other's names.
+#[test]
+fn a_dry_run_says_what_the_run_does() {
+    let kept = Kept::of(&[("a.md", b"a"), ("c.md", b"c [[a]]"), ("F/x.md", b"x")]);
+    let server = kept.serve();
+    let before = kept.files();
+    let rename = |from: &str, to: &str| server.call("vault_move", json!({ "from": from, "to": to }));
+    rename("a.md", "b.md");
+    rename("c.md", "a.md");
+    server.call("vault_delete", json!({ "paths": ["b.md"] }));
+    server.call("vault_write", json!({ "path": "b.md", "content": "new b" }));
+    rename("F", "G");
+    server.call("vault_write", json!({ "path": "G/y.md", "content": "y" }));
+    rename("G", "F2");
+    server.call("vault_delete", json!({ "paths": ["F2", "F2/x.md", "F2/y.md"] }));
+    let words = ["--login", "all", "--since", "1h"];
+    let planned = kept.undo(&[&words[..], &["--dry-run"]].concat());
+    let done = kept.undo(&words);
+    let said = |output: &Output| String::from_utf8_lossy(&output.stdout).replace("would be taken", "taken");
+    assert_eq!((said(&planned), planned.status.code()), (said(&done), Some(0)));
+    assert_eq!(kept.files(), before);
+}

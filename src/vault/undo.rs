@@ -57,7 +57,10 @@ impl View<'_> {
     }
 
     fn exists(&self, path: &str) -> bool {
-        let known = self.hashes.get(path).map(Option::is_some);
+        // A folder is there with a file below it.
+        let is_above =
+            |(own, hash): (&String, &Option<String>)| hash.is_some() && rest_below(own, path).is_some_and(|rest| !rest.is_empty());
+        let known = self.hashes.get(path).map(Option::is_some).or_else(|| self.hashes.iter().any(is_above).then_some(true));
         known.unwrap_or_else(|| self.on_disk(path).is_some_and(|path| self.vault.jail.existing(&path).is_ok()))
     }
 
