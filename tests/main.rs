@@ -47,6 +47,7 @@ mod git_attacks;
 mod git_hooks;
 mod hostile;
 mod http;
+mod link_rules;
 mod links;
 mod load;
 mod mcp;
