@@ -13,7 +13,7 @@
 //! | `secret` | random tokens, hashes, comparison in constant time | |
 //! | `percent` | percent-encoding | `secret` |
 //! | `form` | form and query decoding | `limits` `percent` |
-//! | `uri` | `vault:` URIs | `percent` |
+//! | `uri` | `vault:` URIs, and those that open a note in Obsidian | `percent` |
 //! | `cursor` | cursors of paged lists | |
 //! | `quota` | a shared number of permits | |
 //! | `principal` | who is asking, and what they may do | |
@@ -33,7 +33,7 @@
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
-//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` `uri` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |

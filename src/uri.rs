@@ -10,10 +10,13 @@ pub fn of_path(path: &str) -> String {
     format!("{SCHEME}{}", percent::encode(path, "/"))
 }
 
-/// The query of Obsidian's URI `obsidian://open` for a file of a vault.
-pub fn obsidian_query(vault: &str, path: &str) -> String {
-    format!("vault={}&file={}", percent::encode(vault, ""), percent::encode(path, ""))
+/// A URI that opens a file of a vault: `opener` is `obsidian://open`, or the page that leads there.
+pub fn of_opened(opener: &str, vault: &str, path: &str) -> String {
+    format!("{opener}?vault={}&file={}", percent::encode(vault, ""), percent::encode(path, ""))
 }
+
+/// Where Obsidian opens a file.
+pub const OBSIDIAN: &str = "obsidian://open";
 
 /// The path of a URI made by [`of_path`]; `None` for any other.
 pub fn to_path(uri: &str) -> Option<String> {

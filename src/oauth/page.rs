@@ -2,7 +2,6 @@
 
 use super::authorize::AuthorizeRequest;
 use super::redirect::RedirectTarget;
-use crate::percent;
 use crate::principal::Access;
 
 /// What the login page says above the form after a try that failed.
@@ -126,8 +125,7 @@ pub fn home(origin: &str) -> String {
 }
 
 /// The page that opens a note in Obsidian on the device on which it is shown. It says only what its address says.
-pub fn open(origin: &str, vault: &str, file: &str) -> String {
-    let target = format!("obsidian://open?vault={}&file={}", percent::encode(vault, ""), percent::encode(file, ""));
+pub fn open(origin: &str, vault: &str, file: &str, target: &str) -> String {
     document(
         "Open in Obsidian",
         origin,
@@ -138,7 +136,7 @@ pub fn open(origin: &str, vault: &str, file: &str) -> String {
 <p><a href="{}">Open it in Obsidian</a>, where Obsidian has this vault on this device.</p>"#,
             escape(vault),
             escape(file),
-            escape(&target)
+            escape(target)
         ),
     )
 }

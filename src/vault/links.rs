@@ -244,9 +244,8 @@ impl Vault {
     }
 
     /// The links that are wanted, by file and place: how many there are, and those behind `after`, as many as a page has, with whether
-    /// more follow. Of a
-    /// folder the links of all files below it; without a path those of the whole vault. With `depth` 2 also those that are one
-    /// link further away.
+    /// more follow. Of a folder the links of all files below it; without a path those of the whole vault. With `depth` 2 also those
+    /// that are one link further away.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].

@@ -2,7 +2,8 @@
 
 use super::links::{LinkIndex, folder_of, meant};
 use super::rewrite::{Options, Plan, Rewritten};
-use super::{Entry, Error, Vault, VaultPath, etag};
+use super::write::must_match;
+use super::{Entry, Error, Vault, VaultPath};
 use crate::markdown::insert::Edit;
 use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
 use crate::markdown::parts::{Note, comparable, heading_in_link, subpath_headings};
@@ -124,11 +125,8 @@ impl Vault {
 
     fn plan_move(&self, index: &LinkIndex, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Plan, Error> {
         let (_, place) = self.locate(from)?;
-        if let Some(wanted) = options.if_match {
-            let now = etag(&self.bytes(from)?);
-            if now != wanted {
-                return Err(Error::Conflict(Some(now)));
-            }
+        if options.if_match.is_some() {
+            must_match(&self.bytes(from)?, options.if_match)?;
         }
         match self.jail.existing(to) {
             Ok(found) if found.below() == place.below() || crate::disk::is_same_file(&found, &place) => {}

@@ -4,7 +4,8 @@
 use super::links::{LinkIndex, folder_of, shown_line};
 use super::path::rest_below;
 use super::transaction::Step;
-use super::{Entry, Error, Vault, VaultPath, etag};
+use super::write::must_match;
+use super::{Entry, Error, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Edit, apply_all};
@@ -133,11 +134,8 @@ impl Vault {
         let mut wanted: Vec<VaultPath> = Vec::new();
         for path in paths {
             let (path, place) = self.locate(path)?;
-            if let Some(wanted) = if_match {
-                let now = etag(&self.bytes(&path)?);
-                if now != wanted {
-                    return Err(Error::Conflict(Some(now)));
-                }
+            if if_match.is_some() {
+                must_match(&self.bytes(&path)?, if_match)?;
             }
             if place.is_dir() {
                 let others: Vec<Arc<Entry>> = self.index.below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));

@@ -10,7 +10,7 @@ use super::jail::Place;
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash};
 use super::write::{existing, naming, wrote};
-use super::{Vault, etag};
+use super::{Entry, Vault, etag};
 use crate::clock::Deadline;
 use crate::disk::{self, Folder, Mode};
 use crate::limits;
@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// The names, in the vault's root, of the file with what is being changed and of the one that says whose turn it is. No
 /// tool sees them.
@@ -55,7 +55,7 @@ pub enum Step {
         bytes: Vec<u8>,
         mode: u32,
     },
-    /// A file or folder put into `.trash`, where Obsidian keeps what was deleted.
+    /// A file put into `.trash`, where Obsidian keeps what was deleted, or a folder of which no file is left that is served.
     Trash { path: VaultPath },
 }
 
@@ -138,14 +138,7 @@ impl Vault {
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
         let here = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.own_file(1)?;
-        let until = Deadline::after(limits::TURN_WAIT);
-        let everywhere = loop {
-            match disk::take_lock(&place).map_err(Error::disk("write the file", OWN_FILES[1]))? {
-                Some(file) => break file,
-                None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
-                None => return Err(Error::Busy),
-            }
-        };
+        let everywhere = wait_for_lock(&place).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
         let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };
         transaction.recover()?;
         Ok(transaction)
@@ -203,6 +196,20 @@ impl Vault {
     }
 }
 
+/// Waits for a lock file that other processes take for a moment; `None` where one does not come to an end.
+///
+/// # Errors
+/// What the disk says.
+pub(super) fn wait_for_lock(place: &Path) -> std::io::Result<Option<File>> {
+    let until = Deadline::after(limits::TURN_WAIT);
+    loop {
+        match disk::take_lock(place)? {
+            None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
+            taken => return Ok(taken),
+        }
+    }
+}
+
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         // Still locked: whoever waits for it finds that its name is gone, and makes it anew. In a repository it would be untracked.
@@ -232,12 +239,9 @@ impl Transaction<'_> {
     /// The same, also with names that are refused for new files: for those that had them before.
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         let noted = self.note(steps, Purpose::Change)?;
-        let kept = self.vault.keep(|| noted.iter().flat_map(|noted| self.taken_away(noted)).collect())?;
-        let outcome = noted
-            .iter()
-            .enumerate()
-            .try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.get(..number).unwrap_or_default())));
-        self.vault.finish(kept, outcome)?;
+        let files = steps.iter().flat_map(|step| self.files_of(step)).collect();
+        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.taken_away(noted)).collect())?;
+        self.vault.finish(kept, self.take_all(&noted))?;
         self.forget();
         let in_trash = noted.into_iter().filter(|noted| !noted.place.is_empty());
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.place)).collect())
@@ -253,12 +257,7 @@ impl Transaction<'_> {
         let tops: Vec<PathBuf> =
             steps.iter().filter_map(|step| VaultPath::file(step.path()).ok()).map(|path| vault.jail.folder_that_is_there(&path)).collect();
         let noted = self.note(steps, Purpose::Show)?;
-        for (number, step) in noted.iter().enumerate() {
-            if let Err(error) = self.take(step) {
-                self.take_back(noted.get(..number).unwrap_or_default());
-                return Err(error);
-            }
-        }
+        self.take_all(&noted)?;
         let outcome = act();
         self.take_back(&noted);
         // Folders that were made for it go again, and so does the trash if nothing else is in it.
@@ -290,6 +289,27 @@ impl Transaction<'_> {
         Ok(noted)
     }
 
+    /// Does all steps; where one fails, those before it are taken back.
+    fn take_all(&self, noted: &[Noted]) -> Result<(), Error> {
+        noted
+            .iter()
+            .enumerate()
+            .try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.get(..number).unwrap_or_default())))
+    }
+
+    /// The files that are others by a step, under their old and new paths.
+    fn files_of(&self, step: &Step) -> Vec<String> {
+        let (from, to) = match step {
+            Step::Rename { from, to } => (from, Some(to)),
+            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => (path, None),
+        };
+        let below = self.vault.index.below(from, |_| true);
+        let rest = |entry: &Arc<Entry>| entry.path.get(from.as_str().len()..).unwrap_or_default().to_owned();
+        let is_file = below.is_empty().then(String::new);
+        let both = |rest: String| [Some(from), to].into_iter().flatten().map(|path| format!("{}{rest}", path.as_str())).collect::<Vec<_>>();
+        below.iter().map(rest).chain(is_file).flat_map(both).collect()
+    }
+
     /// What is to be kept of a step.
     fn taken_away(&self, Noted { step, place }: &Noted) -> Vec<Change> {
         match step {
@@ -300,28 +320,18 @@ impl Transaction<'_> {
                 let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
                 vec![Change { did, bytes: None }]
             }
+            // The files of a folder are steps of their own.
+            Step::Trash { path } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
             Step::Trash { path } => {
-                let below = self.vault.index.below(path, |_| true);
-                let files = below.iter().map(|entry| VaultPath::known(&entry.path));
-                let is_folder = self.vault.jail.existing(path).is_ok_and(|found| found.is_dir());
-                let trashed = |path: VaultPath, rest: String| {
-                    // What is larger is in the trash alone.
-                    let bytes = self.vault.bytes(&path).ok();
-                    let did = Did::Trashed {
-                        path: path.as_str().to_owned(),
-                        trashed_to: format!("{TRASH}/{place}{rest}"),
-                        before: bytes.as_deref().map(hash),
-                        bytes: bytes.as_ref().map_or(0, Vec::len),
-                    };
-                    Change { did, bytes }
+                // What is larger is in the trash alone.
+                let bytes = self.vault.bytes(path).ok();
+                let did = Did::Trashed {
+                    path: path.as_str().to_owned(),
+                    trashed_to: format!("{TRASH}/{place}"),
+                    before: bytes.as_deref().map(hash),
+                    bytes: bytes.as_ref().map_or(0, Vec::len),
                 };
-                if !is_folder {
-                    return vec![trashed(path.clone(), String::new())];
-                }
-                files
-                    .map(|file| (file.as_str().get(path.as_str().len()..).unwrap_or_default().to_owned(), file))
-                    .map(|(rest, file)| trashed(file, rest))
-                    .collect()
+                vec![Change { did, bytes }]
             }
         }
     }

@@ -150,9 +150,10 @@ impl Vault {
         vault.refresh_now()?;
         let transaction = if dry_run { None } else { Some(vault.begin_transaction()?) };
         let lines = self.kept_lines()?;
-        let is_undone = |call: &str| lines.iter().any(|line| matches!(&line.did, Did::Undone { of } if of == call));
+        let undone_calls: HashSet<&str> =
+            lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
         let mut calls: Vec<(&str, Vec<&Line>)> = Vec::new();
-        for line in lines.iter().filter(|line| line.by == by && line.at >= since.0 && !is_undone(&line.call)) {
+        for line in lines.iter().filter(|line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call)) {
             match calls.last_mut().filter(|(call, _)| *call == line.call) {
                 Some((_, lines)) => lines.push(line),
                 None => calls.push((&line.call, vec![line])),
@@ -184,7 +185,6 @@ impl Vault {
 /// The steps that take back the changes of a call, the last first.
 fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
     let mut plan = Plan { is_whole: true, steps: Vec::new(), done: Vec::new(), left: Vec::new() };
-    let path_of = |text: &str| VaultPath::file(text);
     // Without its way back, a move stays with everything that belongs to it.
     for line in lines {
         if let Did::Renamed { from, to } = &line.did
@@ -209,7 +209,7 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                 }
                 match before {
                     None => {
-                        plan.steps.push(Step::Trash { path: path_of(path)? });
+                        plan.steps.push(Step::Trash { path: VaultPath::file(path)? });
                         plan.done.push(format!("{path}: to the trash; it was made by {when}"));
                     }
                     Some(before) => {
@@ -219,14 +219,14 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                         };
                         // Of a dry run the file may have another text still; its steps are not made.
                         let known = view.bytes(path).unwrap_or_default();
-                        plan.steps.push(Step::Replace { path: path_of(path)?, before: known, after: old });
+                        plan.steps.push(Step::Replace { path: VaultPath::file(path)?, before: known, after: old });
                         plan.done.push(format!("{path}: as before {when}"));
                     }
                 }
                 view.hashes.insert(path.clone(), before.clone());
             }
             Did::Renamed { from, to } if view.exists(to) && !view.exists(from) => {
-                plan.steps.push(Step::Rename { from: path_of(to)?, to: path_of(from)? });
+                plan.steps.push(Step::Rename { from: VaultPath::file(to)?, to: VaultPath::file(from)? });
                 plan.done.push(format!("{from}: moved back from {to}; {when}"));
                 view.rename(to, from);
             }
@@ -242,7 +242,7 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                 }
                 match before.as_ref().and_then(|before| versions.bytes(before).ok()) {
                     Some(bytes) => {
-                        plan.steps.push(Step::Create { path: path_of(path)?, bytes });
+                        plan.steps.push(Step::Create { path: VaultPath::file(path)?, bytes });
                         plan.done.push(format!("{path}: brought back; deleted by {when}"));
                         view.hashes.insert(path.clone(), before.clone());
                     }

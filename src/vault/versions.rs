@@ -2,8 +2,9 @@
 //! for each change of a file, and `versions/` the bytes before, by their SHA-256. A line is written before its change is made; where
 //! that fails, another line says so. Other processes of this program take turns by a lock.
 
+use super::transaction::wait_for_lock;
 use super::{Error, etag};
-use crate::clock::{Deadline, Now};
+use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::secret;
@@ -33,17 +34,6 @@ pub enum Did {
     Ended { of: String },
     /// The changes of a call were taken back.
     Undone { of: String },
-}
-
-impl Did {
-    /// The paths of the files that are others by it.
-    pub fn paths(&self) -> Vec<&str> {
-        match self {
-            Did::Wrote { path, .. } | Did::Trashed { path, .. } => vec![path],
-            Did::Renamed { from, to } => vec![from, to],
-            Did::Ended { .. } | Did::Undone { .. } => Vec::new(),
-        }
-    }
 }
 
 /// A line of the log.
@@ -123,14 +113,7 @@ impl Versions {
     }
 
     fn lock(&self) -> Result<File, Error> {
-        let until = Deadline::after(limits::TURN_WAIT);
-        loop {
-            match disk::take_lock(&self.folder.join(LOCK)).map_err(failed)? {
-                Some(file) => return Ok(file),
-                None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
-                None => return Err(Error::Busy),
-            }
-        }
+        wait_for_lock(&self.folder.join(LOCK)).map_err(failed)?.ok_or(Error::Busy)
     }
 
     /// Keeps what changes of one call take away, before they are made. Returns their ids, in order.
@@ -189,9 +172,8 @@ impl Versions {
             Err(error) => return Err(error),
         };
         let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-        let ended: HashSet<&str> =
-            lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.as_str()) } else { None }).collect();
-        let ended: HashSet<String> = ended.into_iter().map(str::to_owned).collect();
+        let ended = lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None });
+        let ended: HashSet<String> = ended.collect();
         Ok(lines.into_iter().filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call)).collect())
     }
 

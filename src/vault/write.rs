@@ -18,7 +18,6 @@ use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 /// The outcome of [`Vault::write`].
@@ -52,7 +51,7 @@ pub enum Over<'a> {
 pub(super) struct Kept {
     call: String,
     ids: Vec<String>,
-    paths: Vec<String>,
+    files: Vec<String>,
 }
 
 /// What is kept of a file that is written.
@@ -141,7 +140,7 @@ impl Vault {
         bytes: &[u8],
         before: Option<&Metadata>,
     ) -> Result<Option<String>, Error> {
-        let kept = self.keep(|| vec![wrote(path, known, bytes)])?;
+        let kept = self.keep(vec![path.as_str().to_owned()], || vec![wrote(path, known, bytes)])?;
         let outcome = disk::replace(place, bytes, mode_of(before), || self.is_still(place, path, known));
         let ids = self.finish(kept, outcome.map_err(|error| naming(error, path)))?;
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
@@ -157,30 +156,18 @@ impl Vault {
         if found?.as_deref() == known && stayed { Ok(()) } else { Err(Error::Busy) }
     }
 
-    /// Keeps what a change takes away, before it is made, where it is made on behalf of a caller.
-    pub(super) fn keep(&self, changes: impl FnOnce() -> Vec<Change>) -> Result<Kept, Error> {
-        let Some(caller) = &self.caller else { return Ok(Kept::default()) };
-        let changes = changes();
-        let paths = changes.iter().flat_map(|change| self.files_of(&change.did)).collect();
-        let Some(versions) = &self.versions else { return Ok(Kept { paths, ..Kept::default() }) };
+    /// Keeps what a change of files takes away, before it is made, where it is made on behalf of a caller.
+    pub(super) fn keep(&self, files: Vec<String>, changes: impl FnOnce() -> Vec<Change>) -> Result<Kept, Error> {
+        let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else { return Ok(Kept { files, ..Kept::default() }) };
         let call = new_id()?;
-        let ids = versions.keep(caller, &call, changes)?;
-        Ok(Kept { call, ids, paths })
-    }
-
-    /// The files that are others by a change, under their old and new paths.
-    fn files_of(&self, did: &Did) -> Vec<String> {
-        let Did::Renamed { from, to } = did else { return did.paths().into_iter().map(str::to_owned).collect() };
-        let below = self.index.below(&VaultPath::known(from), |_| true);
-        let rest = |entry: &Arc<Entry>| entry.path.get(from.len()..).unwrap_or_default().to_owned();
-        let is_file = below.is_empty().then(String::new);
-        below.iter().map(rest).chain(is_file).flat_map(|rest| [format!("{from}{rest}"), format!("{to}{rest}")]).collect()
+        let ids = versions.keep(caller, &call, changes())?;
+        Ok(Kept { call, ids, files })
     }
 
     /// Ends what was kept for a change that failed, and notes the files of one that was made. Returns the ids of the kept versions.
     pub(super) fn finish(&self, kept: Kept, outcome: Result<(), Error>) -> Result<Vec<String>, Error> {
         if let Some(caller) = self.caller.as_ref().filter(|_| outcome.is_ok()) {
-            caller.note(kept.paths);
+            caller.note(kept.files);
         }
         if let (Some(versions), Some(caller), false) = (&self.versions, &self.caller, kept.ids.is_empty()) {
             match &outcome {
@@ -294,7 +281,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
-        let kept = self.keep(|| vec![wrote(path, known, bytes)])?;
+        let kept = self.keep(vec![path.as_str().to_owned()], || vec![wrote(path, known, bytes)])?;
         let outcome = self.put(path, known, bytes);
         self.finish(kept, outcome).map(drop)
     }
@@ -367,11 +354,7 @@ impl Vault {
         for _ in 0..limits::EDIT_RETRIES {
             self.wait_for_rest(path, place, patience)?;
             let bytes = self.bytes(path)?;
-            if let Some(wanted) = if_match
-                && etag(&bytes) != wanted
-            {
-                return Err(Error::Conflict(Some(etag(&bytes))));
-            }
+            must_match(&bytes, if_match)?;
             let edited = change(&bytes)?;
             check_size(path, edited.len())?;
             let before = existing(place, path)?;
@@ -392,6 +375,14 @@ impl Vault {
 impl Written {
     pub(super) fn of(path: &VaultPath, created: bool, bytes: &[u8]) -> Written {
         Written { path: path.clone(), created, size: bytes.len(), total_lines: count_lines(bytes), etag: etag(bytes), previous: None }
+    }
+}
+
+/// Refuses bytes that are not those with the etag that a caller has read.
+pub(super) fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
+    match if_match.map(|wanted| (wanted, etag(bytes))) {
+        Some((wanted, now)) if now != wanted => Err(Error::Conflict(Some(now))),
+        _ => Ok(()),
     }
 }
 

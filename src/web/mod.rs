@@ -22,6 +22,7 @@ use crate::oauth::authorize::PeerAddress;
 use crate::oauth::{Oauth, metadata, page};
 use crate::principal::Principal;
 use crate::secret::SecretHash;
+use crate::uri;
 use guard::Guard;
 use routes::Route;
 use std::net::IpAddr;
@@ -113,7 +114,9 @@ impl Service for App {
                 let form = Form::parse(head.query()).ok();
                 let field = |name: &str| form.as_ref().and_then(|form| form.get(name)).filter(|value| !value.is_empty());
                 Reply::Whole(match (field("vault"), field("file")) {
-                    (Some(vault), Some(file)) => oauth::html(200, page::open(&self.oauth.origin, vault, file)),
+                    (Some(vault), Some(file)) => {
+                        oauth::html(200, page::open(&self.oauth.origin, vault, file, &uri::of_opened(uri::OBSIDIAN, vault, file)))
+                    }
                     _ => oauth::html(
                         400,
                         page::error(&self.oauth.origin, "This address names no note.", "Take the link again from the answer it was in."),

@@ -5,7 +5,6 @@ use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use crate::vault::versions::Line;
 use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
@@ -56,16 +55,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let after = paging::after(arguments)?;
     let first = after.and_then(|after| lines.iter().position(|line| line.version == after)).map_or(0, |last| last + 1);
     let rest = lines.get(first..).unwrap_or_default();
-    let row = |line: &'_ Line| (line.version.clone(), Now(line.at).rfc3339());
-    let shown: Vec<(String, String)> = rest.iter().map(row).collect();
-    let rows = rest.iter().zip(&shown).map(|(line, (version, at))| Version {
-        version,
-        at: at.clone(),
+    let rows = rest.iter().map(|line| Version {
+        version: &line.version,
+        at: Now(line.at).rfc3339(),
         by: &line.by,
         tool: &line.tool,
         bytes: line.size(),
     });
-    let versions = fitting(rows.take(crate::limits::TASKS_PAGE));
+    let versions = fitting(rows.take(crate::limits::LIST_PAGE_USUAL));
     let last = versions.last().filter(|_| versions.len() < rest.len()).map(|version| version.version.to_owned());
     Reply::of(&History { path: path.as_str(), versions, next: Next::after(arguments, last.as_deref()) })
 }
