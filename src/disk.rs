@@ -85,7 +85,8 @@ pub enum Mode<'a> {
 /// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
 /// only the rename is missing; when it refuses, nothing has changed. From the last look to the rename the folder is
 /// locked, so that another process of this program does not come in between (unless it holds the lock for seconds, or
-/// the file system has none).
+/// the file system has none). With [`Mode::Like`] the two files exchange their names, where the file system can do that, and
+/// `last_look` is asked once more, about the one that was displaced: what another program saved in between is put back.
 ///
 /// # Errors
 /// What `last_look` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name somebody
@@ -94,7 +95,7 @@ pub fn replace<E: From<io::Error>>(
     target: &Path,
     bytes: &[u8],
     mode: Mode<'_>,
-    last_look: impl FnOnce() -> Result<(), E>,
+    last_look: impl Fn(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Opened first: what cannot be flushed afterwards is not begun.
@@ -102,9 +103,16 @@ pub fn replace<E: From<io::Error>>(
     let temporary = new_temporary(folder)?;
     // A link may be in the place of a program's.
     let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
-    let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|_open| {
+    let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|new| {
         lock_for_a_moment(&open_folder);
-        last_look()?;
+        last_look(target)?;
+        if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
+            if let Err(refused) = last_look(&temporary) {
+                put_back(&temporary, target, &new)?;
+                return Err(refused);
+            }
+            return Ok(std::fs::remove_file(&temporary)?);
+        }
         let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
         Ok(renamed?)
     });
@@ -121,6 +129,29 @@ pub fn replace<E: From<io::Error>>(
     // The new bytes are in place: to say that the write failed would be wrong.
     if let Err(error) = flush(&open_folder) {
         log::error!("a folder could not be flushed after a write; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
+/// Exchanges the names of two files; false where the file system cannot do that.
+fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
+}
+
+/// Gives a displaced file its name back, unless the file there is not our `new` one any more: then that is the last that was
+/// saved.
+fn put_back(displaced: &Path, target: &Path, new: &File) -> io::Result<()> {
+    let state = |found: Metadata| (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec());
+    let ours = state(new.metadata()?);
+    if !exchange(displaced, target).unwrap_or(false) {
+        return std::fs::rename(displaced, target);
+    }
+    if displaced.symlink_metadata().map(state)? != ours {
+        exchange(displaced, target)?;
     }
     Ok(())
 }
@@ -503,14 +534,14 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("vsm-disk-{}", secret::new_id().unwrap()));
         create_folder(&folder).unwrap();
         let note = folder.join("note.md");
-        replace::<io::Error>(&note, b"old", Mode::New, || Ok(())).unwrap();
+        replace::<io::Error>(&note, b"old", Mode::New, |_| Ok(())).unwrap();
         std::fs::set_permissions(&note, Permissions::from_mode(0o640)).unwrap();
         let old = note.metadata().unwrap();
-        let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), || Err(io::ErrorKind::Other.into()));
+        let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Err(io::ErrorKind::Other.into()));
         assert!(refused.is_err());
         assert_eq!(std::fs::read(&note).unwrap(), b"old");
-        assert!(replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, || Ok(())).is_err());
-        replace::<io::Error>(&note, b"new", Mode::Like(&old), || Ok(())).unwrap();
+        assert!(replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, |_| Ok(())).is_err());
+        replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Ok(())).unwrap();
         assert_eq!(std::fs::read(&note).unwrap(), b"new");
         assert_eq!(note.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
@@ -528,5 +559,31 @@ mod tests {
         drop(writing);
         assert!(remove_leftover(&folder.join(&name)));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_another_program_saves_between_the_last_look_and_the_rename_is_put_back() {
+        let folder = std::env::temp_dir().join(format!("vsm-exchange-{}", secret::new_id().unwrap()));
+        std::fs::create_dir(&folder).unwrap();
+        let (note, other) = (folder.join("note.md"), folder.join("other"));
+        std::fs::write(&note, b"old").unwrap();
+        let old = note.metadata().unwrap();
+        for in_place in [false, true] {
+            std::fs::write(&note, b"old").unwrap();
+            let refused = replace::<io::Error>(&note, b"ours", Mode::Like(&old), |at| {
+                let found = std::fs::read(at)?;
+                if at == note {
+                    std::fs::write(if in_place { &note } else { &other }, b"a person's")?;
+                    if !in_place {
+                        std::fs::rename(&other, &note)?;
+                    }
+                }
+                if found == b"old" { Ok(()) } else { Err(io::ErrorKind::ResourceBusy.into()) }
+            });
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+            assert_eq!(std::fs::read(&note).unwrap(), b"a person's");
+            assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left over");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -146,8 +146,10 @@ pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);
 /// Files that a search goes through before it asks whether it is still wanted.
 pub const SEARCH_BLOCK: usize = 256;
-/// How often the vault is looked at while somebody listens for changes.
+/// How often a vault whose changes are not reported is looked at while a client listens for changes.
 pub const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// Changes within this time are one notification.
+pub const WATCH_GATHERS: Duration = Duration::from_millis(30);
 /// Calls of a client on stdio that run at the same time; further ones wait for one to end.
 pub const STDIO_CALLS: usize = 16;
 /// How long one waits before it runs in spite of that: longer than a git push may take.
@@ -451,13 +453,21 @@ pub const TAGS: usize = 256;
 /// Bytes of a code span, an inline formula or the target of a link: what is not closed by then is text, so that a note of a
 /// million opening signs takes no square of them.
 pub const INLINE_BYTES: usize = 4096;
-/// Walking time that may be spent ahead of the tenth that walks may take, so that after a pause every call sees the disk.
-pub const WALK_CREDIT: Duration = Duration::from_millis(100);
-/// A walk that took less than this is made in front of the call, when it is due or there is credit for it: waiting is
-/// cheaper than being stale.
+/// Bytes that are read from the queue of changes at once: some hundred events.
+pub const EVENT_BUFFER_BYTES: usize = 16 * 1024;
+/// Changed paths that are looked at one by one; of more a walk is cheaper. As many as the kernel's queue holds by default.
+pub const CHANGED_PATHS: usize = 16_384;
+/// A file that a program keeps open is taken for closed when it was not written to for so long.
+pub const OPEN_FILE_PATIENCE: Duration = Duration::from_secs(60);
+/// How often a vault whose changes are reported is walked all the same: a change through a hard link from elsewhere, or below
+/// an overlay, is not reported.
+pub const FULL_WALK_EVERY: Duration = Duration::from_secs(300);
+/// A walk that takes less than this is made in front of the call when it is due: waiting is cheaper than being stale.
 pub const WALK_IN_FRONT: Duration = Duration::from_millis(5);
 /// A walk stays valid for this many times its own duration (rule 6 of the vault), so checking takes a tenth of the time.
 pub const WALK_VALID_TIMES: u32 = 10;
+/// The last walks, of which the shortest tells how long a walk takes on a machine that does nothing else.
+pub const WALKS_COMPARED: usize = 8;
 /// Threads of one walk; more of them wait for each other in the kernel's names of folders.
 pub const WALKERS: usize = 4;
 /// Files for which another thread is started: they take some milliseconds to look at, a thread takes a twentieth of one.

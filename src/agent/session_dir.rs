@@ -45,7 +45,7 @@ impl SessionDir {
         }
         skills::write_plugin(skills, &place.folder.join("plugin"))?;
         let prompt = place.folder.join("system.md");
-        disk::replace(&prompt, system_prompt.as_bytes(), Mode::Private, || Ok::<(), io::Error>(()))?;
+        disk::replace(&prompt, system_prompt.as_bytes(), Mode::Private, |_| Ok::<(), io::Error>(()))?;
         Ok(place)
     }
 }

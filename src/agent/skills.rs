@@ -140,7 +140,7 @@ fn plain_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
 }
 
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    disk::replace(path, bytes, Mode::Private, || Ok::<(), io::Error>(()))
+    disk::replace(path, bytes, Mode::Private, |_| Ok::<(), io::Error>(()))
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
                 disk::create_folder(&place)?;
             }
         }
-        disk::replace::<io::Error>(&place, bytes, Mode::New, || Ok(()))?;
+        disk::replace::<io::Error>(&place, bytes, Mode::New, |_| Ok(()))?;
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ pub(super) fn build(
     let tree = beside.must(&["write-tree"])?.line();
     check_tree(repository, &beside, base, &tree, targets)?;
     let words = repository.scratch("message")?;
-    disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, || Ok(()))
+    disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
     let file = words.0.to_string_lossy();
     if hooks {

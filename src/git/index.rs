@@ -69,7 +69,7 @@ impl Index {
         let copy = repository.scratch("index")?;
         let index = Index { before: read(&place)?, place, copy, lock };
         if let Some((bytes, modified)) = &index.before {
-            disk::replace(&index.copy.0, bytes, Mode::Dated(None, *modified), || Ok(())).map_err(wrong)?;
+            disk::replace(&index.copy.0, bytes, Mode::Dated(None, *modified), |_| Ok(())).map_err(wrong)?;
         }
         Ok(index)
     }
@@ -108,7 +108,7 @@ impl Index {
         }
         let Some((made, modified)) = read(&self.copy.0)? else { return Err(Failure::Git("the index that was made is gone".into())) };
         let old = std::fs::metadata(&self.place).ok();
-        disk::replace(&self.place, &made, Mode::Dated(old.as_ref(), modified), || Ok(())).map_err(wrong)
+        disk::replace(&self.place, &made, Mode::Dated(old.as_ref(), modified), |_| Ok(())).map_err(wrong)
     }
 
     /// Puts back what the index was.
@@ -120,7 +120,7 @@ impl Index {
             _ if !self.lock.is_ours() => Err(Failure::Git("somebody removed the lock on the index meanwhile".into())),
             Some((bytes, modified)) => {
                 let now = std::fs::metadata(&self.place).ok();
-                disk::replace(&self.place, bytes, Mode::Dated(now.as_ref(), *modified), || Ok(())).map_err(wrong)
+                disk::replace(&self.place, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
             }
             None => {
                 disk::discard(&self.place);

@@ -548,7 +548,7 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
     let before = std::fs::metadata(&exclude).ok();
     let mode = before.as_ref().map_or(Mode::New, Mode::Like);
-    disk::replace(&exclude, &lines, mode, || Ok::<(), std::io::Error>(())).map_err(wrong)
+    disk::replace(&exclude, &lines, mode, |_| Ok::<(), std::io::Error>(())).map_err(wrong)
 }
 
 /// Ends the ref under which something was kept, if anything was.

@@ -117,7 +117,7 @@ fn move_to(
 ) -> Result<(), Failure> {
     note_pending(repository, runner, commit)?;
     let gone = way.go().and_then(|kept| finish(repository, runner, &index, commit, why).map(|()| kept));
-    let _ = vault.refresh_and_wait();
+    let _ = vault.refresh_now();
     match gone {
         Ok(kept) => {
             release_index(repository, runner, index);

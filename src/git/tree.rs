@@ -204,7 +204,7 @@ impl Move {
                     return Err(not_made(made));
                 }
                 let mode = place.metadata().map_err(wrong)?;
-                disk::replace(&place, &made.stdout, Mode::Like(&mode), || Ok(())).map_err(wrong)?;
+                disk::replace(&place, &made.stdout, Mode::Like(&mode), |_| Ok(())).map_err(wrong)?;
             }
         }
         let made = self.files.iter().filter(|file| filtered.contains(file.name.as_os_str().as_bytes()));
@@ -244,7 +244,7 @@ impl Move {
             return Ok(());
         }
         let mode = place.metadata().map_err(wrong)?;
-        disk::replace(&place, bytes, Mode::Like(&mode), || Ok(())).map_err(wrong)?;
+        disk::replace(&place, bytes, Mode::Like(&mode), |_| Ok(())).map_err(wrong)?;
         // What git noted down of the file it made is not so any more.
         set_entries(runner, self.files.iter().filter(|file| file.name == Path::new(name)))
     }
@@ -426,7 +426,7 @@ impl Move {
             There::Link(to) => disk::replace_with_link(&place, &to, last_look),
             There::File(bytes, _) => {
                 let before = place.symlink_metadata().ok().filter(|found| found.is_file());
-                disk::replace(&place, &bytes, Mode::Program(before.as_ref(), mode == EXECUTABLE), last_look)
+                disk::replace(&place, &bytes, Mode::Program(before.as_ref(), mode == EXECUTABLE), |_| last_look())
             }
             _ => Err(io::ErrorKind::ResourceBusy.into()),
         }

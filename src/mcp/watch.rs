@@ -2,7 +2,6 @@
 //! nothing wakes up.
 
 use super::Server;
-use crate::limits;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
@@ -25,10 +24,9 @@ impl Server {
 fn watch_once(server: &Server) {
     let nobody = server.somebody_listens.wait_while(server.subscriptions.lock(), |open| open.is_empty());
     drop(nobody.unwrap_or_else(PoisonError::into_inner));
-    std::thread::sleep(limits::WATCH_EVERY);
     // A mistake of ours must not end the watch for everybody and for good.
     let told = catch_unwind(AssertUnwindSafe(|| {
-        if server.vault.refresh_and_wait().is_ok() {
+        if server.vault.wait_for_change().is_ok() {
             server.subscriptions.tell_all(&server.vault);
         }
     }));

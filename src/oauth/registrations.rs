@@ -92,7 +92,7 @@ impl Registrations {
             let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
             clients.sort_unstable_by_key(|client| client.created);
             let lines: Vec<Vec<u8>> = clients.iter().map(|client| json_line(client)).collect::<Result<_, _>>()?;
-            disk::replace::<std::io::Error>(file, &lines.concat(), Mode::Private, || Ok(()))?;
+            disk::replace::<std::io::Error>(file, &lines.concat(), Mode::Private, |_| Ok(()))?;
             table.lines = lines.len();
             return Ok(());
         }

@@ -436,7 +436,7 @@ impl Store {
     fn put(&self, state: &State) -> Result<(), Failed> {
         let Some(file) = &self.file else { return Ok(()) };
         let encoded = encode(state).map_err(std::io::Error::other);
-        let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, || Ok(())));
+        let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, |_| Ok(())));
         written.map_err(|error| {
             log::error!("the state cannot be stored: {error}");
             Failed

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::text::kept::Kept;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +17,8 @@ pub struct Stamp {
     pub size: u64,
     /// Modification time in nanoseconds since 1970, as far as they reach (the years 1677 to 2262).
     mtime: i64,
+    /// The time of the last change to the file or what is known of it, which no program can set.
+    ctime: i64,
     inode: u64,
     device: u64,
 }
@@ -27,8 +29,9 @@ fn nanoseconds(duration: Duration) -> i64 {
 
 impl Stamp {
     pub(super) fn of(metadata: &Metadata) -> Stamp {
-        let mtime = metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec());
-        Stamp { size: metadata.size(), mtime, inode: metadata.ino(), device: metadata.dev() }
+        let of = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+        let (mtime, ctime) = (of(metadata.mtime(), metadata.mtime_nsec()), of(metadata.ctime(), metadata.ctime_nsec()));
+        Stamp { size: metadata.size(), mtime, ctime, inode: metadata.ino(), device: metadata.dev() }
     }
 
     /// Modification time, whole seconds.
@@ -80,7 +83,7 @@ pub struct Entry {
     /// The stamp does not prove that the file is unchanged; look again.
     pub(super) uncertain: bool,
     /// It was read right after this program wrote it.
-    pub(super) is_ours: bool,
+    pub(super) is_ours: AtomicBool,
     /// Number of the last walk that saw the file and knew it already.
     pub(super) seen: AtomicU32,
     /// Number of the change to the index that made this entry.
@@ -94,6 +97,10 @@ impl Entry {
     /// The last name of the path.
     pub fn name(&self) -> &str {
         name_of(&self.path)
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.is_ours.load(Ordering::Acquire)
     }
 
     /// A number that is another one whenever the file has become another.
@@ -193,7 +200,7 @@ mod tests {
     #[test]
     fn a_stamp_within_a_tick_of_reading_proves_nothing() {
         let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
-        let stamp = |nanoseconds: i64| Stamp { size: 1, mtime: nanoseconds, inode: 1, device: 1 };
+        let stamp = |nanoseconds: i64| Stamp { size: 1, mtime: nanoseconds, ctime: 1, inode: 1, device: 1 };
         assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
         assert!(stamp(1_001_000_000_001).may_hide_a_change(seen), "clocks that differ a little");
         assert!(!stamp(9_000_000_000_001).may_hide_a_change(seen), "a copy from the future is read once");

@@ -1,31 +1,31 @@
 //! What is in the vault, in memory, checked against the disk without reading what has not changed.
 //!
-//! A walk compares each file's [`Stamp`] with the one it was read at; only files whose stamp differs are read again.
-//! When a walk is due says `refresh_policy`.
+//! Where the file system reports changes ([`Events`]), the paths that it names are looked at before each call; elsewhere the
+//! vault is walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ, so there is one function that brings
+//! an entry up to date, [`Index::look`]: it compares the file's [`Stamp`] with the one it was read at.
 
 use super::cores;
-use super::entry::{Entry, Stamp, Text};
-use super::error::{Error, words};
+use super::entry::{Entry, Stamp};
+use super::error::Error;
+use super::events::Events;
 use super::filling::{Filling, FirstLook, IndexProgress};
-use super::jail::Jail;
+use super::jail::{Jail, Place};
 use super::lexicon;
-use super::media::{self, Kind};
 use super::path::VaultPath;
-use super::properties::warn_of_frontmatter;
 use super::refresh_policy::{Due, RefreshPolicy};
 use super::table::Table;
-use super::walk::{self, Walk};
+use super::walk::{self, Walk, WalkOptions};
 use crate::clock;
 use crate::limits;
-use crate::markdown::{self, frontmatter};
 use crate::text::filter::{Rows, Signature};
-use crate::text::fold::fold;
-use crate::text::kept::Kept;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fs::Metadata;
+use std::io;
 use std::ops::Bound;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
@@ -47,7 +47,7 @@ pub enum Memory {
 
 impl Memory {
     /// The bits of a file in the filter.
-    fn rows(self) -> Rows {
+    pub(super) fn rows(self) -> Rows {
         match self {
             Memory::Full => Rows::Many,
             Memory::Small => Rows::Few,
@@ -67,32 +67,43 @@ impl Drop for Running<'_> {
 /// The index.
 #[derive(Debug)]
 pub(super) struct Index {
-    jail: Jail,
+    pub(super) jail: Jail,
     /// Which folder the root was at the last walk: device and inode.
     place: Mutex<Option<(u64, u64)>>,
-    memory: Memory,
+    pub(super) memory: Memory,
     table: RwLock<Table>,
     first_look: FirstLook,
-    kept_bytes: AtomicU64,
+    pub(super) kept_bytes: AtomicU64,
     changes: AtomicU64,
     /// Walks so far.
     walks: AtomicU32,
     listing_generation: AtomicU64,
-    walking: Mutex<()>,
+    /// The changes that the file system reports, where it does.
+    events: RwLock<Option<Arc<Events>>>,
+    /// Links lead to files whose changes are reported under other names.
+    has_links: AtomicBool,
+    /// Held from reading the queue, or walking, until all that differs was looked at.
+    refreshing: Mutex<()>,
+    /// Held while one file is looked at, so that an older state never takes the place of a newer one.
+    looking: Mutex<()>,
     refresh_policy: RefreshPolicy,
     is_walking_beside: AtomicBool,
-    /// What calls of ours have removed since the last walk began.
-    removed: Mutex<BTreeSet<Arc<str>>>,
     /// What was complained about, so that a log has one line for each trouble and not one for each walk.
     complaints: Mutex<BTreeSet<String>>,
     pub(super) words: lexicon::Newest,
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
     gone: AtomicBool,
+    /// Wakes [`Index::wait_for_change`] for a change that a call has found, or made.
+    wake: OwnedFd,
+    is_awaited: AtomicBool,
 }
 
 impl Index {
-    pub(super) fn new(jail: Jail, memory: Memory) -> Index {
-        Index {
+    /// # Errors
+    /// When the process cannot open any more files.
+    pub(super) fn new(jail: Jail, memory: Memory) -> io::Result<Index> {
+        let events = Events::new().inspect_err(|error| walks_instead(&error.to_string())).ok();
+        Ok(Index {
             place: Mutex::new(jail.identity()),
             jail,
             memory,
@@ -102,14 +113,18 @@ impl Index {
             changes: AtomicU64::new(0),
             walks: AtomicU32::new(0),
             listing_generation: AtomicU64::new(0),
-            walking: Mutex::new(()),
+            events: RwLock::new(events.map(Arc::new)),
+            has_links: AtomicBool::new(false),
+            refreshing: Mutex::new(()),
+            looking: Mutex::new(()),
             refresh_policy: RefreshPolicy::default(),
             is_walking_beside: AtomicBool::new(false),
-            removed: Mutex::default(),
             complaints: Mutex::default(),
             words: lexicon::Newest::default(),
             gone: AtomicBool::new(false),
-        }
+            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            is_awaited: AtomicBool::new(false),
+        })
     }
 
     /// Looks at the entries. Short: writers wait.
@@ -181,24 +196,95 @@ impl Index {
         self.listing_generation.load(Ordering::Acquire)
     }
 
+    fn events(&self) -> Option<Arc<Events>> {
+        self.events.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
+        let walk_beside = || {
+            // What goes wrong is in the log, and fails the next call.
+            self.beside("walk", |index| &index.is_walking_beside, move |index| drop(index.walk_beside(now)))
+        };
+        if self.events().is_some() {
+            self.take_changes(now)?;
+            let last_began = self.refresh_policy.last_began();
+            if last_began.is_some_and(|began| now.saturating_duration_since(began) > limits::FULL_WALK_EVERY) {
+                walk_beside();
+            }
+            return Ok(());
+        }
         // While it is away every call fails, and looks whether it is back.
         if self.gone.load(Ordering::Acquire) {
-            return self.walk_unless_newer(now);
+            return self.take_changes(now);
         }
         match self.refresh_policy.call(now) {
-            Due::Nothing => return Ok(()),
-            Due::InFront => return self.walk_unless_newer(now),
-            Due::Beside => {}
+            Due::Nothing => Ok(()),
+            Due::Beside if walk_beside() => Ok(()),
+            Due::InFront | Due::Beside => self.take_changes(now),
         }
-        // What goes wrong is in the log, and fails the next call.
-        let walk = move |index: &Arc<Index>| drop(index.walk_unless_newer(now));
-        if !self.beside("walk", |index| &index.is_walking_beside, walk) {
-            return self.walk_unless_newer(now);
+    }
+
+    /// The same, by a walk where the file system does not report changes, whether one is due or not.
+    pub(super) fn refresh_now(&self) -> Result<(), Error> {
+        self.take_changes(clock::instant())
+    }
+
+    /// Looks at all that has changed before `asked`.
+    fn take_changes(&self, asked: Instant) -> Result<(), Error> {
+        let _turn = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let last_began = self.refresh_policy.last_began();
+        let Some(events) = self.events().filter(|_| last_began.is_some()) else {
+            // A walk that began later has seen everything.
+            let is_newer = last_began.is_some_and(|began| began >= asked) && !self.gone.load(Ordering::Acquire);
+            return if is_newer { Ok(()) } else { self.walk() };
+        };
+        let changed = events.drain();
+        if let Some(why) = changed.incomplete {
+            log::info!("{why}: the vault is walked");
         }
-        Ok(())
+        let is_known = || self.jail.identity() == *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_linked_changes = self.has_links.load(Ordering::Acquire) && !changed.paths.is_empty();
+        if changed.incomplete.is_some() || has_linked_changes || self.gone.load(Ordering::Acquire) || !is_known() {
+            return self.walk();
+        }
+        self.look_at_all(changed.paths.into_iter().collect(), None)
+    }
+
+    /// Walks without making calls wait, but for those that come while what differs is looked at.
+    fn walk_beside(&self, asked: Instant) -> Result<(), Error> {
+        if self.events().is_none() {
+            return self.take_changes(asked);
+        }
+        let began = clock::instant();
+        let differing = self.find_differing("", false)?;
+        self.refresh_policy.walked(began, began.elapsed());
+        let _turn = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.look_at_all(differing, None)
+    }
+
+    /// Waits until something has changed, or a walk may find that; the index is as up to date then as a call needs it.
+    pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
+        self.is_awaited.store(true, Ordering::Release);
+        let events = self.events();
+        let mut awaited = vec![PollFd::new(&self.wake, PollFlags::IN)];
+        awaited.extend(events.iter().map(|events| PollFd::new(&**events, PollFlags::IN)));
+        let a_while = Timespec { tv_sec: limits::WATCH_EVERY.as_secs().cast_signed(), tv_nsec: 0 };
+        // Interrupted by a signal it is called again.
+        let _ = poll(&mut awaited, Some(&a_while).filter(|_| events.is_none() || self.gone.load(Ordering::Acquire)));
+        // Several changes are told as one.
+        std::thread::sleep(limits::WATCH_GATHERS);
+        let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
+        self.refresh()
+    }
+
+    fn note_change(&self) -> u64 {
+        let number = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
+        if self.is_awaited.load(Ordering::Acquire) {
+            let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        }
+        number
     }
 
     /// Does work in a thread of its own, unless it is being done already; false if no thread could be started.
@@ -223,16 +309,6 @@ impl Index {
         is_started
     }
 
-    /// The same, for a caller with a thread of its own: a walk that is due is waited for.
-    pub(super) fn refresh_and_wait(&self) -> Result<(), Error> {
-        if self.refresh_policy.is_valid() { Ok(()) } else { self.refresh_now() }
-    }
-
-    /// The same, whether a walk is due or not.
-    pub(super) fn refresh_now(&self) -> Result<(), Error> {
-        self.walk_unless_newer(clock::instant())
-    }
-
     /// Whether what was found in the vault's place is another folder than before, and no vault but what lies below one whose
     /// file system has gone: an empty folder, or one on another device with whatever was left there. `known` of the files are
     /// those of the index.
@@ -251,19 +327,23 @@ impl Index {
         self.read(|entries| entries.len() / limits::FILES_PER_WALKER).clamp(1, limits::WALKERS.min(cores()))
     }
 
-    /// Walks, unless another thread began a walk after `asked` and has finished it: that one saw everything.
-    fn walk_unless_newer(&self, asked: Instant) -> Result<(), Error> {
-        let _one_at_a_time = self.walking.lock().unwrap_or_else(PoisonError::into_inner);
-        let last_began = self.refresh_policy.last_began();
-        if last_began.is_some_and(|began| began >= asked) {
-            return Ok(());
-        }
+    /// Walks the vault, and looks at what differs.
+    fn walk(&self) -> Result<(), Error> {
         let began = clock::instant();
-        let first = last_began.is_none();
-        let change_before = self.changes.load(Ordering::Acquire);
+        let is_first = self.refresh_policy.last_began().is_none();
+        let progress = self.first_look.begin(is_first);
+        let differing = self.find_differing("", is_first)?;
+        // Reading what has changed is not counted: looking is what the next walk will cost.
+        let took = began.elapsed();
+        self.look_at_all(differing, Some(&progress))?;
+        progress.finish();
+        self.refresh_policy.walked(began, took);
+        Ok(())
+    }
+
+    /// The paths below a folder where the disk and the index differ; for the empty path those of the whole vault.
+    fn find_differing(&self, below: &str, clean: bool) -> Result<Vec<String>, Error> {
         let place = self.jail.identity();
-        let looking = self.first_look.begin(first);
-        self.removed.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let number = self.walks.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
         let known = AtomicUsize::new(0);
         let sieve = |block: &mut Vec<walk::Seen>| {
@@ -278,14 +358,13 @@ impl Index {
                 });
             });
         };
-        let found = walk::walk(&self.jail, first, self.walkers(), &sieve).and_then(|found| {
+        let events = self.events();
+        let options = WalkOptions { jail: &self.jail, events: events.as_deref(), clean, walkers: self.walkers(), sieve: &sieve };
+        let found = walk::walk(below, &options).and_then(|found| {
             // A mount point whose file system has gone is an empty folder, and another one than before. One that goes in the
             // middle of a walk is another one at its end.
-            if self.is_another(&found, known.load(Ordering::Relaxed), place) || self.jail.identity() != place {
-                Err(std::io::ErrorKind::NotFound.into())
-            } else {
-                Ok(found)
-            }
+            let is_another = below.is_empty() && self.is_another(&found, known.load(Ordering::Relaxed), place);
+            if is_another || self.jail.identity() != place { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
         });
         let found = found.map_err(|error| {
             if !self.gone.swap(true, Ordering::AcqRel) {
@@ -293,12 +372,21 @@ impl Index {
             }
             Error::Unavailable
         })?;
-        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
-        if self.gone.swap(false, Ordering::AcqRel) {
-            log::info!("the vault can be read again");
+        if below.is_empty() {
+            *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
+            self.has_links.store(found.has_links, Ordering::Release);
+            if self.gone.swap(false, Ordering::AcqRel) {
+                log::info!("the vault can be read again");
+            }
+        } else if found.has_links {
+            self.has_links.store(true, Ordering::Release);
         }
-        // Reading what has changed is not counted: looking is what the next walk will cost.
-        let took = began.elapsed();
+        if let Some(why) = &found.unwatched
+            && self.events.write().unwrap_or_else(PoisonError::into_inner).take().is_some()
+        {
+            walks_instead(why);
+            self.note_change();
+        }
         for (folder, why) in &found.unreadable {
             if self.is_new_complaint(format!("{folder}/")) {
                 log::warn!("{folder:?} cannot be looked at: {why}");
@@ -309,146 +397,131 @@ impl Index {
                 log::warn!("{folder:?} has {what}; that is not served");
             }
         }
-        // As many as there are, and none came or went meanwhile: nothing is gone.
-        let known = known.into_inner();
-        let all_seen = known == self.read(BTreeMap::len) && self.changes.load(Ordering::Acquire) == change_before;
-        let news = self.within_limit(found.news, known);
-        self.apply(news, change_before, &looking);
-        if !all_seen {
-            self.drop_unseen(number, &found.unreadable, change_before);
+        let mut differing: Vec<String> = found.news.into_iter().map(|(path, _)| path).collect();
+        if !below.is_empty() || known.into_inner() != self.read(BTreeMap::len) {
+            let unseen = self.below(&VaultPath::known(below), |entry| entry.seen.load(Ordering::Relaxed) != number);
+            differing.extend(unseen.iter().map(|entry| entry.path.to_string()));
         }
-        looking.finish();
-        self.refresh_policy.walked(began, took);
+        Ok(differing)
+    }
+
+    /// Looks at files, and at all files of folders.
+    fn look_at_all(&self, paths: Vec<String>, progress: Option<&IndexProgress<'_>>) -> Result<(), Error> {
+        let total = paths.len();
+        let mut folders = Vec::new();
+        for (number, path) in paths.into_iter().enumerate() {
+            if let (Some(progress), true) = (progress, number % limits::FILL_BLOCK == 0) {
+                progress.is_at(Filling { indexed: number, files: total });
+            }
+            if self.look(&path) == Some(Looked::Folder) {
+                folders.push(path);
+            }
+        }
+        for folder in folders {
+            for path in self.find_differing(&folder, false)? {
+                self.look(&path);
+            }
+        }
         Ok(())
     }
 
-    /// Of more files than are served, those that are known keep their place.
-    fn within_limit(&self, mut news: Vec<walk::Seen>, known: usize) -> Vec<walk::Seen> {
-        let found = news.len();
-        if known + found > limits::FILES {
-            let mut room = limits::FILES.saturating_sub(known);
-            self.read(|entries| {
-                news.retain(|(path, _)| {
-                    let is_known = entries.contains_key(path.as_str());
-                    let has_place = is_known || room > 0;
-                    room -= usize::from(has_place && !is_known);
-                    has_place
-                });
-            });
-        }
-        if news.len() < found && self.is_new_complaint("/".into()) {
-            log::warn!("more than {} files; the rest is not served", limits::FILES);
-        }
-        news
-    }
-
-    /// Reads what is new or changed and puts it in place.
-    fn apply(&self, news: Vec<walk::Seen>, change_before: u64, looking: &IndexProgress<'_>) {
-        let total = news.len();
-        let mut fresh = Vec::new();
-        for (number, (path, _)) in news.into_iter().enumerate() {
-            fresh.extend(self.make_entry(&path, self.get(&path).as_deref()));
-            // What is read is there for others before the rest is.
-            if fresh.len() >= limits::FILL_BLOCK {
-                self.put_all(std::mem::take(&mut fresh), change_before);
-            }
-            if number % limits::FILL_BLOCK == 0 {
-                looking.is_at(Filling { indexed: number, files: total });
-            }
-        }
-        self.put_all(fresh, change_before);
-    }
-
-    /// Drops what this walk has not seen and not failed to look at. What a call of ours put there since the walk began
-    /// (`change_before`) is newer than the walk and stays.
-    fn drop_unseen(&self, walk: u32, unreadable: &[(String, String)], change_before: u64) {
-        let still_holds = |path: &str| unreadable.iter().any(|(place, _)| place == path || VaultPath::known(place).contains(path));
-        let is_gone = |entry: &Entry| entry.seen.load(Ordering::Relaxed) != walk && entry.change <= change_before;
-        let gone: Vec<Arc<str>> = self.read(|entries| {
-            let gone = entries.values().filter(|entry| is_gone(entry) && !still_holds(&entry.path));
-            gone.map(|entry| entry.path.clone()).collect()
+    /// Compares a file with its entry, and reads it again if it is another. `None` when it is not served, or cannot be looked at.
+    fn look(&self, path: &str) -> Option<Looked> {
+        let _turn = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.jail.existing(&VaultPath::known(path)).and_then(|place| {
+            let metadata = place.metadata().map_err(Error::disk("look at", path))?;
+            Ok((place, metadata))
         });
-        if gone.is_empty() {
+        let (place, metadata) = match found {
+            Ok((place, metadata)) if metadata.is_dir() || metadata.is_file() => (place, metadata),
+            Ok(_) | Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
+                self.remove(path);
+                return None;
+            }
+            Err(Error::Disk { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+                self.remove(path);
+                return None;
+            }
+            // What was known of it still holds.
+            Err(_) => return None,
+        };
+        if place.below() != std::path::Path::new(path) {
+            self.has_links.store(true, Ordering::Release);
+        }
+        if metadata.is_dir() {
+            if self.get(path).is_some() {
+                self.remove(path);
+            }
+            return Some(Looked::Folder);
+        }
+        self.look_at_file(path, &place, &metadata);
+        Some(Looked::File)
+    }
+
+    fn look_at_file(&self, path: &str, place: &Place, metadata: &Metadata) {
+        let known = self.get(path);
+        if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !known.uncertain) {
             return;
         }
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        for path in gone {
-            if table.entries.get(&path).is_some_and(|entry| entry.change <= change_before) {
-                self.forget(table.remove(&path).as_deref());
-                self.changes.fetch_add(1, Ordering::AcqRel);
-                self.listing_generation.fetch_add(1, Ordering::AcqRel);
+        if known.is_none() && self.read(BTreeMap::len) >= limits::FILES {
+            if self.is_new_complaint("/".into()) {
+                log::warn!("more than {} files; the rest is not served", limits::FILES);
             }
+            return;
+        }
+        if let Some((entry, signature)) = self.load(path, place, known.as_deref()) {
+            self.put(entry, &signature);
         }
     }
 
-    fn put_all(&self, fresh: Vec<(Entry, Signature)>, change_before: u64) {
-        if fresh.is_empty() {
-            return;
-        }
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let mut listing_changed = false;
-        let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
-        for (entry, signature) in fresh {
-            // What a call of ours has put there, or taken away, since is newer.
-            if removed.contains(&entry.path) {
-                self.forget(Some(&entry));
-            } else if table.entries.get(&entry.path).is_none_or(|known| known.change <= change_before || known.stamp == entry.stamp) {
-                listing_changed |= self.put(&mut table, entry, &signature);
-            } else {
-                self.forget(Some(&entry));
-            }
-        }
-        if listing_changed {
-            self.listing_generation.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    /// The entry of a file that has this stamp now; read again if that is not the one it was read at.
-    pub(super) fn look_at(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
-        let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
-        known.or_else(|| {
-            self.read_again(path, false);
-            self.get(path.as_str())
-        })
+    /// The entry of a file, which is looked at first.
+    pub(super) fn look_at(&self, path: &VaultPath) -> Option<Arc<Entry>> {
+        self.look(path.as_str());
+        self.get(path.as_str())
     }
 
     /// Takes note of a file that this program just wrote.
     pub(super) fn wrote(&self, path: &VaultPath) {
-        self.read_again(path, true);
-    }
-
-    fn read_again(&self, path: &VaultPath, is_ours: bool) {
-        if let Some((mut entry, signature)) = self.make_entry(path.as_str(), None) {
-            entry.is_ours = is_ours;
-            let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-            self.removed.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.path);
-            if self.put(&mut table, entry, &signature) {
-                self.listing_generation.fetch_add(1, Ordering::AcqRel);
-            }
+        if let Some(entry) = self.look_at(path) {
+            entry.is_ours.store(true, Ordering::Release);
         }
     }
 
     /// Takes note of a file that this program just removed.
     pub(super) fn removed(&self, path: &VaultPath) {
+        self.look(path.as_str());
+    }
+
+    fn put(&self, mut entry: Entry, signature: &Signature) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        self.removed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_str().into());
-        if let Some(entry) = table.remove(path.as_str()) {
-            self.forget(Some(&entry));
-            self.changes.fetch_add(1, Ordering::AcqRel);
+        let known = table.entries.get(&entry.path);
+        let is_new = known.is_none();
+        let same = known.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
+        // Read again because its stamp proves nothing yet, it is still what we wrote.
+        entry.is_ours = AtomicBool::new(same.is_some_and(|known| known.is_ours()));
+        let old_version = same.map(|known| known.version);
+        entry.change = self.note_change();
+        entry.version = old_version.unwrap_or(entry.change);
+        let before = table.insert(entry, signature);
+        self.forget(before.as_deref());
+        if is_new {
             self.listing_generation.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// Whether the path is new.
-    fn put(&self, table: &mut Table, mut entry: Entry, signature: &Signature) -> bool {
-        entry.change = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
-        let same = table.entries.get(&entry.path).filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
-        entry.version = same.map_or(entry.change, |known| known.version);
-        // Read again because its stamp proves nothing yet, it is still what we wrote.
-        entry.is_ours |= same.is_some_and(|known| known.is_ours);
-        let before = table.insert(entry, signature);
-        self.forget(before.as_deref());
-        before.is_none()
+    /// Removes the entries of a path and of all below it, and their watches.
+    fn remove(&self, path: &str) {
+        if let Some(events) = self.events() {
+            events.forget(path);
+        }
+        let below = self.below(&VaultPath::known(path), |_| true);
+        let gone = self.get(path).into_iter().chain(below);
+        for entry in gone {
+            let removed = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&entry.path);
+            self.forget(removed.as_deref());
+            self.note_change();
+            self.listing_generation.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     fn forget(&self, entry: Option<&Entry>) {
@@ -457,121 +530,27 @@ impl Index {
         }
     }
 
-    fn is_new_complaint(&self, about: String) -> bool {
+    /// Whether another program is writing a file in place, as far as events say; `None` where there are none.
+    pub(super) fn is_being_written(self: &Arc<Self>, place: &Place) -> Option<bool> {
+        let events = self.events()?;
+        // The queue is read by this.
+        let _ = self.refresh_now();
+        Some(place.below().to_str().is_some_and(|below| events.is_being_written(below)))
+    }
+
+    pub(super) fn is_new_complaint(&self, about: String) -> bool {
         let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
-
-    /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
-    fn make_entry(&self, path: &str, known: Option<&Entry>) -> Option<(Entry, Signature)> {
-        let place = self.jail.existing(&VaultPath::known(path)).ok()?;
-        let kind = media::of(path);
-        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, mut signature: Signature, uncertain: bool| {
-            let entry = Entry {
-                path: path.into(),
-                stamp,
-                folded_tags: folded_tags(&tags),
-                tags: tags.into_iter().map(String::into_boxed_str).collect(),
-                folded_path: Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str),
-                text,
-                properties: OnceLock::new(),
-                slot: 0,
-                uncertain,
-                is_ours: false,
-                seen: AtomicU32::new(0),
-                change: 0,
-                version: 0,
-            };
-            signature.add(entry.folded_path());
-            entry.folded_tags().iter().for_each(|tag| signature.add(tag));
-            (entry, signature)
-        };
-        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(&place);
-        if !is_text {
-            return Some(entry(Stamp::of(&place.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
-        }
-        let seen = clock::system();
-        let (bytes, stamp, stable) = match walk::read_stamped(&place, limits::INDEXED_BYTES + 1) {
-            Ok(read) => read,
-            Err(error) => {
-                if self.is_new_complaint(path.to_owned()) {
-                    log::warn!("{path:?} cannot be read: {}", words(&error));
-                }
-                // Tried again each time: when the right to read is given, no stamp changes.
-                return Some(entry(
-                    Stamp::of(&place.metadata().ok()?),
-                    Vec::new(),
-                    Text::TooMuch { frontmatter: Box::default() },
-                    Signature::new(Rows::Names),
-                    true,
-                ));
-            }
-        };
-        let uncertain = !stable || stamp.may_hide_a_change(seen);
-        let news = known.is_none_or(|known| known.stamp != stamp);
-        let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
-        let text = match String::from_utf8(bytes) {
-            // What begins as text and goes on otherwise is none.
-            Err(_) if kind.0 == Kind::Other => return Some(entry(stamp, Vec::new(), Text::None, Signature::new(Rows::Names), uncertain)),
-            Ok(text) => text,
-            Err(error) => {
-                if whole && news {
-                    log::warn!("{path:?} is not UTF-8; it is searched as far as it is");
-                }
-                String::from_utf8_lossy(error.as_bytes()).into_owned()
-            }
-        };
-        let tags = if kind.1 == "text/markdown" {
-            let (tags, problem) = markdown::tags(&text);
-            if let Some(problem) = problem.filter(|_| news) {
-                warn_of_frontmatter(path, &problem);
-            }
-            tags
-        } else {
-            Vec::new()
-        };
-        let kept_bytes = self.kept_bytes.load(Ordering::Acquire);
-        let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
-        if !whole || !fits {
-            if !whole && news {
-                log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
-            } else if !fits && self.is_new_complaint(String::new()) {
-                log::warn!(
-                    "there is more text than {} MB: what is beyond is found by name, tag and property only",
-                    limits::INDEX_BYTES >> 20
-                );
-            }
-            let head = frontmatter::head(&text);
-            let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
-            let text = Text::TooMuch { frontmatter: if fits { head.into() } else { Box::default() } };
-            self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
-            return Some(entry(stamp, tags, text, Signature::new(Rows::Names), uncertain));
-        }
-        let kept = Kept::of(&text);
-        let mut signature = Signature::new(self.memory.rows());
-        signature.add(kept.folded());
-        let text = match self.memory {
-            Memory::Full => {
-                let text = Text::Kept(kept);
-                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
-                text
-            }
-            Memory::Small => {
-                let frontmatter = frontmatter::head(&text).into();
-                let mut hasher = DefaultHasher::new();
-                text.hash(&mut hasher);
-                let text = Text::OnDisk { frontmatter, hash: hasher.finish() };
-                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
-                text
-            }
-        };
-        Some(entry(stamp, tags, text, signature, uncertain))
-    }
 }
 
-/// The tags folded, where that changes one of them.
-fn folded_tags(tags: &[String]) -> Option<Box<[Box<str>]>> {
-    let folded: Box<[Box<str>]> = tags.iter().map(|tag| fold(tag).into_boxed_str()).collect();
-    let same = folded.iter().zip(tags).all(|(folded, tag)| **folded == **tag);
-    (!same).then_some(folded)
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    File,
+    Folder,
+}
+
+fn walks_instead(why: &str) {
+    log::warn!("changes by other programs are found by walking the vault: {why}");
 }

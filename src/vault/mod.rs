@@ -11,9 +11,9 @@
 //! 3. Symbolic links are followed only to served places inside; others are as if they were not there, and refused by name.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. What was not to be changed is not changed: not a byte.
-//! 6. A change on disk is seen by the next call. A file is read again only when its size, time or inode changed. A walk is valid for
-//!    ten times its own duration, so it takes a tenth of the time at most; while calls keep coming it runs beside them, after a
-//!    pause in front of the first one.
+//! 6. A change on disk is seen by the next call. A file is read again only when its size, times or inode changed. Where the file
+//!    system does not report changes, the vault is walked; a walk is valid for ten times as long as the shortest of the last ones
+//!    took, and while calls keep coming it runs beside them, after a pause in front of the first one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
 //! 8. No message has an absolute path.
 //! 9. Malformed or odd files cost a warning, never an answer.
@@ -23,7 +23,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `jail` | which paths are served, and where they are on disk |
-//! | `walk`, `refresh_policy`, `filling`, `index`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `events`, `walk`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `lexicon`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
@@ -43,6 +43,7 @@ mod condition;
 mod correct;
 mod entry;
 pub mod error;
+mod events;
 mod filling;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -53,6 +54,7 @@ mod jail;
 mod lexicon;
 pub mod links;
 pub mod list;
+mod load;
 pub mod media;
 mod move_file;
 mod names;
@@ -142,7 +144,7 @@ impl Vault {
     /// As [`Vault::open`].
     pub fn open_with(root: &Path, memory: Memory) -> io::Result<Vault> {
         let jail = Jail::new(root)?;
-        let index = Arc::new(Index::new(Jail::new(root)?, memory));
+        let index = Arc::new(Index::new(Jail::new(root)?, memory)?);
         let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
@@ -180,15 +182,15 @@ impl Vault {
         self.index.refresh()
     }
 
-    /// The same, for a caller that can wait for a look at the disk if one is due.
+    /// Waits until files have changed, or until a walk may find that they have, and brings the index up to date. For one thread.
     ///
     /// # Errors
     /// As [`Vault::refresh`].
-    pub fn refresh_and_wait(&self) -> Result<(), Error> {
-        self.index.refresh_and_wait()
+    pub fn wait_for_change(&self) -> Result<(), Error> {
+        self.index.wait_for_change()
     }
 
-    /// The same, with a look at the disk in any case: for a change that depends on several files.
+    /// The same as [`Vault::refresh`], with a look at the disk in any case: for a change that depends on several files.
     ///
     /// # Errors
     /// As [`Vault::refresh`].
@@ -234,7 +236,7 @@ impl Vault {
         if !metadata.is_file() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
         }
-        self.index.look_at(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
+        self.index.look_at(&path).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
     /// A path with its names as they are on disk: a name in another Unicode form is that name.

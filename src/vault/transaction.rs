@@ -284,7 +284,7 @@ impl Transaction<'_> {
             let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.clone() };
             let journal = serde_json::to_vec(&journal).unwrap_or_default();
             let place = self.vault.own_file(0)?;
-            disk::replace(&place, &journal, Mode::Private, || Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
+            disk::replace(&place, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
         }
         Ok(noted)
     }

@@ -223,7 +223,7 @@ impl Versions {
         for line in stay.into_iter().rev() {
             log.push_str(&(serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n"));
         }
-        disk::replace(&self.folder.join(LOG), log.as_bytes(), Mode::Private, || Ok::<(), std::io::Error>(())).map_err(failed)?;
+        disk::replace(&self.folder.join(LOG), log.as_bytes(), Mode::Private, |_| Ok::<(), std::io::Error>(())).map_err(failed)?;
         for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
             let name = entry.file_name();
             if name.to_str().is_some_and(|name| name.len() == 64 && !hashes.contains(name)) {

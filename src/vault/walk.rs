@@ -2,6 +2,7 @@
 
 use super::entry::Stamp;
 use super::error::words;
+use super::events::Events;
 use super::jail::Jail;
 use super::path::is_hidden;
 use crate::disk;
@@ -33,6 +34,10 @@ pub(super) struct Walk {
     pub(super) unreadable: Vec<(String, String)>,
     /// Folders with something in them that is not served, and why; for a warning.
     pub(super) unserved: BTreeSet<(String, &'static str)>,
+    /// Whether there are links to files or folders in the vault.
+    pub(super) has_links: bool,
+    /// Why changes in some folder will not be reported.
+    pub(super) unwatched: Option<String>,
 }
 
 /// What a directory entry is to us.
@@ -46,17 +51,30 @@ pub(super) enum Found {
     },
 }
 
-/// Walks the vault on so many threads. With `clean`, leftovers of crashed writes are removed on the way.
+/// How a walk is made.
+pub(super) struct WalkOptions<'a> {
+    pub(super) jail: &'a Jail,
+    /// Watches the folders on the way.
+    pub(super) events: Option<&'a Events>,
+    /// Removes leftovers of crashed writes on the way.
+    pub(super) clean: bool,
+    /// Threads.
+    pub(super) walkers: usize,
+    pub(super) sieve: &'a Sieve<'a>,
+}
+
+/// Walks the vault below a folder, by its path; all of it for the empty path.
 ///
 /// # Errors
 /// Only when the root itself cannot be read.
-pub(super) fn walk(jail: &Jail, clean: bool, walkers: usize, sieve: &Sieve<'_>) -> io::Result<Walk> {
-    let root = Folder { below: String::new(), place: jail.root().to_path_buf(), depth: 0 };
-    let agenda = Agenda { open: vec![Work::Folder(root)], busy: 0, linked: BTreeMap::new(), linked_places: HashSet::new() };
-    let tour = Tour { jail, clean, walkers, sieve, agenda: Mutex::new(agenda), changed: Condvar::new(), news: AtomicUsize::new(0) };
+pub(super) fn walk(below: &str, options: &WalkOptions<'_>) -> io::Result<Walk> {
+    let depth = below.split('/').filter(|name| !name.is_empty()).count();
+    let first = Folder { below: below.to_owned(), place: options.jail.root().join(below), depth, linked: false };
+    let agenda = Agenda { open: vec![Work::Folder(first)], busy: 0, linked: BTreeMap::new(), linked_places: HashSet::new() };
+    let tour = Tour { options, agenda: Mutex::new(agenda), changed: Condvar::new(), news: AtomicUsize::new(0) };
     std::thread::scope(|scope| {
         // Where no thread can be had, the others do its part.
-        let others: Vec<_> = (1..walkers).filter_map(|_| Builder::new().spawn_scoped(scope, || tour.walk()).ok()).collect();
+        let others: Vec<_> = (1..options.walkers).filter_map(|_| Builder::new().spawn_scoped(scope, || tour.walk()).ok()).collect();
         let mut found = tour.walk()?;
         for other in others {
             let more = other.join().map_err(|_| io::Error::other("a walk ended early"))??;
@@ -64,6 +82,8 @@ pub(super) fn walk(jail: &Jail, clean: bool, walkers: usize, sieve: &Sieve<'_>) 
             found.any |= more.any;
             found.unreadable.extend(more.unreadable);
             found.unserved.extend(more.unserved);
+            found.has_links |= more.has_links;
+            found.unwatched = found.unwatched.or(more.unwatched);
         }
         found.news.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(found)
@@ -77,6 +97,8 @@ struct Folder {
     below: String,
     place: PathBuf,
     depth: usize,
+    /// Whether a link led to it, or to one above it.
+    linked: bool,
 }
 
 /// What a walker can take up.
@@ -101,10 +123,7 @@ struct Agenda {
 
 /// One walk, shared by its walkers.
 struct Tour<'a> {
-    jail: &'a Jail,
-    clean: bool,
-    walkers: usize,
-    sieve: &'a Sieve<'a>,
+    options: &'a WalkOptions<'a>,
     agenda: Mutex<Agenda>,
     /// There may be more on the agenda, or nothing any more.
     changed: Condvar,
@@ -174,7 +193,7 @@ struct Walker<'a, 'b> {
 impl Walker<'_, '_> {
     fn sift(&mut self) {
         self.found.any |= !self.block.is_empty();
-        (self.tour.sieve)(&mut self.block);
+        (self.tour.options.sieve)(&mut self.block);
         let before = self.tour.news.fetch_add(self.block.len(), Ordering::Relaxed);
         // One more than can be served, so that it is seen that there are more.
         self.block.truncate((limits::FILES + 1).saturating_sub(before));
@@ -183,6 +202,10 @@ impl Walker<'_, '_> {
 
     /// Lists a folder. What cannot be looked at is not gone.
     fn list(&mut self, folder: Arc<Folder>) -> io::Result<()> {
+        // A folder that a link leads to is watched under its own path.
+        if let Some(Err(why)) = self.tour.options.events.filter(|_| !folder.linked).map(|events| events.watch(&folder.below, &folder.place)) {
+            self.found.unwatched = Some(why);
+        }
         let entries = match fs::read_dir(&folder.place) {
             Ok(entries) => entries,
             Err(error) if folder.below.is_empty() => return Err(error),
@@ -206,7 +229,7 @@ impl Walker<'_, '_> {
                 continue;
             }
             let block = std::mem::take(&mut block);
-            if self.tour.agenda().open.len() < self.tour.walkers - 1 {
+            if self.tour.agenda().open.len() < self.tour.options.walkers - 1 {
                 self.tour.offer(Work::Entries(Arc::clone(&folder), block));
             } else {
                 block.iter().for_each(|entry| self.look(&folder, entry));
@@ -229,16 +252,17 @@ impl Walker<'_, '_> {
             return self.leave(below, "a name that is not UTF-8");
         };
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if self.tour.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
+        if self.tour.options.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
             log::info!("removed an unfinished write of an earlier run in {below:?}");
         }
-        let kind = classify(self.tour.jail, entry, name);
+        let kind = classify(self.tour.options.jail, entry, name);
         if matches!(kind, Ok(None)) {
             if is_odd(name) && !is_hidden(name) {
                 self.leave(below, "a name with a control character or a backslash");
             }
             return;
         }
+        self.found.has_links |= entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let mut path = String::with_capacity(below.len() + 1 + name.len());
         if !below.is_empty() {
             path.push_str(below);
@@ -266,7 +290,7 @@ impl Walker<'_, '_> {
                 if folder.depth >= limits::DEPTH {
                     return self.leave(below, "folders nested too deeply");
                 }
-                let found = Folder { below: path, place, depth: folder.depth + 1 };
+                let found = Folder { below: path, place, depth: folder.depth + 1, linked: linked || folder.linked };
                 if linked {
                     self.tour.agenda().linked.insert(found.below.clone(), found);
                 } else {
@@ -278,7 +302,7 @@ impl Walker<'_, '_> {
 }
 
 /// Whether a name has what no path may have (rule 1 of the vault).
-fn is_odd(name: &str) -> bool {
+pub(super) fn is_odd(name: &str) -> bool {
     let bytes = name.as_bytes();
     let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
     odd || !bytes.is_ascii() && name.chars().any(char::is_control)

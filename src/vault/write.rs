@@ -1,7 +1,7 @@
 //! Changing files: a whole one, or one place in it. Atomic and durable. An edit is never made over a change that came in
-//! between: the bytes are compared once more right before the rename, with the folder locked against our own kind, and the
-//! last thing before it is a look whether the file stayed what it was while they were. What is left for another program are
-//! the microseconds between that and the rename.
+//! between: the bytes are compared once more right before the rename, with the folder locked against our own kind, and those of
+//! the displaced file right after it. Where the file system cannot exchange two names, the microseconds between the first of
+//! these and the rename are left for another program.
 
 use super::error::Error;
 use super::jail::Place;
@@ -115,7 +115,7 @@ impl Vault {
             if before.is_some() && matches!(over, Over::Nothing) {
                 return Err(exists());
             }
-            let known = current(&place, path)?;
+            let known = current(&place, path)?.map(|(bytes, _)| bytes);
             let found = known.as_deref().map(etag);
             if if_match.is_some() && found.as_deref() != if_match {
                 return Err(Error::Conflict(found));
@@ -123,7 +123,7 @@ impl Vault {
             match self.replace(path, &place, known.as_deref(), content.as_bytes(), before.as_ref()) {
                 // The file is new, and the caller has not read it.
                 Err(Error::Busy) if matches!(over, Over::Nothing) => return Err(exists()),
-                Err(Error::Busy) if before.is_none() => return Err(Error::Conflict(current(&place, path)?.map(|bytes| etag(&bytes)))),
+                Err(Error::Busy) if before.is_none() => return Err(Error::Conflict(current(&place, path)?.map(|(bytes, _)| etag(&bytes)))),
                 // Another program has saved it since.
                 Err(Error::Busy) if tries.next().is_some() => {}
                 other => return other.map(|previous| (before.is_none(), previous)),
@@ -141,7 +141,7 @@ impl Vault {
         before: Option<&Metadata>,
     ) -> Result<Option<String>, Error> {
         let kept = self.keep(vec![path.as_str().to_owned()], || vec![wrote(path, known, bytes)])?;
-        let outcome = disk::replace(place, bytes, mode_of(before), || self.is_still(place, path, known));
+        let outcome = disk::replace(place, bytes, mode_of(before), |at| self.is_still(at, path, known));
         let ids = self.finish(kept, outcome.map_err(|error| naming(error, path)))?;
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
@@ -152,8 +152,11 @@ impl Vault {
     /// [`Error::Busy`] when it is another; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
     pub(super) fn is_still(&self, place: &Path, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
         self.index.refuse_if_away()?;
-        let (found, stayed) = disk::while_it_stays(place, || current(place, path));
-        if found?.as_deref() == known && stayed { Ok(()) } else { Err(Error::Busy) }
+        match (current(place, path)?, known) {
+            (None, None) => Ok(()),
+            (Some((bytes, true)), Some(known)) if bytes == known => Ok(()),
+            _ => Err(Error::Busy),
+        }
     }
 
     /// Keeps what a change of files takes away, before it is made, where it is made on behalf of a caller.
@@ -178,30 +181,29 @@ impl Vault {
         outcome.map(|()| kept.ids)
     }
 
-    /// Waits until a file that another program is writing in place is at rest; half of a file is no file to go on from, and
-    /// what that program writes after it was replaced would be in no file at all.
+    /// Waits until a file that another program is writing in place is closed; replacing it earlier would lose what that program
+    /// writes afterwards.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it does not come to rest.
-    fn wait_for_rest(&self, path: &VaultPath, place: &Path, patience: Deadline) -> Result<(), Error> {
-        let (mut last, mut replaced) = (None, 0);
-        while let Ok(found) = fs::metadata(place) {
-            let stamp = Stamp::of(&found);
-            // A program that goes on replacing it never leaves half of one.
-            replaced += usize::from(last.replace(found.ino()).is_some_and(|last| last != found.ino()));
-            // One that we wrote is whole. So is one that was put there whole: a rename is seen in the time at which the file
-            // itself was changed, and not in that of its bytes.
-            let is_ours = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.is_ours);
-            let was_put = (found.ctime(), found.ctime_nsec()) > (found.mtime(), found.mtime_nsec());
-            if !stamp.is_younger_than(limits::AT_REST, clock::system()) || was_put || replaced > 1 || is_ours() {
-                return Ok(());
-            }
+    /// [`Error::Busy`] when it stays open.
+    fn wait_for_rest(&self, path: &VaultPath, place: &Place, patience: Deadline) -> Result<(), Error> {
+        while self.index.is_being_written(place).unwrap_or_else(|| self.may_be_half(path, place)) {
             if patience.left().is_none() {
                 return Err(Error::Busy);
             }
             std::thread::sleep(limits::AT_REST_LOOK);
         }
         Ok(())
+    }
+
+    /// Whether a file, on a file system that reports no changes, was written so recently that more may follow. One that this
+    /// program wrote is whole. So is one that was renamed, which changes its ctime and not its mtime.
+    fn may_be_half(&self, path: &VaultPath, place: &Path) -> bool {
+        let Ok(found) = fs::metadata(place) else { return false };
+        let stamp = Stamp::of(&found);
+        let is_ours = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.is_ours());
+        let was_renamed = (found.ctime(), found.ctime_nsec()) > (found.mtime(), found.mtime_nsec());
+        stamp.is_younger_than(limits::AT_REST, clock::system()) && !was_renamed && !is_ours()
     }
 
     /// Whether a file of this size could be written there now; nothing is made.
@@ -294,8 +296,8 @@ impl Vault {
         let _turn = self.write_turn(&place);
         self.wait_for_rest(path, &place, Deadline::after(limits::REST_PATIENCE))?;
         let before = existing(&place, path)?;
-        let look = || self.is_still(&place, path, known);
-        look()?;
+        let look = |at: &Path| self.is_still(at, path, known);
+        look(&place)?;
         disk::replace(&place, bytes, mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
         self.index.wrote(path);
         Ok(())
@@ -421,11 +423,11 @@ pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata
     }
 }
 
-/// The bytes of the file at this moment; `None` when it is gone. A file too large to be read here has no etag that
+/// The bytes of the file at this moment, and whether it stayed the same while they were read; `None` when it is gone. A file too large to be read here has no etag that
 /// anybody could have been given.
-fn current(place: &Path, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
+fn current(place: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
     match read_stamped(place, limits::NOTE_BYTES + 1) {
-        Ok((bytes, ..)) => check_size(path, bytes.len()).map(|()| Some(bytes)),
+        Ok((bytes, _, stayed)) => check_size(path, bytes.len()).map(|()| Some((bytes, stayed))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::disk("read the file", path.as_str())(error)),
     }

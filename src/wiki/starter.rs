@@ -89,7 +89,7 @@ fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<Made> {
         Ok(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
         Err(_) => Ok(()),
     };
-    match is_free().and_then(|()| disk::replace(&place, bytes, Mode::New, is_free)) {
+    match is_free().and_then(|()| disk::replace(&place, bytes, Mode::New, |_| is_free())) {
         Ok(()) => Ok(Made::New),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Kept),
         Err(error) => Err(error),

@@ -1,0 +1,212 @@
+//! Changes on disk as Linux reports them, inotify(7): for each served folder a watch, and one queue that is read before a call
+//! trusts the index.
+//!
+//! The queue says which paths have changed; what they are now is looked up on the disk. So neither the order of events nor how
+//! many of them the kernel has merged matters.
+
+use super::path::is_hidden;
+use super::walk::is_odd;
+use crate::clock;
+use crate::limits;
+use rustix::fs::inotify::{CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ops::Bound;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Types of file systems, statfs(2), on which every change is made through this kernel, which reports it: ext2 to ext4, XFS,
+/// Btrfs, F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not those of a
+/// network, of a virtual machine's host or of FUSE.
+const REPORTING: [u32; 12] = [
+    0xef53,
+    0x5846_5342,
+    0x9123_683e,
+    0xf2f5_2010,
+    0xca45_1a4e,
+    0x2fc1_2fc1,
+    0x0102_1994,
+    0x794c_7630,
+    0x4d44,
+    0x2011_bab0,
+    0x5346_544e,
+    0x7366_746e,
+];
+
+/// What has changed since the queue was read last.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Paths of files and folders.
+    pub(super) paths: BTreeSet<String>,
+    /// Why the paths do not tell everything.
+    pub(super) incomplete: Option<&'static str>,
+}
+
+/// The watches, by both of their ends.
+#[derive(Debug, Default)]
+struct Watches {
+    folders: HashMap<i32, Arc<str>>,
+    by_path: BTreeMap<Arc<str>, i32>,
+    /// Devices that report changes.
+    devices: HashSet<u64>,
+    /// Files that a program has written to and not closed yet, with the time of the last event.
+    being_written: HashMap<String, Instant>,
+}
+
+/// The queue of changes in one vault.
+#[derive(Debug)]
+pub(super) struct Events {
+    queue: OwnedFd,
+    watches: Mutex<Watches>,
+}
+
+impl Events {
+    /// A queue without watches.
+    ///
+    /// # Errors
+    /// What the operating system says, for example that the user has too many of them.
+    pub(super) fn new() -> io::Result<Events> {
+        Ok(Events { queue: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?, watches: Mutex::default() })
+    }
+
+    fn watches(&self) -> MutexGuard<'_, Watches> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches the folder `place`, whose path below the root is `below`. To be called before the folder is listed: what changes
+    /// afterwards is reported.
+    ///
+    /// # Errors
+    /// Why changes in it would not be reported, in words for the log. A folder that is gone, or may not be read, is none.
+    pub(super) fn watch(&self, below: &str, place: &Path) -> Result<(), String> {
+        let Ok(device) = fs::symlink_metadata(place).map(|found| found.dev()) else { return Ok(()) };
+        let mut watches = self.watches();
+        if watches.devices.insert(device) {
+            let kind = rustix::fs::statfs(place).map_or(0, |found| found.f_type as u32);
+            if !REPORTING.contains(&kind) {
+                return Err(format!("{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"));
+            }
+        }
+        let flags = WatchFlags::CREATE
+            | WatchFlags::MODIFY
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::ATTRIB
+            | WatchFlags::MOVE
+            | WatchFlags::DELETE
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW
+            | WatchFlags::EXCL_UNLINK;
+        match add_watch(&self.queue, place, flags) {
+            Ok(watch) => {
+                let path: Arc<str> = below.into();
+                // A folder that was moved keeps its watch.
+                if let Some(old) = watches.folders.insert(watch, Arc::clone(&path)) {
+                    watches.by_path.remove(&old);
+                }
+                // Another folder has the path now.
+                if let Some(old) = watches.by_path.insert(path, watch).filter(|old| *old != watch) {
+                    watches.folders.remove(&old);
+                    let _ = remove_watch(&self.queue, old);
+                }
+                Ok(())
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => Ok(()),
+            Err(Errno::NOSPC) => Err("all watches of this user are in use (sysctl fs.inotify.max_user_watches)".into()),
+            Err(error) => Err(format!("{below:?} cannot be watched: {error}")),
+        }
+    }
+
+    /// Ends the watches of a folder that is gone, and of all below it.
+    pub(super) fn forget(&self, path: &str) {
+        let mut watches = self.watches();
+        let below = format!("{path}/");
+        let inside = watches.by_path.range::<str, _>((Bound::Included(path), Bound::Unbounded));
+        let inside = inside.take_while(|(found, _)| found.starts_with(path)).filter(|(found, _)| &***found == path || found.starts_with(&below));
+        for (folder, watch) in inside.map(|(folder, watch)| (Arc::clone(folder), *watch)).collect::<Vec<_>>() {
+            watches.by_path.remove(&folder);
+            watches.folders.remove(&watch);
+            // The kernel may have ended it already.
+            let _ = remove_watch(&self.queue, watch);
+        }
+        watches.being_written.retain(|file, _| !file.starts_with(&below));
+    }
+
+    /// Reads what is in the queue.
+    pub(super) fn drain(&self) -> Changed {
+        let mut watches = self.watches();
+        let mut changed = Changed::default();
+        let mut buffer = [MaybeUninit::uninit(); limits::EVENT_BUFFER_BYTES];
+        let mut reader = Reader::new(&self.queue, &mut buffer);
+        // What was read into the buffer is not read again.
+        while changed.incomplete.is_none() || !reader.is_buffer_empty() {
+            match reader.next() {
+                Ok(event) => watches.note(&event, &mut changed),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => changed.incomplete = Some("the queue of changes cannot be read"),
+            }
+            if changed.paths.len() > limits::CHANGED_PATHS {
+                changed.incomplete = Some("very many files have changed");
+            }
+        }
+        changed
+    }
+
+    /// Whether a program has written to a file and not closed it yet, as far as the queue has been read. Not every change is
+    /// followed by a close, truncate(2) for one: after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed.
+    pub(super) fn is_being_written(&self, path: &str) -> bool {
+        self.watches().being_written.get(path).is_some_and(|changed| changed.elapsed() < limits::OPEN_FILE_PATIENCE)
+    }
+}
+
+impl AsFd for Events {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+}
+
+impl Watches {
+    fn note(&mut self, event: &Event<'_>, changed: &mut Changed) {
+        let what = event.events();
+        if what.contains(ReadFlags::QUEUE_OVERFLOW) {
+            self.being_written.clear();
+            changed.incomplete = Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
+            return;
+        }
+        if what.contains(ReadFlags::UNMOUNT) {
+            changed.incomplete = Some("a file system was unmounted");
+        }
+        let Some(folder) = self.folders.get(&event.wd()).cloned() else { return };
+        if what.contains(ReadFlags::IGNORED) {
+            self.folders.remove(&event.wd());
+            self.by_path.remove(&folder);
+            return;
+        }
+        let Some(name) = event.file_name() else {
+            // Of any other folder the one above it reports the same.
+            if folder.is_empty() {
+                changed.incomplete = Some("the vault's folder was changed itself");
+            }
+            return;
+        };
+        let Some(name) = name.to_str().ok().filter(|name| !is_hidden(name) && !is_odd(name)) else { return };
+        let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        if path.len() > limits::PATH_BYTES {
+            return;
+        }
+        if what.contains(ReadFlags::MODIFY) {
+            self.being_written.insert(path.clone(), clock::instant());
+        } else if !what.contains(ReadFlags::ATTRIB) {
+            self.being_written.remove(&path);
+        }
+        changed.paths.insert(path);
+    }
+}

@@ -1,0 +1,132 @@
+//! A file of the vault read into an entry of the index.
+
+use super::entry::{Entry, Stamp, Text};
+use super::error::words;
+use super::index::{Index, Memory};
+use super::jail::Place;
+use super::media::{self, Kind};
+use super::properties::warn_of_frontmatter;
+use super::walk;
+use crate::clock;
+use crate::limits;
+use crate::markdown::{self, frontmatter};
+use crate::text::filter::{Rows, Signature};
+use crate::text::fold::fold;
+use crate::text::kept::Kept;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+impl Index {
+    /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
+    pub(super) fn load(&self, path: &str, place: &Place, known: Option<&Entry>) -> Option<(Entry, Signature)> {
+        let kind = media::of(path);
+        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, mut signature: Signature, uncertain: bool| {
+            let entry = Entry {
+                path: path.into(),
+                stamp,
+                folded_tags: folded_tags(&tags),
+                tags: tags.into_iter().map(String::into_boxed_str).collect(),
+                folded_path: Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str),
+                text,
+                properties: OnceLock::new(),
+                slot: 0,
+                uncertain,
+                is_ours: AtomicBool::new(false),
+                seen: AtomicU32::new(0),
+                change: 0,
+                version: 0,
+            };
+            signature.add(entry.folded_path());
+            entry.folded_tags().iter().for_each(|tag| signature.add(tag));
+            (entry, signature)
+        };
+        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(place);
+        if !is_text {
+            return Some(entry(Stamp::of(&place.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
+        }
+        let seen = clock::system();
+        let (bytes, stamp, stable) = match walk::read_stamped(place, limits::INDEXED_BYTES + 1) {
+            Ok(read) => read,
+            Err(error) => {
+                if self.is_new_complaint(path.to_owned()) {
+                    log::warn!("{path:?} cannot be read: {}", words(&error));
+                }
+                // Tried again each time: when the right to read is given, no stamp changes.
+                return Some(entry(
+                    Stamp::of(&place.metadata().ok()?),
+                    Vec::new(),
+                    Text::TooMuch { frontmatter: Box::default() },
+                    Signature::new(Rows::Names),
+                    true,
+                ));
+            }
+        };
+        let uncertain = !stable || stamp.may_hide_a_change(seen);
+        let news = known.is_none_or(|known| known.stamp != stamp);
+        let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
+        let text = match String::from_utf8(bytes) {
+            // What begins as text and goes on otherwise is none.
+            Err(_) if kind.0 == Kind::Other => return Some(entry(stamp, Vec::new(), Text::None, Signature::new(Rows::Names), uncertain)),
+            Ok(text) => text,
+            Err(error) => {
+                if whole && news {
+                    log::warn!("{path:?} is not UTF-8; it is searched as far as it is");
+                }
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            }
+        };
+        let tags = if kind.1 == "text/markdown" {
+            let (tags, problem) = markdown::tags(&text);
+            if let Some(problem) = problem.filter(|_| news) {
+                warn_of_frontmatter(path, &problem);
+            }
+            tags
+        } else {
+            Vec::new()
+        };
+        let kept_bytes = self.kept_bytes.load(Ordering::Acquire);
+        let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
+        if !whole || !fits {
+            if !whole && news {
+                log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
+            } else if !fits && self.is_new_complaint(String::new()) {
+                log::warn!(
+                    "there is more text than {} MB: what is beyond is found by name, tag and property only",
+                    limits::INDEX_BYTES >> 20
+                );
+            }
+            let head = frontmatter::head(&text);
+            let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
+            let text = Text::TooMuch { frontmatter: if fits { head.into() } else { Box::default() } };
+            self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+            return Some(entry(stamp, tags, text, Signature::new(Rows::Names), uncertain));
+        }
+        let kept = Kept::of(&text);
+        let mut signature = Signature::new(self.memory.rows());
+        signature.add(kept.folded());
+        let text = match self.memory {
+            Memory::Full => {
+                let text = Text::Kept(kept);
+                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+                text
+            }
+            Memory::Small => {
+                let frontmatter = frontmatter::head(&text).into();
+                let mut hasher = DefaultHasher::new();
+                text.hash(&mut hasher);
+                let text = Text::OnDisk { frontmatter, hash: hasher.finish() };
+                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+                text
+            }
+        };
+        Some(entry(stamp, tags, text, signature, uncertain))
+    }
+}
+
+/// The tags folded, where that changes one of them.
+fn folded_tags(tags: &[String]) -> Option<Box<[Box<str>]>> {
+    let folded: Box<[Box<str>]> = tags.iter().map(|tag| fold(tag).into_boxed_str()).collect();
+    let same = folded.iter().zip(tags).all(|(folded, tag)| **folded == **tag);
+    (!same).then_some(folded)
+}
