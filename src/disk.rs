@@ -106,9 +106,10 @@ pub fn replace<E: From<io::Error>>(
     let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|new| {
         lock_for_a_moment(&open_folder);
         last_look(target)?;
+        let ours = state(&new.metadata()?);
         if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
             if let Err(refused) = last_look(&temporary) {
-                put_back(&temporary, target, &new)?;
+                put_back(&temporary, target, ours)?;
                 return Err(refused);
             }
             return Ok(std::fs::remove_file(&temporary)?);
@@ -142,15 +143,19 @@ fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Gives a displaced file its name back, unless the file there is not our `new` one any more: then that is the last that was
-/// saved.
-fn put_back(displaced: &Path, target: &Path, new: &File) -> io::Result<()> {
-    let state = |found: Metadata| (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec());
-    let ours = state(new.metadata()?);
+/// Device, inode, size and modification time, which a rename does not change.
+type State = (u64, u64, u64, i64, i64);
+
+fn state(found: &Metadata) -> State {
+    (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec())
+}
+
+/// Gives a displaced file its name back, unless the file there is not `ours` any more: then that is the last that was saved.
+fn put_back(displaced: &Path, target: &Path, ours: State) -> io::Result<()> {
     if !exchange(displaced, target).unwrap_or(false) {
         return std::fs::rename(displaced, target);
     }
-    if displaced.symlink_metadata().map(state)? != ours {
+    if state(&displaced.symlink_metadata()?) != ours {
         exchange(displaced, target)?;
     }
     Ok(())
@@ -224,23 +229,10 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 /// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
 /// which somebody may save it. What is left for that are the microseconds to the system call that follows.
 pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
-    let state = || {
-        let found = file.symlink_metadata().ok()?;
-        Some([found.dev(), found.ino(), found.size()].map(u64::cast_signed).into_iter().chain([
-            found.mtime(),
-            found.mtime_nsec(),
-            found.ctime(),
-            found.ctime_nsec(),
-        ]))
-    };
-    let before = state();
+    let now = || file.symlink_metadata().ok().map(|found| (state(&found), found.ctime(), found.ctime_nsec()));
+    let before = now();
     let seen = look();
-    let stayed = match (before, state()) {
-        (None, None) => true,
-        (Some(before), Some(after)) => before.eq(after),
-        _ => false,
-    };
-    (seen, stayed)
+    (seen, before == now())
 }
 
 /// Adds bytes to the end of a private file, made where it is missing; with `flush` durably, otherwise so that they survive the process.

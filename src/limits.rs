@@ -468,12 +468,6 @@ pub const WALK_IN_FRONT: Duration = Duration::from_millis(5);
 pub const WALK_VALID_TIMES: u32 = 10;
 /// The last walks, of which the shortest tells how long a walk takes on a machine that does nothing else.
 pub const WALKS_COMPARED: usize = 8;
-/// Threads of one walk; more of them wait for each other in the kernel's names of folders.
-pub const WALKERS: usize = 4;
-/// Files for which another thread is started: they take some milliseconds to look at, a thread takes a twentieth of one.
-pub const FILES_PER_WALKER: usize = 2_000;
-/// Entries of one folder that another walker takes over in one piece.
-pub const WALK_BLOCK: usize = 128;
 /// A file whose mtime lies this close before the moment it was read may change again within the same tick of the
 /// file system's clock (10 ms on Linux without high-resolution stamps), so its stamp does not prove it unchanged.
 pub const MTIME_TICK: Duration = Duration::from_millis(40);

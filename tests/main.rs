@@ -15,7 +15,8 @@
 //! | `git_attacks` | what attacks on it found; repositories of rare kinds |
 //! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is told |
 //! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
-//! | `vault` | hostile paths, links, odd files, freshness, writers at once, kill -9 |
+//! | `fresh` | changes by other programs, and the next call |
+//! | `vault` | hostile paths, links, odd files, writers at once, kill -9 |
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
 //! | `by_hand` | what people write by hand in the notes of a project |
@@ -42,6 +43,7 @@ mod by_hand;
 mod commands;
 mod context;
 mod faults;
+mod fresh;
 mod git;
 mod git_attacks;
 mod git_hooks;

@@ -39,7 +39,8 @@ impl Client {
 
     pub fn ask(&mut self, message: Value) -> Value {
         self.send(&message.to_string());
-        self.line().unwrap()
+        // Notifications of what has changed may come before the answer.
+        std::iter::from_fn(|| self.line()).find(|line| line.get("id").is_some()).unwrap()
     }
 
     pub fn shake_hands(&mut self) {

@@ -152,45 +152,10 @@ fn a_name_in_another_unicode_form_is_the_same_note() {
     assert_eq!(folder.read(nfd), b"new");
 }
 
-/// The first walk of a cold vault on a busy machine is slow, and valid for ten times as long (rule 6 of the vault).
-fn settle() {
-    std::thread::sleep(Duration::from_millis(300));
-}
-
-/// Rule 6 of the vault: what the sync program does is seen by the next call.
-#[test]
-fn changes_on_disk_are_seen_by_the_next_call() {
-    let (folder, server) = Server::sample();
-    let vault = folder.vault();
-    let total = |query: &str| server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
-    assert_eq!(total("brandnewword"), 0);
-    settle();
-    std::fs::write(vault.join("fresh.md"), "brandnewword").unwrap();
-    assert_eq!(total("brandnewword"), 1);
-    // The same size, and within one tick of the file system's clock.
-    std::fs::write(vault.join("fresh.md"), "brandoldword").unwrap();
-    // While calls keep coming, and a look at the disk takes long because the machine is busy, it may be one of the next.
-    eventually("the same size", || total("brandnewword") == 0 && total("brandoldword") == 1);
-    std::fs::create_dir(vault.join("moved")).unwrap();
-    std::fs::rename(vault.join("fresh.md"), vault.join("moved/there.md")).unwrap();
-    let place = || server.call("vault_search", json!({ "query": "brandoldword" }))["results"][0]["path"].clone();
-    eventually("another folder", || place() == "moved/there.md");
-    std::fs::remove_dir_all(vault.join("moved")).unwrap();
-    eventually("gone", || total("brandoldword") == 0);
-    for n in 0..50 {
-        let word = format!("word{n}x");
-        std::fs::write(vault.join("again.md"), &word).unwrap();
-        eventually(&format!("change {n}"), || total(&word) == 1);
-    }
-    std::fs::write(vault.join("again.md"), "---\ntags: [newtag]\n---\n").unwrap();
-    eventually("a tag", || server.call("vault_list_all", json!({ "tag": "newtag" }))["total_files"] == 1);
-}
-
 #[test]
 fn a_vault_that_goes_away_and_comes_back() {
     let (folder, server) = Server::sample();
     let files = server.call("vault_list_all", json!({}))["total_files"].clone();
-    settle();
     std::fs::rename(folder.vault(), folder.path().join("unmounted")).unwrap();
     for (tool, arguments) in [
         ("vault_list_all", json!({})),
@@ -289,8 +254,7 @@ fn an_edit_never_overwrites_what_another_program_saved_meanwhile() {
     });
     let text = std::fs::read_to_string(&file).unwrap();
     let lost = (0..lines).filter(|n| !text.contains(&format!("line {n}\n"))).count();
-    // What remains between our last look and the rename is microseconds; std::fs has no exchange of names.
-    assert!(lines > 20 && lost * 50 <= lines, "{lost} of {lines} lines lost");
+    assert!(lines > 20 && lost == 0, "{lost} of {lines} lines lost");
 }
 
 /// kill -9 in the middle of writes: always the old bytes or the new ones, and no litter after the next start.

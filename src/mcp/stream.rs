@@ -118,18 +118,20 @@ struct State {
     listener: Option<Arc<dyn Listener>>,
     /// The number of the last event.
     event: u64,
+    /// The number of the last event before the listener came.
+    before: u64,
     done: bool,
 }
 
 impl Stream {
     /// A stream whose events have no ids; it ends with its listener.
     pub fn plain(listener: Arc<dyn Listener>) -> Stream {
-        Stream { numbers: None, state: Mutex::new(State { listener: Some(listener), event: 0, done: false }) }
+        Stream { numbers: None, state: Mutex::new(State { listener: Some(listener), event: 0, before: 0, done: false }) }
     }
 
     /// A stream whose events have ids; it has no listener yet.
     pub(super) fn numbered(numbers: Numbers) -> Stream {
-        Stream { numbers: Some(numbers), state: Mutex::new(State { listener: None, event: 0, done: false }) }
+        Stream { numbers: Some(numbers), state: Mutex::new(State { listener: None, event: 0, before: 0, done: false }) }
     }
 
     /// Sends a message; whether anybody was there. On a numbered stream it is kept in any case.
@@ -149,6 +151,7 @@ impl Stream {
         let mut state = self.state();
         if let Some(numbers) = &self.numbers {
             let seen = after.unwrap_or(state.event);
+            state.before = state.event;
             if numbers.primes {
                 listener.prime(&numbers.id(seen));
             }
@@ -173,6 +176,13 @@ impl Stream {
         let kept = self.numbers.as_ref().map(|numbers| numbers.replay.after(numbers, event)).unwrap_or_default();
         let bytes: usize = kept.iter().map(|(_, message)| message.len()).sum();
         event <= state.event && kept.len() as u64 == state.event - event && bytes < limits::EVENT_QUEUE_BYTES / 2
+    }
+
+    /// Whether anything was sent to the last listener; a client that comes back and does not say what it has seen may have
+    /// missed it.
+    pub fn has_sent(&self) -> bool {
+        let state = self.state();
+        state.event > state.before
     }
 
     /// Nothing more will be sent.

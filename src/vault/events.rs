@@ -10,7 +10,7 @@ use crate::clock;
 use crate::limits;
 use rustix::fs::inotify::{CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
@@ -42,15 +42,16 @@ const REPORTING: [u32; 12] = [
 /// What has changed since the queue was read last.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Paths of files and folders.
-    pub(super) paths: BTreeSet<String>,
+    /// Paths of files and folders, and whether the bytes under that name may have changed without another file taking it.
+    pub(super) paths: BTreeMap<String, bool>,
     /// Why the paths do not tell everything.
     pub(super) incomplete: Option<&'static str>,
 }
 
-/// The watches, by both of their ends.
+/// The watches, by both of their ends, and what the queue has said.
 #[derive(Debug, Default)]
-struct Watches {
+struct State {
+    changed: Changed,
     folders: HashMap<i32, Arc<str>>,
     by_path: BTreeMap<Arc<str>, i32>,
     /// Devices that report changes.
@@ -63,20 +64,20 @@ struct Watches {
 #[derive(Debug)]
 pub(super) struct Events {
     queue: OwnedFd,
-    watches: Mutex<Watches>,
+    state: Mutex<State>,
 }
 
 impl Events {
-    /// A queue without watches.
+    /// A queue without state.
     ///
     /// # Errors
     /// What the operating system says, for example that the user has too many of them.
     pub(super) fn new() -> io::Result<Events> {
-        Ok(Events { queue: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?, watches: Mutex::default() })
+        Ok(Events { queue: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?, state: Mutex::default() })
     }
 
-    fn watches(&self) -> MutexGuard<'_, Watches> {
-        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Watches the folder `place`, whose path below the root is `below`. To be called before the folder is listed: what changes
@@ -86,8 +87,8 @@ impl Events {
     /// Why changes in it would not be reported, in words for the log. A folder that is gone, or may not be read, is none.
     pub(super) fn watch(&self, below: &str, place: &Path) -> Result<(), String> {
         let Ok(device) = fs::symlink_metadata(place).map(|found| found.dev()) else { return Ok(()) };
-        let mut watches = self.watches();
-        if watches.devices.insert(device) {
+        let mut state = self.state();
+        if state.devices.insert(device) {
             let kind = rustix::fs::statfs(place).map_or(0, |found| found.f_type as u32);
             if !REPORTING.contains(&kind) {
                 return Err(format!("{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"));
@@ -108,12 +109,12 @@ impl Events {
             Ok(watch) => {
                 let path: Arc<str> = below.into();
                 // A folder that was moved keeps its watch.
-                if let Some(old) = watches.folders.insert(watch, Arc::clone(&path)) {
-                    watches.by_path.remove(&old);
+                if let Some(old) = state.folders.insert(watch, Arc::clone(&path)) {
+                    state.by_path.remove(&old);
                 }
                 // Another folder has the path now.
-                if let Some(old) = watches.by_path.insert(path, watch).filter(|old| *old != watch) {
-                    watches.folders.remove(&old);
+                if let Some(old) = state.by_path.insert(path, watch).filter(|old| *old != watch) {
+                    state.folders.remove(&old);
                     let _ = remove_watch(&self.queue, old);
                 }
                 Ok(())
@@ -126,44 +127,50 @@ impl Events {
 
     /// Ends the watches of a folder that is gone, and of all below it.
     pub(super) fn forget(&self, path: &str) {
-        let mut watches = self.watches();
+        let mut state = self.state();
         let below = format!("{path}/");
-        let inside = watches.by_path.range::<str, _>((Bound::Included(path), Bound::Unbounded));
-        let inside = inside.take_while(|(found, _)| found.starts_with(path)).filter(|(found, _)| &***found == path || found.starts_with(&below));
+        let inside = state.by_path.range::<str, _>((Bound::Included(path), Bound::Unbounded));
+        let inside =
+            inside.take_while(|(found, _)| found.starts_with(path)).filter(|(found, _)| &***found == path || found.starts_with(&below));
         for (folder, watch) in inside.map(|(folder, watch)| (Arc::clone(folder), *watch)).collect::<Vec<_>>() {
-            watches.by_path.remove(&folder);
-            watches.folders.remove(&watch);
+            state.by_path.remove(&folder);
+            state.folders.remove(&watch);
             // The kernel may have ended it already.
             let _ = remove_watch(&self.queue, watch);
         }
-        watches.being_written.retain(|file, _| !file.starts_with(&below));
+        state.being_written.retain(|file, _| !file.starts_with(&below));
     }
 
-    /// Reads what is in the queue.
-    pub(super) fn drain(&self) -> Changed {
-        let mut watches = self.watches();
-        let mut changed = Changed::default();
+    /// What has changed since this was asked last.
+    pub(super) fn take(&self) -> Changed {
+        let mut state = self.state();
+        self.read_queue(&mut state);
+        std::mem::take(&mut state.changed)
+    }
+
+    fn read_queue(&self, state: &mut State) {
         let mut buffer = [MaybeUninit::uninit(); limits::EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(&self.queue, &mut buffer);
         // What was read into the buffer is not read again.
-        while changed.incomplete.is_none() || !reader.is_buffer_empty() {
+        while state.changed.incomplete.is_none() || !reader.is_buffer_empty() {
             match reader.next() {
-                Ok(event) => watches.note(&event, &mut changed),
+                Ok(event) => state.note(&event),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                Err(_) => changed.incomplete = Some("the queue of changes cannot be read"),
+                Err(_) => state.changed.incomplete = Some("the queue of changes cannot be read"),
             }
-            if changed.paths.len() > limits::CHANGED_PATHS {
-                changed.incomplete = Some("very many files have changed");
+            if state.changed.paths.len() > limits::CHANGED_PATHS {
+                state.changed.incomplete = Some("very many files have changed");
             }
         }
-        changed
     }
 
-    /// Whether a program has written to a file and not closed it yet, as far as the queue has been read. Not every change is
-    /// followed by a close, truncate(2) for one: after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed.
+    /// Whether a program has written to a file and not closed it yet. Not every change is followed by a close, truncate(2) for one:
+    /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed.
     pub(super) fn is_being_written(&self, path: &str) -> bool {
-        self.watches().being_written.get(path).is_some_and(|changed| changed.elapsed() < limits::OPEN_FILE_PATIENCE)
+        let mut state = self.state();
+        self.read_queue(&mut state);
+        state.being_written.get(path).is_some_and(|changed| changed.elapsed() < limits::OPEN_FILE_PATIENCE)
     }
 }
 
@@ -173,8 +180,9 @@ impl AsFd for Events {
     }
 }
 
-impl Watches {
-    fn note(&mut self, event: &Event<'_>, changed: &mut Changed) {
+impl State {
+    fn note(&mut self, event: &Event<'_>) {
+        let changed = &mut self.changed;
         let what = event.events();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.being_written.clear();
@@ -207,6 +215,6 @@ impl Watches {
         } else if !what.contains(ReadFlags::ATTRIB) {
             self.being_written.remove(&path);
         }
-        changed.paths.insert(path);
+        *changed.paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
     }
 }

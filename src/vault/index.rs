@@ -4,7 +4,6 @@
 //! vault is walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ, so there is one function that brings
 //! an entry up to date, [`Index::look`]: it compares the file's [`Stamp`] with the one it was read at.
 
-use super::cores;
 use super::entry::{Entry, Stamp};
 use super::error::Error;
 use super::events::Events;
@@ -14,7 +13,7 @@ use super::lexicon;
 use super::path::VaultPath;
 use super::refresh_policy::{Due, RefreshPolicy};
 use super::table::Table;
-use super::walk::{self, Walk, WalkOptions};
+use super::walk::{Found, Walk};
 use crate::clock;
 use crate::limits;
 use crate::text::filter::{Rows, Signature};
@@ -24,7 +23,7 @@ use std::fs::Metadata;
 use std::io;
 use std::ops::Bound;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -240,7 +239,7 @@ impl Index {
             let is_newer = last_began.is_some_and(|began| began >= asked) && !self.gone.load(Ordering::Acquire);
             return if is_newer { Ok(()) } else { self.walk() };
         };
-        let changed = events.drain();
+        let changed = events.take();
         if let Some(why) = changed.incomplete {
             log::info!("{why}: the vault is walked");
         }
@@ -249,7 +248,7 @@ impl Index {
         if changed.incomplete.is_some() || has_linked_changes || self.gone.load(Ordering::Acquire) || !is_known() {
             return self.walk();
         }
-        self.look_at_all(changed.paths.into_iter().collect(), None)
+        self.look_at_all(changed.paths, None)
     }
 
     /// Walks without making calls wait, but for those that come while what differs is looked at.
@@ -312,7 +311,7 @@ impl Index {
     /// Whether what was found in the vault's place is another folder than before, and no vault but what lies below one whose
     /// file system has gone: an empty folder, or one on another device with whatever was left there. `known` of the files are
     /// those of the index.
-    fn is_another(&self, found: &Walk, known: usize, place: Option<(u64, u64)>) -> bool {
+    fn is_another(&self, found: &Found, known: usize, place: Option<(u64, u64)>) -> bool {
         let before = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         if before == place {
             return false;
@@ -320,11 +319,6 @@ impl Index {
         let same_device = before.map(|(device, _)| device) == place.map(|(device, _)| device);
         let indexed = self.read(BTreeMap::len);
         if same_device { !found.any && indexed > 0 } else { known * 2 < indexed }
-    }
-
-    /// Threads for a walk: where it is short, starting them takes longer.
-    fn walkers(&self) -> usize {
-        self.read(|entries| entries.len() / limits::FILES_PER_WALKER).clamp(1, limits::WALKERS.min(cores()))
     }
 
     /// Walks the vault, and looks at what differs.
@@ -341,29 +335,28 @@ impl Index {
         Ok(())
     }
 
-    /// The paths below a folder where the disk and the index differ; for the empty path those of the whole vault.
-    fn find_differing(&self, below: &str, clean: bool) -> Result<Vec<String>, Error> {
+    /// The paths below a folder where the disk and the index differ, for [`Index::look_at_all`]; for the empty path those of the
+    /// whole vault.
+    fn find_differing(&self, below: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let place = self.jail.identity();
         let number = self.walks.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
-        let known = AtomicUsize::new(0);
-        let sieve = |block: &mut Vec<walk::Seen>| {
-            self.read(|entries| {
-                block.retain(|(path, stamp)| {
-                    let Some(entry) = entries.get(path.as_str()) else { return true };
-                    // A folder that is changed while it is listed may name a file twice.
-                    if entry.seen.swap(number, Ordering::Relaxed) != number {
-                        known.fetch_add(1, Ordering::Relaxed);
-                    }
-                    entry.stamp != *stamp || entry.uncertain
-                });
+        let (mut known, mut differing) = (0, Vec::new());
+        let mut see = |path: &str, stamp: Stamp| {
+            let is_same = self.read(|entries| {
+                let Some(entry) = entries.get(path) else { return false };
+                // A folder that is changed while it is listed may name a file twice.
+                known += usize::from(entry.seen.swap(number, Ordering::Relaxed) != number);
+                entry.stamp == stamp && !entry.uncertain
             });
+            // One more than can be served, so that it is seen that there are more.
+            if !is_same && differing.len() <= limits::FILES {
+                differing.push((path.to_owned(), true));
+            }
         };
-        let events = self.events();
-        let options = WalkOptions { jail: &self.jail, events: events.as_deref(), clean, walkers: self.walkers(), sieve: &sieve };
-        let found = walk::walk(below, &options).and_then(|found| {
+        let found = Walk { jail: &self.jail, events: self.events().as_deref(), clean, see: &mut see }.below(below).and_then(|found| {
             // A mount point whose file system has gone is an empty folder, and another one than before. One that goes in the
             // middle of a walk is another one at its end.
-            let is_another = below.is_empty() && self.is_another(&found, known.load(Ordering::Relaxed), place);
+            let is_another = below.is_empty() && self.is_another(&found, known, place);
             if is_another || self.jail.identity() != place { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
         });
         let found = found.map_err(|error| {
@@ -397,36 +390,41 @@ impl Index {
                 log::warn!("{folder:?} has {what}; that is not served");
             }
         }
-        let mut differing: Vec<String> = found.news.into_iter().map(|(path, _)| path).collect();
-        if !below.is_empty() || known.into_inner() != self.read(BTreeMap::len) {
+        if !below.is_empty() || known != self.read(BTreeMap::len) {
             let unseen = self.below(&VaultPath::known(below), |entry| entry.seen.load(Ordering::Relaxed) != number);
-            differing.extend(unseen.iter().map(|entry| entry.path.to_string()));
+            differing.extend(unseen.iter().map(|entry| (entry.path.to_string(), true)));
         }
         Ok(differing)
     }
 
-    /// Looks at files, and at all files of folders.
-    fn look_at_all(&self, paths: Vec<String>, progress: Option<&IndexProgress<'_>>) -> Result<(), Error> {
+    /// Looks at files, as [`Index::look`] does, and at all files of folders.
+    fn look_at_all(
+        &self,
+        paths: impl IntoIterator<Item = (String, bool), IntoIter: ExactSizeIterator>,
+        progress: Option<&IndexProgress<'_>>,
+    ) -> Result<(), Error> {
+        let paths = paths.into_iter();
         let total = paths.len();
         let mut folders = Vec::new();
-        for (number, path) in paths.into_iter().enumerate() {
+        for (number, (path, was_written)) in paths.enumerate() {
             if let (Some(progress), true) = (progress, number % limits::FILL_BLOCK == 0) {
                 progress.is_at(Filling { indexed: number, files: total });
             }
-            if self.look(&path) == Some(Looked::Folder) {
+            if self.look(&path, was_written) == Some(Looked::Folder) {
                 folders.push(path);
             }
         }
         for folder in folders {
-            for path in self.find_differing(&folder, false)? {
-                self.look(&path);
+            for (path, was_written) in self.find_differing(&folder, false)? {
+                self.look(&path, was_written);
             }
         }
         Ok(())
     }
 
-    /// Compares a file with its entry, and reads it again if it is another. `None` when it is not served, or cannot be looked at.
-    fn look(&self, path: &str) -> Option<Looked> {
+    /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
+    /// that it stayed the same. `None` when it is not served, or cannot be looked at.
+    fn look(&self, path: &str, was_written: bool) -> Option<Looked> {
         let _turn = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|place| {
             let metadata = place.metadata().map_err(Error::disk("look at", path))?;
@@ -454,13 +452,13 @@ impl Index {
             }
             return Some(Looked::Folder);
         }
-        self.look_at_file(path, &place, &metadata);
+        self.look_at_file(path, &place, &metadata, was_written);
         Some(Looked::File)
     }
 
-    fn look_at_file(&self, path: &str, place: &Place, metadata: &Metadata) {
+    fn look_at_file(&self, path: &str, place: &Place, metadata: &Metadata, was_written: bool) {
         let known = self.get(path);
-        if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !known.uncertain) {
+        if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && was_written)) {
             return;
         }
         if known.is_none() && self.read(BTreeMap::len) >= limits::FILES {
@@ -476,7 +474,7 @@ impl Index {
 
     /// The entry of a file, which is looked at first.
     pub(super) fn look_at(&self, path: &VaultPath) -> Option<Arc<Entry>> {
-        self.look(path.as_str());
+        self.look(path.as_str(), true);
         self.get(path.as_str())
     }
 
@@ -489,7 +487,7 @@ impl Index {
 
     /// Takes note of a file that this program just removed.
     pub(super) fn removed(&self, path: &VaultPath) {
-        self.look(path.as_str());
+        self.look(path.as_str(), true);
     }
 
     fn put(&self, mut entry: Entry, signature: &Signature) {
@@ -531,10 +529,8 @@ impl Index {
     }
 
     /// Whether another program is writing a file in place, as far as events say; `None` where there are none.
-    pub(super) fn is_being_written(self: &Arc<Self>, place: &Place) -> Option<bool> {
+    pub(super) fn is_being_written(&self, place: &Place) -> Option<bool> {
         let events = self.events()?;
-        // The queue is read by this.
-        let _ = self.refresh_now();
         Some(place.below().to_str().is_some_and(|below| events.is_being_written(below)))
     }
 

@@ -5,7 +5,7 @@ use super::entry::{Entry, Stamp};
 use super::error::{Error, words};
 use super::jail::Place;
 use super::path::VaultPath;
-use super::walk::{self, Found};
+use super::walk::{self, Kind};
 use crate::text::fold::fold;
 use std::fs;
 use std::ops::Bound;
@@ -113,8 +113,8 @@ impl Vault {
         let mut children = Vec::new();
         for (name, found) in self.served_children(&place).map_err(Error::disk("read the folder", folder.as_str()))? {
             children.push(match found {
-                Found::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
-                Found::Folder { .. } => Child::Folder { name },
+                Kind::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
+                Kind::Folder { .. } => Child::Folder { name },
             });
         }
         children.sort_unstable_by(|a, b| {
@@ -159,7 +159,7 @@ impl Vault {
     ///
     /// # Errors
     /// The disk's, also when nothing at all in it could be looked at: that is not an empty folder.
-    fn served_children(&self, place: &Path) -> std::io::Result<Vec<(String, Found)>> {
+    fn served_children(&self, place: &Path) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
         for entry in fs::read_dir(place)? {
             let entry = entry?;

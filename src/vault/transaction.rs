@@ -515,7 +515,7 @@ impl Vault {
         let old = &self.movable(path)?;
         let trash = self.trash()?;
         let _turn = self.write_turn(old);
-        let look = || known.map_or_else(|| self.index.refuse_if_away(), |known| self.is_still(old, path, Some(known)));
+        let look = || known.map_or_else(|| self.index.refuse_if_away(), |known| self.is_still(old, old, path, Some(known)));
         disk::rename(old, &trash.path().join(place), look).map_err(|error| naming(error, path))?;
         self.moved_files(path, None);
         Ok(())

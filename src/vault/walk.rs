@@ -1,4 +1,4 @@
-//! One look at the whole vault: every served file is compared with what is known of it.
+//! One look at the whole vault, or at a folder of it: every served file with its state.
 
 use super::entry::Stamp;
 use super::error::words;
@@ -12,22 +12,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
 
-/// A file, by its path below the root, as it is now.
-pub(super) type Seen = (String, Stamp);
-
-/// Takes note of files that were seen, and leaves only those that are new or changed. A block at a time, so that a walk of a
-/// vault in which nothing has changed takes no memory.
-pub(super) type Sieve<'a> = dyn Fn(&mut Vec<Seen>) + Sync + 'a;
-
-/// What a walk found.
+/// What a walk found beside the files.
 #[derive(Debug, Default)]
-pub(super) struct Walk {
-    /// The files that the sieve left, in the order of their paths; of more than [`limits::FILES`] not all.
-    pub(super) news: Vec<Seen>,
+pub(super) struct Found {
     /// Whether there were any files.
     pub(super) any: bool,
     /// Folders and files that could not be looked at for another reason than being gone; what was known of them still holds.
@@ -42,52 +30,13 @@ pub(super) struct Walk {
 
 /// What a directory entry is to us.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Kind {
     File(Metadata),
     /// A folder, its real place, and whether a link led there.
     Folder {
         place: PathBuf,
         linked: bool,
     },
-}
-
-/// How a walk is made.
-pub(super) struct WalkOptions<'a> {
-    pub(super) jail: &'a Jail,
-    /// Watches the folders on the way.
-    pub(super) events: Option<&'a Events>,
-    /// Removes leftovers of crashed writes on the way.
-    pub(super) clean: bool,
-    /// Threads.
-    pub(super) walkers: usize,
-    pub(super) sieve: &'a Sieve<'a>,
-}
-
-/// Walks the vault below a folder, by its path; all of it for the empty path.
-///
-/// # Errors
-/// Only when the root itself cannot be read.
-pub(super) fn walk(below: &str, options: &WalkOptions<'_>) -> io::Result<Walk> {
-    let depth = below.split('/').filter(|name| !name.is_empty()).count();
-    let first = Folder { below: below.to_owned(), place: options.jail.root().join(below), depth, linked: false };
-    let agenda = Agenda { open: vec![Work::Folder(first)], busy: 0, linked: BTreeMap::new(), linked_places: HashSet::new() };
-    let tour = Tour { options, agenda: Mutex::new(agenda), changed: Condvar::new(), news: AtomicUsize::new(0) };
-    std::thread::scope(|scope| {
-        // Where no thread can be had, the others do its part.
-        let others: Vec<_> = (1..options.walkers).filter_map(|_| Builder::new().spawn_scoped(scope, || tour.walk()).ok()).collect();
-        let mut found = tour.walk()?;
-        for other in others {
-            let more = other.join().map_err(|_| io::Error::other("a walk ended early"))??;
-            found.news.extend(more.news);
-            found.any |= more.any;
-            found.unreadable.extend(more.unreadable);
-            found.unserved.extend(more.unserved);
-            found.has_links |= more.has_links;
-            found.unwatched = found.unwatched.or(more.unwatched);
-        }
-        found.news.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(found)
-    })
 }
 
 /// A folder to be listed.
@@ -101,203 +50,108 @@ struct Folder {
     linked: bool,
 }
 
-/// What a walker can take up.
-#[derive(Debug)]
-enum Work {
-    Folder(Folder),
-    /// Entries of a folder with many, to be looked at.
-    Entries(Arc<Folder>, Vec<DirEntry>),
+/// A walk.
+pub(super) struct Walk<'a> {
+    pub(super) jail: &'a Jail,
+    /// Watches the folders on the way.
+    pub(super) events: Option<&'a Events>,
+    /// Removes leftovers of crashed writes on the way.
+    pub(super) clean: bool,
+    /// Called for each file, by its path below the root.
+    pub(super) see: &'a mut dyn FnMut(&str, Stamp),
 }
 
-/// What is still to be done.
-#[derive(Debug)]
-struct Agenda {
-    open: Vec<Work>,
-    /// Walkers at work; what they find may be more work.
-    busy: usize,
-    /// Folders that links lead to, by the links' paths: taken up one after the other when all else is done, so that it is
-    /// the same one of several links to a place by which it is entered, whoever is first.
-    linked: BTreeMap<String, Folder>,
-    linked_places: HashSet<PathBuf>,
-}
-
-/// One walk, shared by its walkers.
-struct Tour<'a> {
-    options: &'a WalkOptions<'a>,
-    agenda: Mutex<Agenda>,
-    /// There may be more on the agenda, or nothing any more.
-    changed: Condvar,
-    /// Files that the sieve left.
-    news: AtomicUsize,
-}
-
-/// A piece of work under way; however it ends, nobody waits for it afterwards.
-struct UnderWay<'a, 'b>(&'a Tour<'b>);
-
-impl Drop for UnderWay<'_, '_> {
-    fn drop(&mut self) {
-        self.0.agenda().busy -= 1;
-        self.0.changed.notify_all();
-    }
-}
-
-impl Tour<'_> {
-    fn agenda(&self) -> MutexGuard<'_, Agenda> {
-        self.agenda.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes up work until there is none and nobody can find more.
-    fn walk(&self) -> io::Result<Walk> {
-        let mut walker = Walker { tour: self, found: Walk::default(), block: Vec::new() };
-        while let Some((work, _under_way)) = self.take() {
-            match work {
-                Work::Folder(folder) => walker.list(Arc::new(folder))?,
-                Work::Entries(folder, entries) => entries.iter().for_each(|entry| walker.look(&folder, entry)),
-            }
-        }
-        walker.sift();
-        Ok(walker.found)
-    }
-
-    fn take(&self) -> Option<(Work, UnderWay<'_, '_>)> {
-        let mut agenda = self.agenda();
+impl Walk<'_> {
+    /// Walks the vault below a folder, by its path; all of it for the empty path.
+    ///
+    /// # Errors
+    /// Only when the root itself cannot be read.
+    pub(super) fn below(mut self, path: &str) -> io::Result<Found> {
+        let depth = path.split('/').filter(|name| !name.is_empty()).count();
+        let first = Folder { below: path.to_owned(), place: self.jail.root().join(path), depth, linked: false };
+        let mut found = Found::default();
+        let (mut open, mut linked, mut linked_places) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
-            let mut next = agenda.open.pop();
-            while next.is_none() && agenda.busy == 0 {
-                let (_, folder) = agenda.linked.pop_first()?;
-                // Links may form circles, and many of them many ways: each place is entered once by a link.
-                next = agenda.linked_places.insert(folder.place.clone()).then_some(Work::Folder(folder));
+            let Some(folder) = open.pop() else {
+                // Folders that links lead to come last, in the order of the links' paths, and each place once: links may form
+                // circles, and many of them many ways.
+                let Some((_, folder)) = linked.pop_first() else { return Ok(found) };
+                if linked_places.insert(folder.place.clone()) {
+                    open.push(folder);
+                }
+                continue;
+            };
+            // A folder that a link leads to is watched under its own path.
+            if let Some(Err(why)) = self.events.filter(|_| !folder.linked).map(|events| events.watch(&folder.below, &folder.place)) {
+                found.unwatched = Some(why);
             }
-            if let Some(work) = next {
-                agenda.busy += 1;
-                return Some((work, UnderWay(self)));
-            }
-            agenda = self.changed.wait(agenda).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn offer(&self, work: Work) {
-        self.agenda().open.push(work);
-        self.changed.notify_one();
-    }
-}
-
-/// One of those who share a walk.
-struct Walker<'a, 'b> {
-    tour: &'a Tour<'b>,
-    found: Walk,
-    /// Files that the sieve has not seen yet.
-    block: Vec<Seen>,
-}
-
-impl Walker<'_, '_> {
-    fn sift(&mut self) {
-        self.found.any |= !self.block.is_empty();
-        (self.tour.options.sieve)(&mut self.block);
-        let before = self.tour.news.fetch_add(self.block.len(), Ordering::Relaxed);
-        // One more than can be served, so that it is seen that there are more.
-        self.block.truncate((limits::FILES + 1).saturating_sub(before));
-        self.found.news.append(&mut self.block);
-    }
-
-    /// Lists a folder. What cannot be looked at is not gone.
-    fn list(&mut self, folder: Arc<Folder>) -> io::Result<()> {
-        // A folder that a link leads to is watched under its own path.
-        if let Some(Err(why)) = self.tour.options.events.filter(|_| !folder.linked).map(|events| events.watch(&folder.below, &folder.place)) {
-            self.found.unwatched = Some(why);
-        }
-        let entries = match fs::read_dir(&folder.place) {
-            Ok(entries) => entries,
-            Err(error) if folder.below.is_empty() => return Err(error),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                self.found.unreadable.push((folder.below.clone(), words(&error)));
-                return Ok(());
-            }
-        };
-        let mut block = Vec::new();
-        for entry in entries {
-            match entry {
-                Ok(entry) => block.push(entry),
+            let entries = match fs::read_dir(&folder.place) {
                 Err(error) if folder.below.is_empty() => return Err(error),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
-                    self.found.unreadable.push((folder.below.clone(), words(&error)));
-                    break;
+                    found.unreadable.push((folder.below, words(&error)));
+                    continue;
+                }
+                Ok(entries) => entries,
+            };
+            for entry in entries {
+                match entry {
+                    Ok(entry) => match self.look(&folder, &entry, &mut found) {
+                        Some((inner, true)) => drop(linked.insert(inner.below.clone(), inner)),
+                        Some((inner, false)) => open.push(inner),
+                        None => {}
+                    },
+                    Err(error) if folder.below.is_empty() => return Err(error),
+                    Err(error) => found.unreadable.push((folder.below.clone(), words(&error))),
                 }
             }
-            if block.len() < limits::WALK_BLOCK {
-                continue;
-            }
-            let block = std::mem::take(&mut block);
-            if self.tour.agenda().open.len() < self.tour.options.walkers - 1 {
-                self.tour.offer(Work::Entries(Arc::clone(&folder), block));
-            } else {
-                block.iter().for_each(|entry| self.look(&folder, entry));
-            }
-        }
-        block.iter().for_each(|entry| self.look(&folder, entry));
-        Ok(())
-    }
-
-    fn leave(&mut self, folder: &str, why: &'static str) {
-        if self.found.unserved.len() < limits::COMPLAINTS {
-            self.found.unserved.insert((folder.to_owned(), why));
         }
     }
 
-    fn look(&mut self, folder: &Folder, entry: &DirEntry) {
-        let below = &folder.below;
+    /// Sees an entry of a folder; the folder that it is, if that is to be listed, and whether the entry is a link to it.
+    fn look(&mut self, folder: &Folder, entry: &DirEntry, found: &mut Found) -> Option<(Folder, bool)> {
+        let mut leave = |why: &'static str| {
+            if found.unserved.len() < limits::COMPLAINTS {
+                found.unserved.insert((folder.below.clone(), why));
+            }
+        };
         let name = entry.file_name();
         let Some(name) = name.to_str() else {
-            return self.leave(below, "a name that is not UTF-8");
+            leave("a name that is not UTF-8");
+            return None;
         };
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if self.tour.options.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
-            log::info!("removed an unfinished write of an earlier run in {below:?}");
+        if self.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
+            log::info!("removed an unfinished write of an earlier run in {:?}", folder.below);
         }
-        let kind = classify(self.tour.options.jail, entry, name);
+        let kind = classify(self.jail, entry, name);
         if matches!(kind, Ok(None)) {
             if is_odd(name) && !is_hidden(name) {
-                self.leave(below, "a name with a control character or a backslash");
+                leave("a name with a control character or a backslash");
             }
-            return;
+            return None;
         }
-        self.found.has_links |= entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let mut path = String::with_capacity(below.len() + 1 + name.len());
-        if !below.is_empty() {
-            path.push_str(below);
-            path.push('/');
-        }
-        path.push_str(name);
+        let path = if folder.below.is_empty() { name.to_owned() } else { [&folder.below, "/", name].concat() };
         if path.len() > limits::PATH_BYTES {
-            return self.leave(below, "a path that is too long");
+            leave("a path that is too long");
+            return None;
         }
+        found.has_links |= entry.file_type().is_ok_and(|kind| kind.is_symlink());
         match kind {
             Ok(None) => {}
-            Err(error) => self.found.unreadable.push((path, words(&error))),
-            Ok(Some(Found::File(metadata))) => {
-                self.block.push((path, Stamp::of(&metadata)));
-                if self.block.len() >= limits::WALK_BLOCK {
-                    self.sift();
-                }
+            Err(error) => found.unreadable.push((path, words(&error))),
+            Ok(Some(Kind::File(metadata))) => {
+                found.any = true;
+                (self.see)(&path, Stamp::of(&metadata));
             }
-            Ok(Some(Found::Folder { place, linked })) => {
-                // Never below itself.
-                let circle = linked && folder.place.starts_with(&place);
-                if circle {
-                    return;
-                }
-                if folder.depth >= limits::DEPTH {
-                    return self.leave(below, "folders nested too deeply");
-                }
-                let found = Folder { below: path, place, depth: folder.depth + 1, linked: linked || folder.linked };
-                if linked {
-                    self.tour.agenda().linked.insert(found.below.clone(), found);
-                } else {
-                    self.tour.offer(Work::Folder(found));
-                }
+            // Never below itself.
+            Ok(Some(Kind::Folder { place, linked: true })) if folder.place.starts_with(&place) => {}
+            Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => leave("folders nested too deeply"),
+            Ok(Some(Kind::Folder { place, linked })) => {
+                return Some((Folder { below: path, place, depth: folder.depth + 1, linked: linked || folder.linked }, linked));
             }
         }
+        None
     }
 }
 
@@ -313,7 +167,7 @@ pub(super) fn is_odd(name: &str) -> bool {
 ///
 /// # Errors
 /// Why it cannot be told, other than that it is gone.
-pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<Option<Found>> {
+pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<Option<Kind>> {
     let unless_gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
@@ -326,16 +180,16 @@ pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<
         Err(error) => return unless_gone(error),
     };
     if kind.is_dir() {
-        return Ok(Some(Found::Folder { place: entry.path(), linked: false }));
+        return Ok(Some(Kind::Folder { place: entry.path(), linked: false }));
     }
     if kind.is_file() {
-        return entry.metadata().map(|metadata| Some(Found::File(metadata))).or_else(unless_gone);
+        return entry.metadata().map(|metadata| Some(Kind::File(metadata))).or_else(unless_gone);
     }
     let followed = if kind.is_symlink() { jail.follow(&entry.path()) } else { None };
     let Some(place) = followed else { return Ok(None) };
     let found = match fs::metadata(&place) {
-        Ok(metadata) if metadata.is_dir() => Found::Folder { place, linked: true },
-        Ok(metadata) if metadata.is_file() => Found::File(metadata),
+        Ok(metadata) if metadata.is_dir() => Kind::Folder { place, linked: true },
+        Ok(metadata) if metadata.is_file() => Kind::File(metadata),
         Ok(_) => return Ok(None),
         Err(error) => return unless_gone(error),
     };

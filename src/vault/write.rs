@@ -135,26 +135,27 @@ impl Vault {
     fn replace(
         &self,
         path: &VaultPath,
-        place: &Path,
+        place: &Place,
         known: Option<&[u8]>,
         bytes: &[u8],
         before: Option<&Metadata>,
     ) -> Result<Option<String>, Error> {
         let kept = self.keep(vec![path.as_str().to_owned()], || vec![wrote(path, known, bytes)])?;
-        let outcome = disk::replace(place, bytes, mode_of(before), |at| self.is_still(at, path, known));
+        let outcome = disk::replace(place, bytes, mode_of(before), |at| self.is_still(at, place, path, known));
         let ids = self.finish(kept, outcome.map_err(|error| naming(error, path)))?;
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
 
-    /// The last look before a file is changed: the vault is there, and the file has these bytes, or is not there (`None`).
+    /// The last look before the file at a place is changed: the vault is there, and the file has these bytes, or is not there
+    /// (`None`). It is looked at under the name `at`.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it is another; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
-    pub(super) fn is_still(&self, place: &Path, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
+    /// [`Error::Busy`] when it is another, or a program is writing it; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
+    pub(super) fn is_still(&self, at: &Path, place: &Place, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
         self.index.refuse_if_away()?;
-        match (current(place, path)?, known) {
+        match (current(at, path)?, known) {
             (None, None) => Ok(()),
-            (Some((bytes, true)), Some(known)) if bytes == known => Ok(()),
+            (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(place) != Some(true) => Ok(()),
             _ => Err(Error::Busy),
         }
     }
@@ -296,7 +297,7 @@ impl Vault {
         let _turn = self.write_turn(&place);
         self.wait_for_rest(path, &place, Deadline::after(limits::REST_PATIENCE))?;
         let before = existing(&place, path)?;
-        let look = |at: &Path| self.is_still(at, path, known);
+        let look = |at: &Path| self.is_still(at, &place, path, known);
         look(&place)?;
         disk::replace(&place, bytes, mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
         self.index.wrote(path);
@@ -312,7 +313,7 @@ impl Vault {
         let _turn = self.write_turn(place);
         self.wait_for_rest(path, place, Deadline::after(limits::REST_PATIENCE))?;
         existing(place, path)?;
-        disk::remove(place, || self.is_still(place, path, Some(known))).map_err(|error| naming(error, path))?;
+        disk::remove(place, || self.is_still(place, place, path, Some(known))).map_err(|error| naming(error, path))?;
         self.index.removed(path);
         Ok(())
     }

@@ -238,7 +238,7 @@ impl Caller<'_> {
             Err(busy) => return no_stream(busy),
         };
         if number == 0 {
-            if after.is_some_and(|event| !stream.remembers_since(event)) {
+            if after.map_or(stream.has_sent(), |event| !stream.remembers_since(event)) {
                 session.subscription.mark_all_changed();
             }
             // What changes from this moment on is news, also while the head is still on its way.

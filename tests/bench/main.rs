@@ -161,9 +161,11 @@ fn links(server: &mut Server, folder: &Path) {
 
 /// A change by another program, and the next call.
 fn freshness(server: &mut Server, folder: &Path, size: usize) {
-    let mut times = Vec::new();
+    let (mut pauses, mut times) = (Vec::new(), Vec::new());
     for n in 0..10 {
-        // What calls before have saved up or used is not to matter.
+        // So long that a walk, where one is needed, is not valid any more.
+        std::thread::sleep(Duration::from_millis(1500));
+        pauses.extend(server.times(1, |_| ("vault_search", json!({ "query": "absentwordhere" }))));
         std::thread::sleep(Duration::from_millis(1500));
         let word = format!("quixotic{n}word");
         std::fs::write(folder.join(corpus::path(n * 31 % size)), format!("{word}\n{}", corpus::text(n * 31 % size))).unwrap();
@@ -177,6 +179,7 @@ fn freshness(server: &mut Server, folder: &Path, size: usize) {
         assert!(started.elapsed() < Duration::from_secs(60));
         times.push(started.elapsed());
     }
+    row("a call after a pause", &pauses, None);
     row("a change by another program until it is found", &times, None);
 }
 
