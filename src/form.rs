@@ -42,6 +42,11 @@ impl Form {
         Ok(Form(fields))
     }
 
+    /// The names that begin so, without that, with their values.
+    pub fn beginning<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+    }
+
     /// The value of a field. RFC 6749 section 3.1: a field without a value counts as absent.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(field, value)| field == name && !value.is_empty()).map(|(_, value)| value.as_str())

@@ -16,14 +16,14 @@
 //! | `uri` | `vault:` URIs, and those that open a note in Obsidian | `percent` |
 //! | `cursor` | cursors of paged lists | |
 //! | `quota` | a shared number of permits | |
-//! | `principal` | who is asking, and what they may do | |
+//! | `principal` | who is asking, and what they may do | `vault` |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
 //! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `limits` `text` `yaml` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `quota` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
-//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `markdown` `quota` `secret` `text` |
 //! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
@@ -33,7 +33,7 @@
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
-//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` `uri` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |

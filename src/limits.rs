@@ -93,6 +93,8 @@ pub const TRAILER_BYTES: usize = 4 * 1024;
 pub const IGNORED_BODY_BYTES: usize = 1024;
 /// Fields of a query string or form.
 pub const FORM_FIELDS: usize = 64;
+/// Folders that a person can choose from after the login: as many as fields fit, with the others of the form, and a page of 20 kB.
+pub const FOLDERS_OFFERED: usize = 60;
 /// Addresses of an `X-Forwarded-For` chain that are looked at, from the right.
 pub const FORWARDED_HOPS: usize = 16;
 
@@ -453,6 +455,8 @@ pub const TAGS: usize = 256;
 /// Bytes of a code span, an inline formula or the target of a link: what is not closed by then is text, so that a note of a
 /// million opening signs takes no square of them.
 pub const INLINE_BYTES: usize = 4096;
+/// Parts of the vault that grants of folders cover and that are kept in memory, each with an index of its own.
+pub const VAULT_PARTS: usize = 8;
 /// Bytes that are read from the queue of changes at once: some hundred events.
 pub const EVENT_BUFFER_BYTES: usize = 16 * 1024;
 /// Changed paths that are looked at one by one; of more a walk is cheaper. As many as the kernel's queue holds by default.

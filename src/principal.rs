@@ -1,6 +1,8 @@
 //! Who is asking: the result of authentication, and all that other modules learn about the caller.
 
+use crate::vault::Folders;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a caller may do. Writing implies reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,17 +47,21 @@ pub struct Principal {
     pub login: String,
     /// What the caller may do.
     pub access: Access,
+    /// In which folders; `None` for the whole vault.
+    pub folders: Option<Arc<Folders>>,
 }
 
 impl Principal {
     /// The person at the keyboard of a stdio session: whoever may start the program may do everything it can.
     pub fn local() -> Principal {
-        Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write }
+        Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write, folders: None }
     }
 
-    /// Tells one login from another, for everything that belongs to one (sessions, streams).
+    /// Tells one login from another, for everything that belongs to one (sessions, streams). Two of one user and client are the
+    /// same where both have the whole vault.
     pub fn key(&self) -> String {
-        format!("{}\n{}", self.subject, self.client)
+        let of_folders = if self.folders.is_some() { self.login.as_str() } else { "" };
+        format!("{}\n{}\n{of_folders}", self.subject, self.client)
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 37] = [
+pub static SETTINGS: [Setting; 38] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -147,6 +147,14 @@ pub static SETTINGS: [Setting; 37] = [
         default: "full",
         help: "full: all texts are kept in memory, and a search reads nothing. small: a quarter of that, and a search reads the files it may find.",
         example: "small",
+    },
+    Setting {
+        flag: "hide",
+        variable: "HIDE",
+        value: "PATTERNS",
+        default: "",
+        help: "Files and folders that nobody is served, as in .gitignore, separated by ;.",
+        example: "Private/;*.pdf",
     },
     Setting {
         flag: "context-config",

@@ -14,6 +14,7 @@
 //! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
 //! | `git_attacks` | what attacks on it found; repositories of rare kinds |
 //! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is told |
+//! | `grants` | grants by folder, against vaults that hold only those folders; `HIDE` |
 //! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
 //! | `fresh` | changes by other programs, and the next call |
 //! | `vault` | hostile paths, links, odd files, writers at once, kill -9 |
@@ -47,6 +48,7 @@ mod fresh;
 mod git;
 mod git_attacks;
 mod git_hooks;
+mod grants;
 mod hostile;
 mod http;
 mod link_rules;

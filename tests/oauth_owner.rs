@@ -450,7 +450,7 @@ impl Clockwork {
         let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
         let request = self.oauth.check(&query).unwrap();
         let access = vault_sync_mcp::principal::Access::Write;
-        let approval = self.oauth.approve(&request, "alex", PASSWORD, access, from, Now(now)).unwrap();
+        let approval = self.oauth.approve(&request, "alex", PASSWORD, Some(access), from, Now(now)).unwrap();
         let Approval::Granted(location) = approval else { panic!("not granted") };
         Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
     }

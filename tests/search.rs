@@ -57,7 +57,8 @@ fn a_search_finds_what_a_slow_one_finds() {
         .collect();
     let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let folder = Folder::with(&bytes);
-    let vaults = [Vault::open(&folder.vault()).unwrap(), Vault::open_with(&folder.vault(), Memory::Small).unwrap()];
+    let vaults =
+        [Vault::open(&folder.vault()).unwrap(), Vault::open_with(&folder.vault(), Memory::Small, std::sync::Arc::default()).unwrap()];
     for round in 0..400 {
         let query = match round % 4 {
             0 => chance.word(),

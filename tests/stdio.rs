@@ -40,7 +40,7 @@ impl Client {
     pub fn ask(&mut self, message: Value) -> Value {
         self.send(&message.to_string());
         // Notifications of what has changed may come before the answer.
-        std::iter::from_fn(|| self.line()).find(|line| line.get("id").is_some()).unwrap()
+        std::iter::from_fn(|| self.line()).find(|line| line["method"] != "notifications/resources/list_changed").unwrap()
     }
 
     pub fn shake_hands(&mut self) {

@@ -46,7 +46,7 @@ fn summary(config: &Config, files: usize) -> String {
         ("MCP endpoint", format!("{}/mcp", config.origin)),
         ("users", names(config.logins.users.keys().map(String::as_str).collect())),
         ("machine clients", names(config.logins.machines.keys().map(String::as_str).collect())),
-        ("API tokens", names(config.logins.tokens.iter().map(|(name, ..)| name.as_str()).collect())),
+        ("API tokens", names(config.logins.tokens.keys().map(String::as_str).collect())),
         ("state", state),
         ("toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
         ("read-only", config.read_only.to_string()),

@@ -87,7 +87,7 @@ fn table(state: &State) -> String {
             grant.user.clone(),
             client.as_ref().map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
             place(grant, client.as_deref()),
-            grant.access.0.scope().replace("vault:", "").replace(' ', "+"),
+            grant.folders.as_ref().map_or_else(|| grant.access.0.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
             Now(grant.created).rfc3339(),
             Now(grant.used).rfc3339(),
         ]);

@@ -107,8 +107,9 @@ fn stdio(config: Config) -> u8 {
 /// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
 fn engine(config: &Config) -> Option<Arc<Server>> {
     config.notes.iter().for_each(|note| log::warn!("{note}"));
-    let vault =
-        Vault::open_with(&config.vault_path, config.memory).inspect_err(|error| log::error!("the vault cannot be opened: {error}")).ok()?;
+    let vault = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden))
+        .inspect_err(|error| log::error!("the vault cannot be opened: {error}"))
+        .ok()?;
     let opened = config.state_dir.as_deref().filter(|_| config.versions).map(Versions::open);
     let versions =
         opened.and_then(|opened| opened.inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind())).ok());

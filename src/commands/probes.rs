@@ -17,7 +17,7 @@ pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<
     if config.vault_path.as_os_str().is_empty() {
         return None;
     }
-    let opened = Vault::open(&config.vault_path);
+    let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
     let opened = opened.inspect_err(|error| mistakes.push(mistake("VAULT_PATH", format!("cannot be opened: {}", error.kind()))));
     opened.ok().map(Arc::new)
 }

@@ -6,18 +6,19 @@ mod toolsets;
 use crate::calendar::Zone;
 use crate::cli::Raw;
 use crate::limits;
-use crate::oauth::{Logins, Policy};
+use crate::oauth::{Logins, Policy, Secret};
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::settings::{self, SETTINGS};
 use crate::tools::{Options, Toolset};
-use crate::vault::Memory;
+use crate::vault::{Folders, Hidden, Memory, VaultPath};
 use log::LevelFilter;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A finished configuration.
@@ -43,6 +44,8 @@ pub struct Config {
     pub read_only: bool,
     /// How much of the vault is kept in memory.
     pub memory: Memory,
+    /// What nobody is served.
+    pub hidden: Arc<Hidden>,
     /// What tools need to know.
     pub options: Options,
     /// Where the commits of toolset `git` go.
@@ -133,10 +136,11 @@ impl Config {
         let config = Config {
             listen: reader.listen(),
             origin: origin.clone(),
-            logins: Logins { users: reader.users(), machines: reader.machines(), tokens: reader.tokens() },
+            logins: Logins { users: reader.users(), machines: reader.secrets("CLIENT_CREDENTIALS"), tokens: reader.secrets("API_TOKENS") },
             toolsets: reader.toolsets(),
             read_only: reader.flag("READ_ONLY"),
             memory: reader.memory(),
+            hidden: Arc::new(reader.hidden()),
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
                 local: purpose == For::Stdio,
@@ -290,44 +294,26 @@ impl Reader<'_> {
         users
     }
 
-    fn machines(&mut self) -> BTreeMap<String, (SecretHash, Access)> {
-        let mut machines = BTreeMap::new();
-        for (number, entry) in (1..).zip(self.list("CLIENT_CREDENTIALS")) {
-            match access_by_hash(&entry) {
-                Some((id, hash, access)) => {
-                    if machines.insert(id.to_owned(), (hash, access)).is_some() {
-                        self.wrong("CLIENT_CREDENTIALS", format!("has client {id} twice"));
+    fn secrets(&mut self, setting: &'static str) -> BTreeMap<String, Secret> {
+        let mut secrets = BTreeMap::new();
+        for (number, entry) in (1..).zip(self.list(setting)) {
+            match named_secret(&entry) {
+                Ok((name, secret)) => {
+                    if secrets.insert(name.to_owned(), secret).is_some() {
+                        self.wrong(setting, format!("has {name} twice"));
                     }
                 }
-                _ => self.wrong(
-                    "CLIENT_CREDENTIALS",
-                    format!("has an entry (number {number}) that is not client_id:sha256 or client_id:sha256:read (64 hex digits; see generate-token)"),
-                ),
+                Err(why) => self.wrong(setting, format!("has an entry (number {number}) that {why}")),
             }
         }
-        machines
+        secrets
     }
 
-    fn tokens(&mut self) -> Vec<(String, SecretHash, Access)> {
-        let mut tokens = Vec::new();
-        let mut names = BTreeSet::new();
-        for (number, entry) in (1..).zip(self.list("API_TOKENS")) {
-            match access_by_hash(&entry) {
-                Some((name, hash, access)) => {
-                    if !names.insert(name.to_owned()) {
-                        self.wrong("API_TOKENS", format!("has token {name} twice"));
-                    }
-                    tokens.push((name.to_owned(), hash, access));
-                }
-                _ => self.wrong(
-                    "API_TOKENS",
-                    format!(
-                        "has an entry (number {number}) that is not name:sha256 or name:sha256:read (64 hex digits; see generate-token)"
-                    ),
-                ),
-            }
-        }
-        tokens
+    fn hidden(&mut self) -> Hidden {
+        Hidden::parse(self.text("HIDE").unwrap_or_default()).unwrap_or_else(|pattern| {
+            self.wrong("HIDE", format!("has {pattern:?}, which is no pattern of .gitignore; patterns are separated by ;"));
+            Hidden::default()
+        })
     }
 
     fn policy(&mut self) -> Policy {
@@ -456,16 +442,34 @@ impl Reader<'_> {
     }
 }
 
-/// `name:sha256` or `name:sha256:read`.
-fn access_by_hash(entry: &str) -> Option<(&str, SecretHash, Access)> {
-    let parts: Vec<&str> = entry.split(':').collect();
-    let (name, hash, access) = match parts.as_slice() {
-        [name, hash] => (*name, hash, Access::Write),
-        [name, hash, "read"] => (*name, hash, Access::Read),
-        _ => return None,
-    };
-    let hash = SecretHash::from_hex(hash)?;
-    is_name(name).then_some((name, hash, access))
+/// `name:sha256` with what may follow: `:read`, `:read=FOLDERS`, `:write=FOLDERS`; folders are separated by `;`.
+fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
+    const SHAPE: &str =
+        "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
+    let mut parts = entry.split(':');
+    let (name, hash) = parts.next().zip(parts.next()).ok_or(SHAPE)?;
+    let hash = SecretHash::from_hex(hash).filter(|_| is_name(name)).ok_or(SHAPE)?;
+    let (mut reads_all, mut read, mut write) = (false, None, None);
+    for part in parts {
+        let folders = |list: &str| {
+            let folders: Result<Vec<VaultPath>, _> = list.split(';').filter(|name| !name.is_empty()).map(VaultPath::file).collect();
+            folders.ok().filter(|folders| !folders.is_empty()).ok_or("has an empty or wrong list of folders")
+        };
+        match part.split_once('=') {
+            None if part == "read" && !reads_all => reads_all = true,
+            Some(("read", list)) if read.is_none() => read = Some(folders(list)?),
+            Some(("write", list)) if write.is_none() => write = Some(folders(list)?),
+            _ => return Err(SHAPE),
+        }
+    }
+    if reads_all && read.is_some() {
+        return Err(SHAPE);
+    }
+    let access = if write.is_some() || !reads_all && read.is_none() { Access::Write } else { Access::Read };
+    let is_whole = write.is_none() && read.is_none();
+    let read = if reads_all { None } else { Some(read.unwrap_or_default()) };
+    let folders = (!is_whole).then(|| Arc::new(Folders { read, write: write.unwrap_or_default() }));
+    Ok((name, Secret { hash, access, folders }))
 }
 
 /// An origin that can be compared byte for byte: what clients do with the issuer.
@@ -557,7 +561,7 @@ mod tests {
             ("LOG_LEVEL", "loud"),
         ])
         .unwrap_err();
-        let named: BTreeSet<&str> = mistakes.iter().map(|mistake| mistake.setting).collect();
+        let named: std::collections::BTreeSet<&str> = mistakes.iter().map(|mistake| mistake.setting).collect();
         assert_eq!(named.len(), 15, "{mistakes:?}");
         let told: String = mistakes.iter().map(|mistake| format!("{mistake}\n")).collect();
         assert!(!told.contains("hunter2secret") && !told.contains("topsecret"), "{told}");

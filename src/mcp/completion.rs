@@ -24,8 +24,8 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
             (uri == TEMPLATE && argument == "path").then_some(Typing::Path)
         }
         Some("ref/prompt") => {
-            let prompt = call.server.prompt(at("ref", "name").ok_or_else(|| missing("ref.name"))?);
-            let prompt = prompt.filter(|prompt| prompt.needs <= call.exchange.principal.access);
+            let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;
+            let prompt = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
             let known = prompt.and_then(|prompt| prompt.arguments.iter().find(|known| known.name == argument));
             known.map(|known| known.typing)
         }
@@ -34,7 +34,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     let Some(typing) = typing else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let found = call.server.vault.complete(typing, typed, limits::COMPLETIONS).map_err(|error| {
+    let found = call.vault()?.complete(typing, typed, limits::COMPLETIONS).map_err(|error| {
         log::warn!("completion/complete failed: {error}");
         Error::internal()
     })?;

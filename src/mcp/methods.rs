@@ -31,6 +31,14 @@ impl<'a> Call<'a> {
         value.ok_or_else(|| Error::invalid_params(format!("params.{name} must be a string")))
     }
 
+    /// The vault as the caller has it.
+    ///
+    /// # Errors
+    /// As [`Server::vault_of`].
+    pub fn vault(&self) -> Result<Vault, Error> {
+        self.server.vault_of(self.exchange.principal)
+    }
+
     /// What a tool or prompt works with: the vault, as it may change it, and where it says how far it is.
     pub(super) fn context<'b>(&'b self, vault: &'b Vault, progress: &'b Progress<'_>) -> Context<'b> {
         let Server { git, projects, agent, options, .. } = self.server;

@@ -42,7 +42,8 @@ use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Options, Resource, Tool, Toolset};
-use crate::vault::Vault;
+use crate::vault::list::Child;
+use crate::vault::{Vault, VaultPath};
 use methods::{Answer, Call, Eras, Row};
 use std::sync::{Arc, Condvar};
 use std::time::Duration;
@@ -135,6 +136,36 @@ impl Server {
             subscriptions: subscription::Subscriptions::default(),
             somebody_listens: Condvar::new(),
         }
+    }
+
+    /// The vault as a caller has it.
+    ///
+    /// # Errors
+    /// [`rpc::Error::busy`] when there are not enough file descriptors for the index of a part.
+    pub fn vault_of(&self, principal: &Principal) -> Result<Vault, rpc::Error> {
+        self.vault.within(principal.folders.as_ref()).map_err(|error| {
+            log::error!("no index for the folders of {principal}: {error}");
+            rpc::Error::busy("the server has too few file descriptors; try again later")
+        })
+    }
+
+    /// The folders of the vault on the first two levels, for a person to choose from, at most so many; and whether these are all.
+    pub fn folders(&self, max: usize) -> (Vec<String>, bool) {
+        let below = |folder: &VaultPath| {
+            let children = self.vault.list(folder).unwrap_or_default().into_iter();
+            let folders = children.filter(|child| matches!(child, Child::Folder { .. }));
+            folders.filter_map(|child| folder.child(child.name()).ok()).collect::<Vec<VaultPath>>()
+        };
+        let all = VaultPath::folder("").map(|root| below(&root)).unwrap_or_default().into_iter();
+        let mut names =
+            all.flat_map(|folder| std::iter::once(folder.clone()).chain(below(&folder))).map(|folder| folder.as_str().to_owned());
+        let shown = names.by_ref().take(max).collect();
+        (shown, names.next().is_none())
+    }
+
+    /// Whether a tool, prompt or resource is for this caller, where `of` are those of a toolset.
+    fn is_for<T>(principal: &Principal, item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
+        principal.folders.is_none() || !Toolset::WHOLE.iter().any(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)))
     }
 
     /// A permit for one more event stream; each costs a connection and its thread. One that takes over from another of the

@@ -3,15 +3,17 @@
 use super::Server;
 use super::methods::{Answer, Call};
 use super::progress::Progress;
+use crate::principal::Principal;
 use crate::prompts::{Arguments, Content, Error as PromptError, Prompt};
 use crate::rpc::Error;
 use crate::uri;
 use serde_json::{Map, Value, json};
 
 impl Server {
-    /// The prompt of this name.
-    pub(super) fn prompt(&self, name: &str) -> Option<&'static Prompt> {
-        self.prompts.iter().find(|prompt| prompt.name == name).copied()
+    /// The prompts whose tools the caller may use.
+    pub(super) fn prompts_for(&self, principal: &Principal) -> impl Iterator<Item = &'static Prompt> {
+        let mine = |prompt: &&'static Prompt| prompt.needs <= principal.access && Server::is_for(principal, *prompt, crate::prompts::of);
+        self.prompts.iter().copied().filter(mine)
     }
 }
 
@@ -21,8 +23,7 @@ impl Server {
 /// -32602 for a cursor, since there is never a second page.
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     call.no_cursor()?;
-    let access = call.exchange.principal.access;
-    let prompts: Vec<Value> = call.server.prompts.iter().filter(|prompt| prompt.needs <= access).map(|prompt| listing(prompt)).collect();
+    let prompts: Vec<Value> = call.server.prompts_for(call.exchange.principal).map(listing).collect();
     Ok(Answer::Result(json!({ "prompts": prompts }).to_string()))
 }
 
@@ -48,8 +49,7 @@ fn listing(prompt: &Prompt) -> Value {
 /// -32602 for an unknown prompt or wrong arguments, -32603 when the vault cannot be read.
 pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
     let name = call.text("name")?;
-    let access = call.exchange.principal.access;
-    let Some(prompt) = call.server.prompt(name).filter(|prompt| prompt.needs <= access) else {
+    let Some(prompt) = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name) else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown prompt: {shown}")));
     };
@@ -59,7 +59,8 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
     let progress = Progress::of(call.exchange, call.params);
-    let context = call.context(&call.server.vault, &progress);
+    let vault = call.vault()?;
+    let context = call.context(&vault, &progress);
     let contents = Arguments::check(prompt, sent).and_then(|arguments| (prompt.run)(&context, &arguments));
     let contents = contents.map_err(|error| match error {
         PromptError::Argument(why) => Error::invalid_params(why),

@@ -1,11 +1,13 @@
 //! Every file of the vault as a resource: list, template, read.
 
+use super::Server;
 use super::methods::{Answer, Call};
 use super::progress::Progress;
 use crate::cursor;
 use crate::limits;
 use crate::rpc::Error;
 use crate::tools::reply::fitting;
+use crate::tools::{Resource, Toolset};
 use crate::uri;
 use crate::vault::list::Filter;
 use crate::vault::read::{Content, Range};
@@ -18,6 +20,12 @@ use serde_json::{Value, json};
 /// kind, `{+path}`, would leave `?` and `#` as they are.
 pub(super) const TEMPLATE: &str = "vault:///{path}";
 
+/// The caller's resources beside the files.
+fn resources_for(call: &Call<'_>) -> impl Iterator<Item = &'static Resource> {
+    let principal = call.exchange.principal;
+    call.server.resources.iter().copied().filter(|resource| Server::is_for(principal, *resource, Toolset::resources))
+}
+
 /// `resources/list`: files sorted by path, a page at a time.
 ///
 /// # Errors
@@ -28,7 +36,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
     };
     let filter = Filter { after, limit: limits::RESOURCES_PAGE, ..Filter::default() };
-    let page = call.server.vault.list_all(&filter).map_err(|error| {
+    let page = call.vault()?.list_all(&filter).map_err(|error| {
         log::warn!("resources/list failed: {error}");
         Error::internal()
     })?;
@@ -36,7 +44,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     let more = page.more || files.len() < page.files.len();
     let last = files.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
     // What is no file comes first.
-    let others = call.server.resources.iter().filter(|_| filter.after.is_none()).map(|resource| {
+    let others = resources_for(call).filter(|_| filter.after.is_none()).map(|resource| {
         json!({
             "uri": resource.uri,
             "name": resource.name,
@@ -89,9 +97,10 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     if uri.len() > limits::RESOURCE_URI_BYTES {
         return Err(Error::invalid_params(format!("params.uri is longer than {} bytes", limits::RESOURCE_URI_BYTES)));
     }
-    if let Some(resource) = call.server.resources.iter().find(|resource| resource.uri == uri) {
+    let vault = &call.vault()?;
+    if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(&call.server.vault, &progress)).map_err(|error| {
+        let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| {
             log::warn!("resources/read failed: {}", error.message);
             Error::internal()
         })?;
@@ -110,7 +119,6 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
         }
     };
     let mime_type = media::of(path.name()).1;
-    let vault = &call.server.vault;
     let max_chars = limits::RESULT_CHARS - 3_000;
     let contents = match vault.read(&path, Range { offset, column, limit: 0, max_chars }) {
         Ok(read) => match read.content {

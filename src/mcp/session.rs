@@ -41,7 +41,7 @@ impl Session {
             id,
             revision,
             requests,
-            subscription: Arc::new(Subscription::of_session(Arc::clone(&standalone))),
+            subscription: Arc::new(Subscription::of_session(principal.clone(), Arc::clone(&standalone))),
             owner: principal.key(),
             last_used: AtomicU64::new(now.0),
             standalone,
@@ -183,7 +183,7 @@ mod tests {
     use crate::principal::Access;
 
     fn login(name: &str) -> Principal {
-        Principal { subject: name.into(), client: "c".into(), login: name.into(), access: Access::Write }
+        Principal { subject: name.into(), client: "c".into(), login: name.into(), access: Access::Write, folders: None }
     }
 
     #[test]

@@ -8,9 +8,10 @@ use super::Server;
 use super::methods::{Answer, Call};
 use super::stream::Stream;
 use crate::limits;
+use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params, encode};
 use crate::uri;
-use crate::vault::{Vault, VaultPath, Version};
+use crate::vault::{Folders, Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub struct Wanted {
     /// The id of the request; it tags everything that is sent.
     pub id: Id,
+    principal: Principal,
     list_changes: bool,
     resources: Vec<(String, VaultPath, NamePermit)>,
 }
@@ -36,6 +38,8 @@ impl Wanted {
 
 /// A subscription.
 pub struct Subscription {
+    /// Whose it is.
+    principal: Principal,
     stream: Arc<Stream>,
     tag: Option<Id>,
     list_changes: bool,
@@ -52,6 +56,9 @@ struct Known {
     /// The resources asked for, by URI.
     resources: HashMap<String, (VaultPath, Version, NamePermit)>,
 }
+
+/// The states of files that were asked for already, by grant.
+type Versions = HashMap<Option<Arc<Folders>>, HashMap<VaultPath, Version>>;
 
 /// Bytes of the names of subscribed resources, by login.
 type Names = Mutex<HashMap<String, usize>>;
@@ -90,8 +97,8 @@ impl Drop for NamePermit {
 
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
-    pub(super) fn of_session(stream: Arc<Stream>) -> Subscription {
-        Subscription { stream, tag: None, list_changes: true, known: Mutex::default() }
+    pub(super) fn of_session(principal: Principal, stream: Arc<Stream>) -> Subscription {
+        Subscription { principal, stream, tag: None, list_changes: true, known: Mutex::default() }
     }
 
     /// Whether somebody listens.
@@ -105,7 +112,7 @@ impl Subscription {
     /// -32602 or -32603 when there are too many.
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
-        let vault = &call.server.vault;
+        let vault = call.vault()?;
         let permit = NamePermit::take(call, uri)?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
@@ -136,11 +143,14 @@ impl Subscription {
     }
 
     /// Tells the client what has changed since it was told last. `versions` are those that others have asked for already.
-    fn tell(&self, vault: &Vault, versions: &mut HashMap<VaultPath, Version>) {
+    fn tell(&self, server: &Server, versions: &mut Versions) {
         // What nobody hears is kept for when somebody does.
-        if !self.is_open() {
+        let Some(vault) = Some(&self.principal).filter(|_| self.is_open()).and_then(|principal| server.vault_of(principal).ok()) else {
             return;
-        }
+        };
+        // An unavailable vault is what it is.
+        let _ = vault.refresh();
+        let versions = versions.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
         let mut known = self.known();
         let changes = vault.changes();
@@ -199,11 +209,11 @@ impl Subscriptions {
     }
 
     /// Tells everybody what has changed.
-    pub(super) fn tell_all(&self, vault: &Vault) {
+    pub(super) fn tell_all(&self, server: &Server) {
         let open = self.lock().clone();
         // A folder is gone through once, however many ask for it under however many names.
-        let mut versions = HashMap::new();
-        open.iter().for_each(|subscription| subscription.tell(vault, &mut versions));
+        let mut versions = Versions::new();
+        open.iter().for_each(|subscription| subscription.tell(server, &mut versions));
     }
 
     /// Forgets those whose client has left.
@@ -217,8 +227,10 @@ impl Server {
     /// told what has changed meanwhile.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
         // An unavailable vault is what it is; the first look that works finds the difference.
-        let _ = self.vault.refresh();
-        subscription.begin(&self.vault);
+        if let Ok(vault) = self.vault_of(&subscription.principal) {
+            let _ = vault.refresh();
+            subscription.begin(&vault);
+        }
         let mut open = self.subscriptions.lock();
         if !open.iter().any(|known| Arc::ptr_eq(known, subscription)) {
             open.push(Arc::clone(subscription));
@@ -229,19 +241,22 @@ impl Server {
 
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
     pub fn subscribe(&self, wanted: Wanted, stream: Stream) -> Arc<Subscription> {
-        let _ = self.vault.refresh();
+        // What is not known now counts as changed when it is.
+        let vault = self.vault_of(&wanted.principal).ok();
+        let _ = vault.as_ref().map(|vault| vault.refresh());
         let names: Vec<String> = wanted.resources.iter().map(|(uri, ..)| uri.clone()).collect();
         let known = Known {
             changes: 0,
-            listing: Some(self.vault.listing_generation()),
+            listing: vault.as_ref().map(|vault| vault.listing_generation()),
             resources: (wanted.resources.into_iter())
                 .map(|(uri, path, permit)| {
-                    let version = self.vault.version(&path);
+                    let version = vault.as_ref().map(|vault| vault.version(&path)).unwrap_or_default();
                     (uri, (path, version, permit))
                 })
                 .collect(),
         };
         let subscription = Arc::new(Subscription {
+            principal: wanted.principal,
             stream: Arc::new(stream),
             tag: Some(wanted.id),
             list_changes: wanted.list_changes,
@@ -295,7 +310,8 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
             resources.push((uri.to_owned(), path, NamePermit::take(call, uri)?));
         }
     }
-    Ok(Answer::Listen(Wanted { id: call.id.clone(), list_changes, resources }))
+    let principal = call.exchange.principal.clone();
+    Ok(Answer::Listen(Wanted { id: call.id.clone(), principal, list_changes, resources }))
 }
 
 /// `resources/subscribe` (legacy).

@@ -9,7 +9,7 @@ use crate::git::UncommittedSnapshot;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::text::json::quoted;
-use crate::tools::{self, Arguments, Code, Context, Reply, Tool};
+use crate::tools::{self, Arguments, Code, Context, Reply, Tool, Toolset};
 use crate::vault::VaultPath;
 use crate::vault::versions::Caller;
 use serde_json::{Map, Value, json};
@@ -22,11 +22,16 @@ impl Server {
         self.tools.iter().find(|tool| tool.name == name).copied()
     }
 
+    /// The tools that a login has, whatever it may do with them.
+    pub(super) fn tools_for(&self, principal: &Principal) -> impl Iterator<Item = &'static Tool> {
+        self.tools.iter().copied().filter(|tool| Server::is_for(principal, *tool, Toolset::tools))
+    }
+
     /// What a request needs that its caller may not do. Looked at before anything is done or streamed: over HTTP the
     /// answer is a 403, with which a client can log in again for more.
     pub fn missing_access(&self, principal: &Principal, method: &str, params: &Params) -> Option<Access> {
         let name = params.get("name").and_then(Value::as_str).filter(|_| method == "tools/call")?;
-        let needs = self.tool(name)?.needs();
+        let needs = self.tools_for(principal).find(|tool| tool.name == name)?.needs();
         (needs > principal.access).then_some(needs)
     }
 }
@@ -37,8 +42,9 @@ impl Server {
 /// -32602 for a cursor, since there is never a second page.
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     call.no_cursor()?;
-    let access = call.exchange.principal.access;
-    let tools: Vec<Value> = call.server.tools.iter().filter(|tool| tool.needs() <= access).map(|tool| tool.listing()).collect();
+    let principal = call.exchange.principal;
+    let tools: Vec<Value> =
+        call.server.tools_for(principal).filter(|tool| tool.needs() <= principal.access).map(|tool| tool.listing()).collect();
     Ok(Answer::Result(json!({ "tools": tools }).to_string()))
 }
 
@@ -53,7 +59,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
-    let Some(tool) = call.server.tool(name) else {
+    let Some(tool) = call.server.tools_for(call.exchange.principal).find(|tool| tool.name == name) else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
@@ -61,7 +67,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let caller = Arc::new(Caller::new(&call.exchange.principal.login, tool.name));
-    let vault = call.server.vault.on_behalf_of(&caller);
+    let vault = call.vault()?.on_behalf_of(&caller);
     let context = call.context(&vault, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
@@ -89,18 +95,22 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     let message = format!("{}: {first}{others}\n\nLogin: {}", caller.tool, caller.by);
     let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+    // What git says may name other files.
+    let shown =
+        |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
     let mut members = Map::new();
     match git.commit_files(&paths, &UncommittedSnapshot::default(), &message) {
         Ok(committed) => {
             members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
             members.insert("pushed".into(), committed.pushed.into());
             let trouble = committed.trouble.into_iter().chain(committed.left).collect::<Vec<_>>().join("; ");
-            members.extend(Some(trouble).filter(|trouble| !trouble.is_empty()).map(|trouble| ("git_error".to_owned(), trouble.into())));
+            members
+                .extend(Some(trouble).filter(|trouble| !trouble.is_empty()).map(|trouble| ("git_error".to_owned(), shown(trouble).into())));
         }
         Err(failure) => {
             log::warn!("{}: not committed: {failure}", caller.tool);
             members.insert("pushed".into(), false.into());
-            members.insert("git_error".into(), format!("The change is made, and not committed: {failure}").into());
+            members.insert("git_error".into(), format!("The change is made, and not committed: {}", shown(failure.to_string())).into());
         }
     }
     reply.with_members(members)

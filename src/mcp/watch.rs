@@ -27,7 +27,7 @@ fn watch_once(server: &Server) {
     // A mistake of ours must not end the watch for everybody and for good.
     let told = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
-            server.subscriptions.tell_all(&server.vault);
+            server.subscriptions.tell_all(server);
         }
     }));
     if told.is_err() {

@@ -12,6 +12,7 @@ use crate::form::Form;
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
+use crate::vault::Folders;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub struct PeerAddress {
 pub enum Approval {
     /// Send the browser here.
     Granted(String),
+    /// The person has logged in and chooses folders; a proof of the login for [`Oauth::approve_folders`].
+    Choose(String),
     /// Wrong user name or password; the person may try again.
     Refused,
     /// Too many logins are being checked; try again in a moment.
@@ -134,9 +137,9 @@ impl Oauth {
         redirect.location(&[("error", code), ("error_description", description)], &self.origin)
     }
 
-    /// A person logs in and allows `access` at most. Takes as long for a name that does not exist as for a wrong
-    /// password. A failure is answered late, the later the more there were from this address; a right password is never
-    /// held back for failures before it.
+    /// A person logs in and allows `access` at most, in the whole vault, or (`None`) in folders that are chosen next. Takes as long
+    /// for a name that does not exist as for a wrong password. A failure is answered late, the later the more there were from this
+    /// address; a right password is never held back for failures before it.
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
@@ -145,7 +148,7 @@ impl Oauth {
         request: &AuthorizeRequest,
         user: &str,
         password: &str,
-        access: Access,
+        access: Option<Access>,
         from: PeerAddress,
         now: Now,
     ) -> Result<Approval, AuthorizeError> {
@@ -172,8 +175,54 @@ impl Oauth {
             return Ok(Approval::Refused);
         }
         self.throttle.succeeded(source);
+        match access {
+            None => Ok(Approval::Choose(self.proof_of_login(request, user, now.after(limits::CODE_LIFE)))),
+            Some(access) => self.grant(request, user, access, None, from, now).map(Approval::Granted),
+        }
+    }
+
+    /// `EXPIRES.MAC.USER`: that a user has logged in for this request.
+    fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Now) -> String {
+        let mark = self.logins.mark(user).unwrap_or_default();
+        let of = serde_json::json!(["login", user, mark, request.client.id, request.redirect.uri(), request.challenge, expires.0]);
+        format!("{}.{}.{user}", expires.0, secret::successor(&self.store.look().key, &of.to_string()))
+    }
+
+    /// Grants the folders that a person has chosen after the login; `None` when the proof of the login is not valid (any more).
+    ///
+    /// # Errors
+    /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
+    pub fn approve_folders(
+        &self,
+        request: &AuthorizeRequest,
+        proof: &str,
+        folders: Folders,
+        from: PeerAddress,
+        now: Now,
+    ) -> Result<Option<String>, AuthorizeError> {
+        let mut parts = proof.splitn(3, '.');
+        let expires = parts.next().and_then(|expires| expires.parse().ok()).map(Now);
+        let (Some(expires), Some(user)) = (expires.filter(|expires| expires.0 > now.0), parts.nth(1)) else { return Ok(None) };
+        if !secret::equal(proof, &self.proof_of_login(request, user, expires)) || self.logins.mark(user).is_none() {
+            return Ok(None);
+        }
+        let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
+        self.grant(request, user, access, Some(Arc::new(folders)), from, now).map(Some)
+    }
+
+    fn grant(
+        &self,
+        request: &AuthorizeRequest,
+        user: &str,
+        access: Access,
+        folders: Option<Arc<Folders>>,
+        from: PeerAddress,
+        now: Now,
+    ) -> Result<String, AuthorizeError> {
+        let (client, source) = (&request.client, &Source::new(from.address, from.is_shared, user));
         let access = access.min(request.access);
         let code = secret::new_token().map_err(|_| AuthorizeError::Unavailable)?;
+        let in_folders = folders.as_ref().map(|folders| format!(" folders={:?}", folders.to_string())).unwrap_or_default();
         let record = Code {
             hash: SecretHash::of(&code),
             client: client.id.clone(),
@@ -182,6 +231,7 @@ impl Oauth {
             user: user.into(),
             mark: self.logins.mark(user).unwrap_or_default(),
             access: StoredAccess(access),
+            folders,
             expires: now.after(limits::CODE_LIFE).0,
             spent: None,
         };
@@ -196,13 +246,13 @@ impl Oauth {
         });
         stored.map_err(|_| AuthorizeError::Unavailable)?;
         log::info!(
-            "login ok user={user:?} client={:?} name={:?} scope={:?} redirect={:?} from={}",
+            "login ok user={user:?} client={:?} name={:?} scope={:?}{in_folders} redirect={:?} from={}",
             client.id,
             client.name,
             access.scope(),
             request.redirect.uri(),
             from.address
         );
-        Ok(Approval::Granted(request.redirect.location(&[("code", &code)], &self.origin)))
+        Ok(request.redirect.location(&[("code", &code)], &self.origin))
     }
 }

@@ -44,9 +44,12 @@ impl Oauth {
 
     /// The same, with the grant that it belongs to, where there is one.
     fn found<'a>(&self, state: &'a State, token: SecretHash, now: Now) -> Option<(Principal, Option<&'a Grant>)> {
-        if let Some((name, _, access)) = self.logins.tokens.iter().find(|(_, known, _)| *known == token) {
+        if let Some((name, secret)) = self.logins.tokens.iter().find(|(_, secret)| secret.hash == token) {
             let (subject, login) = (format!("token:{name}"), name.clone());
-            return Some((Principal { subject, client: String::new(), login, access: *access }, None));
+            return Some((
+                Principal { subject, client: String::new(), login, access: secret.access, folders: secret.folders.clone() },
+                None,
+            ));
         }
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
         known.note_use();
@@ -59,7 +62,9 @@ impl Oauth {
             Some(_) => grant.filter(|grant| self.logins.stands(grant))?.user.clone(),
         };
         let login = grant.map_or_else(|| known.client.clone(), Grant::short_id);
-        Some((Principal { subject, client: known.client.clone(), login, access: known.access.0 }, grant))
+        let machine = self.logins.machines.get(&known.client).and_then(|machine| machine.folders.clone());
+        let folders = grant.map_or(machine, |grant| grant.folders.clone());
+        Some((Principal { subject, client: known.client.clone(), login, access: known.access.0, folders }, grant))
     }
 
     /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.

@@ -67,8 +67,8 @@ impl Credentials {
     /// `invalid_client`.
     pub(super) fn authenticate<'a>(&self, state: &State, oauth: &'a Oauth) -> Result<Authenticated<'a>, Error> {
         let refused = Error::InvalidClient { basic: self.basic };
-        if let Some((id, (hash, access))) = oauth.logins.machines.get_key_value(&self.id) {
-            return if self.fits(hash) { Ok(Authenticated::Machine(id, *access)) } else { Err(refused) };
+        if let Some((id, secret)) = oauth.logins.machines.get_key_value(&self.id) {
+            return if self.fits(&secret.hash) { Ok(Authenticated::Machine(id, secret.access)) } else { Err(refused) };
         }
         let client = oauth.client(state, &self.id).ok_or_else(|| refused.clone())?;
         if client.secret.as_ref().is_none_or(|hash| self.fits(hash)) { Ok(Authenticated::Registered(client)) } else { Err(refused) }

@@ -52,6 +52,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::SecretHash;
+use crate::vault::Folders;
 use password::Passwords;
 use redirect::RedirectTarget;
 use registrations::Registrations;
@@ -66,10 +67,19 @@ use throttle::Throttle;
 pub struct Logins {
     /// User name to bcrypt hash.
     pub users: BTreeMap<String, String>,
-    /// Machine clients for the `client_credentials` grant: client id to hash of the secret, and what they may do.
-    pub machines: BTreeMap<String, (SecretHash, Access)>,
-    /// API tokens: name, hash, what they may do.
-    pub tokens: Vec<(String, SecretHash, Access)>,
+    /// Machine clients for the `client_credentials` grant, by client id.
+    pub machines: BTreeMap<String, Secret>,
+    /// API tokens, by name.
+    pub tokens: BTreeMap<String, Secret>,
+}
+
+/// A configured secret, and what its holder may do.
+#[derive(Debug, Clone)]
+pub struct Secret {
+    pub hash: SecretHash,
+    pub access: Access,
+    /// In which folders; `None` for the whole vault.
+    pub folders: Option<Arc<Folders>>,
 }
 
 impl Logins {
@@ -80,7 +90,7 @@ impl Logins {
 
     /// The same for a machine client and its secret.
     pub fn machine_mark(&self, client: &str) -> Option<String> {
-        self.machines.get(client).map(|(hash, _)| mark_of(&hash.to_hex()))
+        self.machines.get(client).map(|secret| mark_of(&secret.hash.to_hex()))
     }
 }
 

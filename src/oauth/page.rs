@@ -19,7 +19,29 @@ pub struct Typed<'a> {
     /// User name.
     pub user: &'a str,
     /// What is to be allowed.
-    pub access: Access,
+    pub choice: Choice,
+}
+
+/// What a person allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// To read and change all notes.
+    Write,
+    /// To read all notes.
+    Read,
+    /// Folders that are chosen on the next page.
+    Folders,
+}
+
+impl Choice {
+    /// Of the form; what is no choice allows least.
+    pub fn of(value: Option<&str>) -> Choice {
+        match value {
+            Some("write") => Choice::Write,
+            Some("folders") => Choice::Folders,
+            _ => Choice::Read,
+        }
+    }
 }
 
 /// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
@@ -61,17 +83,27 @@ pub fn login(
         Some(Notice::Busy) => r#"<p class="error" role="alert">Too many logins at the moment. Please try again in a few seconds.</p>"#,
         None => "",
     };
-    let (write, read) = if typed.access == Access::Read { ("", " checked") } else { (" checked", "") };
+    let checked = |choice: Choice| if typed.choice == choice { " checked" } else { "" };
+    let (write, read, folders) = (checked(Choice::Write), checked(Choice::Read), checked(Choice::Folders));
     let can_do: String = abilities.iter().map(|ability| format!(", {}", escape(ability))).collect();
     let choice = match request.access {
         Access::Write => {
-            format!(r#"<fieldset><legend>What it may do</legend>
+            format!(
+                r#"<fieldset><legend>What it may do</legend>
 <label class="choice"><input type="radio" name="access" value="write"{write}><span>Read and change notes<small>search, read, create, edit and replace files{can_do}</small></span></label>
 <label class="choice"><input type="radio" name="access" value="read"{read}><span>Only read notes<small>search and read; tools that write are not offered</small></span></label>
-</fieldset>"#)
+<label class="choice"><input type="radio" name="access" value="folders"{folders}><span>Only some folders<small>chosen on the next page</small></span></label>
+</fieldset>"#
+            )
         }
         Access::Read => {
-            r#"<p>It asks to <strong>read</strong> your notes. It will not be able to change them.</p><input type="hidden" name="access" value="read">"#.to_owned()
+            let read = if typed.choice == Choice::Folders { "" } else { " checked" };
+            format!(
+                r#"<fieldset><legend>It asks to read, and will not be able to change anything</legend>
+<label class="choice"><input type="radio" name="access" value="read"{read}><span>All notes</span></label>
+<label class="choice"><input type="radio" name="access" value="folders"{folders}><span>Only some folders<small>chosen on the next page</small></span></label>
+</fieldset>"#
+            )
         }
     };
     let user = escape(typed.user);
@@ -97,6 +129,38 @@ pub fn login(
 <button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
 </div>
 </form>"#
+        ),
+    )
+}
+
+/// The page on which a person who has logged in chooses folders.
+pub fn folders(origin: &str, request: &AuthorizeRequest, action: &str, proof: &str, folders: &[String], is_all: bool) -> String {
+    let change = if request.access == Access::Write { r#"<option value="change">read and change</option>"# } else { "" };
+    let row = |folder: &String| {
+        let name = escape(folder);
+        format!(
+            r#"<label class="folder"><span>{name}</span><select name="folder:{name}"><option value="">no</option><option value="read">read</option>{change}</select></label>
+"#
+        )
+    };
+    let rows: String = folders.iter().map(row).collect();
+    let more = if is_all { "" } else { "<p>There are more folders than fit here; an API token can name any of them.</p>" };
+    document(
+        "Choose folders",
+        origin,
+        &format!(
+            r#"<h1>Which folders?</h1>
+<p><strong>{}</strong> will see only what you choose, with all that lies below; for it, nothing else exists. At least one.</p>
+<form method="post" action="{}">
+<input type="hidden" name="login" value="{}">
+{rows}{more}<div class="buttons">
+<button type="submit" name="decision" value="allow" class="main">Allow</button>
+<button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
+</div>
+</form>"#,
+            escape(&request.client.name),
+            escape(action),
+            escape(proof)
         ),
     )
 }
@@ -182,6 +246,9 @@ input[type=text],input[type=password]{width:100%;font:inherit;padding:.5rem .7re
 button{font:inherit;padding:.6rem 1.1rem;border-radius:.4rem;border:1px solid var(--edge);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on-main);font-weight:600;flex:1 1 auto}
 :focus-visible{outline:3px solid var(--main);outline-offset:2px}
+.folder{display:flex;gap:.6rem;align-items:center;justify-content:space-between;font-weight:normal;margin:.35rem 0}
+.folder span{overflow-wrap:anywhere}
+select{font:inherit;padding:.3rem;border:1px solid var(--edge);border-radius:.4rem;background:var(--ground);color:inherit}
 .error{color:var(--bad);font-weight:600}
 .warning{background:var(--warn-ground);color:var(--warn);padding:.6rem .8rem;border-radius:.4rem}
 ";

@@ -1,12 +1,11 @@
 //! Clients, grants, codes and tokens: in memory, and with a state folder also in one file.
 //!
 //! A change is made on a copy, the copy is written to the disk, and only then does it count: an answer that was sent is
-//! never forgotten, and a change that could not be stored never happened (503). Changes that come while one is being
-//! written are written together after it, so a burst costs two flushes of the disk and not one each.
+//! never forgotten, and a change that could not be stored never happened (503).
 //!
 //! # The file
 //!
-//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (1), `key` (64 hex digits, the
+//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64 hex digits, the
 //! secret that refresh tokens are derived with), lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
 //! the members named as there, and `sources`, from where logins came. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
 //! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, said in
@@ -18,14 +17,16 @@ use crate::disk::{self, Mode};
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
+use crate::vault::Folders;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-const VERSION: u32 = 1;
+/// Version 1 had no grants of folders: a program that knows only that would give such a login the whole vault.
+const VERSION: u32 = 2;
 const FILE: &str = "state.json";
 const LOCK: &str = "state.lock";
 
@@ -64,6 +65,9 @@ pub struct Grant {
     pub redirect_uri: String,
     /// What was allowed.
     pub access: StoredAccess,
+    /// In which folders; `None` for the whole vault.
+    #[serde(default)]
+    pub folders: Option<Arc<Folders>>,
     /// When.
     pub created: u64,
     /// The last use, to the hour.
@@ -98,6 +102,9 @@ pub struct Code {
     pub mark: String,
     /// What was allowed.
     pub access: StoredAccess,
+    /// In which folders; `None` for the whole vault.
+    #[serde(default)]
+    pub folders: Option<Arc<Folders>>,
     /// Valid until.
     pub expires: u64,
     /// The grant that it was exchanged for: a second use is a theft.
@@ -265,22 +272,12 @@ pub struct Failed;
 pub struct Store {
     /// What counts: it is on the disk.
     state: RwLock<Arc<State>>,
-    /// What is about to count.
-    pending: Mutex<Pending>,
-    /// Held by whoever writes; the others wait here, and most find that it was done for them.
+    /// Held while a change is made and written.
     writing: Mutex<()>,
     file: Option<PathBuf>,
     /// Held for as long as the store is.
     #[expect(dead_code, reason = "its being there is what counts")]
     lock: Option<File>,
-}
-
-/// The changes that were made and are not on the disk yet.
-#[derive(Debug)]
-struct Pending {
-    state: Arc<State>,
-    /// What becomes of them, together.
-    batch: Arc<OnceLock<Result<(), Failed>>>,
 }
 
 impl Store {
@@ -364,9 +361,7 @@ impl Store {
     }
 
     fn with(state: State, file: Option<PathBuf>) -> Store {
-        let state = Arc::new(state);
-        let pending = Mutex::new(Pending { state: Arc::clone(&state), batch: Arc::default() });
-        Store { state: RwLock::new(state), pending, writing: Mutex::new(()), file, lock: None }
+        Store { state: RwLock::new(Arc::new(state)), writing: Mutex::new(()), file, lock: None }
     }
 
     /// The state folder, if there is one.
@@ -386,51 +381,20 @@ impl Store {
     /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed, but for what was to be forgotten: that is,
     /// until the next start.
     pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
-        let (outcome, batch, is_durable) = {
-            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut next = State::clone(&pending.state);
-            next.tidy(now);
-            let outcome = change(&mut next);
-            let is_durable = Arc::ptr_eq(&pending.state, &self.look());
-            if outcome.is_ok() {
-                pending.state = Arc::new(next);
-            }
-            (outcome, Arc::clone(&pending.batch), is_durable)
-        };
-        // A refusal may rest on what is not on the disk yet either: then it waits for that, and may have been wrong.
-        if outcome.is_ok() || !is_durable {
-            self.write(&batch)?;
-        }
-        outcome
-    }
-
-    /// Writes a batch with all changes that are in it by then, unless somebody has done so.
-    fn write(&self, batch: &OnceLock<Result<(), Failed>>) -> Result<(), Failed> {
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(done) = batch.get() {
-            return *done;
+        let known = self.look();
+        let mut next = State::clone(&known);
+        next.tidy(now);
+        let outcome = change(&mut next)?;
+        let written = self.put(&next);
+        if written.is_err() {
+            // What was ended is ended, at least until the next start: a full disk must not keep a stolen token alive.
+            let mut remembered = State::clone(&known);
+            remembered.forget_what_is_not_in(&next);
+            next = remembered;
         }
-        let close = |pending: &mut Pending| std::mem::take(&mut pending.batch);
-        let (state, batch) = {
-            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            (Arc::clone(&pending.state), close(&mut pending))
-        };
-        let written = self.put(&state);
-        match written {
-            Ok(()) => *self.state.write().unwrap_or_else(PoisonError::into_inner) = state,
-            Err(Failed) => {
-                // What was changed meanwhile stands on what never happened. But what was ended is ended, at least until the next
-                // start: a disk that somebody has filled must not keep a stolen token alive.
-                let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-                let _ = close(&mut pending).set(Err(Failed));
-                let mut remembered = State::clone(&self.look());
-                remembered.forget_what_is_not_in(&pending.state);
-                pending.state = Arc::new(remembered);
-                *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&pending.state);
-            }
-        }
-        let _ = batch.set(written);
-        written
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        written.map(|()| outcome).map_err(E::from)
     }
 
     fn put(&self, state: &State) -> Result<(), Failed> {

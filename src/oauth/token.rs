@@ -105,6 +105,7 @@ impl Oauth {
                 client: client.id.clone(),
                 redirect_uri: known.redirect_uri.clone(),
                 access: known.access,
+                folders: known.folders.clone(),
                 created: now.0,
                 used: now.0,
                 refresh: SecretHash::of(&refresh_token),

@@ -60,6 +60,9 @@ impl Toolset {
     pub const ALL: [Toolset; 7] =
         [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent, Toolset::Research];
 
+    /// Those that need a login for the whole vault: what they do is not bound to paths.
+    pub const WHOLE: [Toolset; 3] = [Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
+
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 
 use super::error::Error;
 use super::path::{VaultPath, is_hidden};
+use super::scope::Scope;
 use crate::disk::{self, Folder};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -15,10 +16,11 @@ use unicode_normalization::UnicodeNormalization;
 
 const OUTSIDE: &str = "it is a link that does not lead to a served place inside the vault";
 
-/// The vault's root, with every symbolic link on the way to it resolved.
-#[derive(Debug)]
+/// The vault's root, with every symbolic link on the way to it resolved, and what of it exists for the caller.
+#[derive(Debug, Clone)]
 pub(super) struct Jail {
     root: PathBuf,
+    scope: Scope,
 }
 
 impl Jail {
@@ -27,7 +29,26 @@ impl Jail {
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Jail { root })
+        Ok(Jail { root, scope: Scope::default() })
+    }
+
+    /// The same for another caller.
+    pub(super) fn within(&self, scope: Scope) -> Jail {
+        Jail { root: self.root.clone(), scope }
+    }
+
+    pub(super) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Whether a path exists for the caller, if it does on the disk.
+    pub(super) fn shows(&self, path: &str) -> bool {
+        self.scope.shows(&self.root, path)
+    }
+
+    /// Whether a file may be changed, or made, as far as the caller's grant says.
+    pub(super) fn may_change(&self, path: &str) -> bool {
+        self.scope.may_change(&self.root, path)
     }
 
     /// Which folder the root is at the moment, whatever it is called: device and inode.
@@ -41,6 +62,9 @@ impl Jail {
 
     /// The place of something that exists. Links are resolved and must end inside (rule 3 of the vault).
     pub(super) fn existing(&self, path: &VaultPath) -> Result<Place, Error> {
+        if !self.shows(path.as_str()) {
+            return Err(self.absent(path));
+        }
         self.refuse_alias(path)?;
         // Without links on the way, as nearly always, the path is the place.
         if let Ok(place) = self.place(path.as_str().into())
@@ -225,7 +249,7 @@ impl Jail {
     /// Inside the root, and not hidden there either: a link must not be a way into `.obsidian`.
     fn serves(&self, place: &Path) -> bool {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
-        place.strip_prefix(&self.root).is_ok_and(|below| !below.iter().any(hidden))
+        place.strip_prefix(&self.root).is_ok_and(|below| !below.iter().any(hidden) && below.to_str().is_some_and(|below| self.shows(below)))
     }
 
     fn absent(&self, path: &VaultPath) -> Error {

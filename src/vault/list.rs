@@ -111,7 +111,7 @@ impl Vault {
         let folder = &self.jail.as_on_disk(folder.clone());
         let place = self.folder_place(folder)?;
         let mut children = Vec::new();
-        for (name, found) in self.served_children(&place).map_err(Error::disk("read the folder", folder.as_str()))? {
+        for (name, found) in self.served_children(folder, &place).map_err(Error::disk("read the folder", folder.as_str()))? {
             children.push(match found {
                 Kind::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
                 Kind::Folder { .. } => Child::Folder { name },
@@ -128,9 +128,10 @@ impl Vault {
         let Ok(place) = self.jail.folder(folder) else { return 0 };
         let is_served = |entry: &fs::DirEntry| {
             let Ok(name) = entry.file_name().into_string() else { return false };
+            let path = walk::joined(folder.as_str(), &name);
             match entry.file_type() {
-                Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok(),
-                _ => walk::classify(&self.jail, entry, &name).is_ok_and(|found| found.is_some()),
+                Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok() && self.jail.shows(&path),
+                _ => walk::classify(&self.jail, &path, entry, &name).is_ok_and(|found| found.is_some()),
             }
         };
         fs::read_dir(&*place).map_or(0, |entries| entries.flatten().filter(is_served).count())
@@ -159,12 +160,12 @@ impl Vault {
     ///
     /// # Errors
     /// The disk's, also when nothing at all in it could be looked at: that is not an empty folder.
-    fn served_children(&self, place: &Path) -> std::io::Result<Vec<(String, Kind)>> {
+    fn served_children(&self, folder: &VaultPath, place: &Path) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
         for entry in fs::read_dir(place)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            match walk::classify(&self.jail, &entry, &name) {
+            match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {
                 Ok(found) => children.extend(found.map(|found| (name, found))),
                 Err(error) => {
                     log::warn!("{name:?} cannot be looked at: {}", words(&error));

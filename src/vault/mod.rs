@@ -22,7 +22,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`path`], `jail` | which paths are served, and where they are on disk |
+//! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `lexicon`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
@@ -68,6 +68,7 @@ mod rank;
 pub mod read;
 mod refresh_policy;
 pub mod rewrite;
+mod scope;
 pub mod search;
 mod table;
 pub mod transaction;
@@ -83,11 +84,13 @@ pub use index::{Memory, Version};
 pub use names::Named;
 pub use path::VaultPath;
 pub use read::fitting;
+pub use scope::{Folders, Hidden};
 
 use crate::limits;
 use crate::quota::{Bounds, Quota};
 use index::Index;
 use jail::{Jail, Place};
+use scope::Scope;
 use sha2::{Digest, Sha256};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -119,14 +122,32 @@ impl Deref for Vault {
 pub struct Shared {
     jail: Jail,
     index: Arc<Index>,
-    /// Writers of one file take turns; chosen by the hash of its place.
-    write_locks: Vec<Mutex<()>>,
-    /// Who changes several files as one.
-    transactions: Mutex<()>,
+    locks: Arc<Locks>,
     /// Searches for regular expressions.
     expressions: Arc<Quota>,
+    /// The whole vault, where this is a part of it.
+    whole: Option<Arc<Shared>>,
+    /// The parts that callers with a grant of folders have, the last used at the end.
+    parts: Mutex<Vec<Arc<Shared>>>,
     postings: postings::Cache,
     links: Mutex<links::LinkIndex>,
+}
+
+/// What the whole vault and its parts have in common.
+#[derive(Debug)]
+struct Locks {
+    /// Writers of one file take turns; chosen by the hash of its place.
+    files: Vec<Mutex<()>>,
+    /// Who changes several files as one.
+    transactions: Mutex<()>,
+}
+
+impl Shared {
+    fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, expressions: Arc<Quota>, whole: Option<Arc<Shared>>) -> io::Result<Shared> {
+        let index = Arc::new(Index::new(jail.clone(), memory)?);
+        let (postings, links) = (postings::Cache::default(), Mutex::default());
+        Ok(Shared { jail, index, locks, expressions, whole, parts: Mutex::default(), postings, links })
+    }
 }
 
 impl Vault {
@@ -135,29 +156,57 @@ impl Vault {
     /// # Errors
     /// What the operating system says about the folder.
     pub fn open(root: &Path) -> io::Result<Vault> {
-        Vault::open_with(root, Memory::Full)
+        Vault::open_with(root, Memory::Full, Arc::default())
     }
 
-    /// The same, with so much of it kept in memory.
+    /// The same, with so much of it kept in memory, and without what its owner hides.
     ///
     /// # Errors
     /// As [`Vault::open`].
-    pub fn open_with(root: &Path, memory: Memory) -> io::Result<Vault> {
-        let jail = Jail::new(root)?;
-        let index = Arc::new(Index::new(Jail::new(root)?, memory)?);
-        let write_locks = (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect();
+    pub fn open_with(root: &Path, memory: Memory, hidden: Arc<Hidden>) -> io::Result<Vault> {
+        let jail = Jail::new(root)?.within(Scope { hidden, folders: None });
+        let locks = Locks { files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(), transactions: Mutex::new(()) };
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        let shared = Shared {
-            jail,
-            index,
-            write_locks,
-            transactions: Mutex::new(()),
-            expressions,
-            postings: postings::Cache::default(),
-            links: Mutex::default(),
-        };
+        let shared = Shared::new(jail, memory, Arc::new(locks), expressions, None)?;
         Ok(Vault { shared: Arc::new(shared), versions: None, caller: None })
+    }
+
+    /// The part of the vault that a grant covers, with an index of its own, so that nothing that is counted, weighed or resolved
+    /// depends on the rest.
+    ///
+    /// # Errors
+    /// When the process cannot open any more files.
+    pub fn within(&self, folders: Option<&Arc<Folders>>) -> io::Result<Vault> {
+        let Some(folders) = folders else { return Ok(self.clone()) };
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = parts.iter().position(|part| part.jail.scope().folders.as_ref() == Some(folders));
+        let part = match known {
+            Some(at) => parts.remove(at),
+            None => {
+                let jail = self.jail.within(Scope { folders: Some(Arc::clone(folders)), ..self.jail.scope().clone() });
+                let (locks, expressions) = (Arc::clone(&self.locks), Arc::clone(&self.expressions));
+                Arc::new(Shared::new(jail, self.index.memory, locks, expressions, Some(Arc::clone(&self.shared)))?)
+            }
+        };
+        if parts.len() >= limits::VAULT_PARTS {
+            parts.remove(0);
+        }
+        parts.push(Arc::clone(&part));
+        Ok(Vault { shared: part, ..self.clone() })
+    }
+
+    /// The whole vault, for what belongs to no caller.
+    fn whole(&self) -> Vault {
+        Vault { shared: Arc::clone(self.shared.whole.as_ref().unwrap_or(&self.shared)), ..self.clone() }
+    }
+
+    /// Refuses a change that the caller's grant does not allow.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`].
+    fn check_grant(&self, path: &str) -> Result<(), Error> {
+        if self.jail.may_change(path) { Ok(()) } else { Err(Error::NotAllowed { path: path.into(), why: "this login may not change it" }) }
     }
 
     /// The same, which keeps there what is replaced and deleted.
@@ -299,7 +348,7 @@ impl Vault {
         let mut hasher = DefaultHasher::new();
         place.below().hash(&mut hasher);
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
-        self.write_locks.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
+        self.locks.files.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -219,6 +219,7 @@ impl Vault {
         }
         let path = VaultPath::known(&entry.path);
         let reason = match self.jail.without_links(&path) {
+            _ if !self.jail.may_change(&entry.path) => Some("this login may not change it"),
             Ok(Some(found)) if found.permissions().readonly() => Some("the file is read-only"),
             Ok(Some(_)) if plan.length() as u64 > limits::NOTE_BYTES => Some("the file would be too large"),
             Ok(Some(_)) => None,

@@ -136,11 +136,19 @@ impl Vault {
     /// # Errors
     /// The disk's; [`Error::Busy`] when somebody else does not come to an end.
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
-        let here = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
+        // What a crash has left may concern all of the vault.
+        if self.whole.is_some() {
+            drop(self.whole().begin_transaction()?);
+        }
+        let here = self.locks.transactions.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.own_file(1)?;
         let everywhere = wait_for_lock(&place).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
         let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };
-        transaction.recover()?;
+        if self.whole.is_none() {
+            transaction.recover()?;
+        } else if self.own_file(0)?.exists() {
+            return Err(Error::Busy);
+        }
         Ok(transaction)
     }
 
@@ -551,6 +559,7 @@ impl Vault {
     /// The place of a file or folder that may be moved: its own name, and not a link to another.
     pub(super) fn movable(&self, path: &VaultPath) -> Result<Place, Error> {
         let (path, place) = self.locate(path)?;
+        self.check_grant(path.as_str())?;
         if place.below() != Path::new(path.as_str()) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }

@@ -105,11 +105,18 @@ impl Vault {
     /// # Errors
     /// [`Error::Invalid`] where no versions are kept, or the disk's.
     pub fn history(&self, path: &VaultPath) -> Result<Vec<Line>, Error> {
+        if !self.jail.shows(path.as_str()) {
+            return Ok(Vec::new());
+        }
         let mut name = self.spelled(path).as_str().to_owned();
         let mut found = Vec::new();
         for line in self.kept_lines()?.into_iter().rev() {
             if let Did::Renamed { from, to } = &line.did {
                 name = moved(&name, to, from).unwrap_or(name);
+                // What it was elsewhere is not for this caller.
+                if !self.jail.shows(&name) {
+                    break;
+                }
             } else if line.kept().is_some_and(|(path, _)| path == name) {
                 found.push(line);
             }

@@ -124,14 +124,14 @@ impl Walk<'_> {
         if self.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
             log::info!("removed an unfinished write of an earlier run in {:?}", folder.below);
         }
-        let kind = classify(self.jail, entry, name);
+        let path = joined(&folder.below, name);
+        let kind = classify(self.jail, &path, entry, name);
         if matches!(kind, Ok(None)) {
             if is_odd(name) && !is_hidden(name) {
                 leave("a name with a control character or a backslash");
             }
             return None;
         }
-        let path = if folder.below.is_empty() { name.to_owned() } else { [&folder.below, "/", name].concat() };
         if path.len() > limits::PATH_BYTES {
             leave("a path that is too long");
             return None;
@@ -155,6 +155,11 @@ impl Walk<'_> {
     }
 }
 
+/// The path of a name in a folder.
+pub(super) fn joined(below: &str, name: &str) -> String {
+    if below.is_empty() { name.to_owned() } else { [below, "/", name].concat() }
+}
+
 /// Whether a name has what no path may have (rule 1 of the vault).
 pub(super) fn is_odd(name: &str) -> bool {
     let bytes = name.as_bytes();
@@ -167,12 +172,12 @@ pub(super) fn is_odd(name: &str) -> bool {
 ///
 /// # Errors
 /// Why it cannot be told, other than that it is gone.
-pub(super) fn classify(jail: &Jail, entry: &DirEntry, name: &str) -> io::Result<Option<Kind>> {
+pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) -> io::Result<Option<Kind>> {
     let unless_gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
     };
-    if is_hidden(name) || is_odd(name) {
+    if is_hidden(name) || is_odd(name) || !jail.shows(path) {
         return Ok(None);
     }
     let kind = match entry.file_type() {

@@ -82,6 +82,7 @@ impl Vault {
     /// then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
+        self.check_grant(path.as_str())?;
         self.index.refuse_if_away()?;
         // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
         let path = &self.jail.as_on_disk(path.clone());
@@ -160,8 +161,10 @@ impl Vault {
         }
     }
 
-    /// Keeps what a change of files takes away, before it is made, where it is made on behalf of a caller.
+    /// Refuses a change that the caller's grant does not allow, and keeps what it takes away, before it is made, where it is made on
+    /// behalf of a caller.
     pub(super) fn keep(&self, files: Vec<String>, changes: impl FnOnce() -> Vec<Change>) -> Result<Kept, Error> {
+        files.iter().try_for_each(|path| self.check_grant(path))?;
         let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else { return Ok(Kept { files, ..Kept::default() }) };
         let call = new_id()?;
         let ids = versions.keep(caller, &call, changes())?;
@@ -225,6 +228,7 @@ impl Vault {
     /// # Errors
     /// Those of [`Vault::write`].
     pub(super) fn may_create(&self, path: &VaultPath) -> Result<Place, Error> {
+        self.check_grant(path.as_str())?;
         self.index.refuse_if_away()?;
         let mut folder = path.parent();
         let place = loop {

@@ -4,11 +4,13 @@ use super::{App, media_type};
 use crate::clock::Now;
 use crate::form::Form;
 use crate::http::{Head, HeaderValue, Method, Reply, Response};
+use crate::limits;
 use crate::oauth::authorize::{Approval, AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
-use crate::oauth::page::{self, Notice, Typed};
+use crate::oauth::page::{self, Choice, Notice, Typed};
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
+use crate::vault::{Folders, VaultPath};
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -39,7 +41,17 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     // The form goes where the page came from, query and all; everything in it is checked again.
     let action = format!("/oauth/authorize?{}", head.query());
     if head.method() != Method::Post {
-        return html(200, page::login(&oauth.origin, &request, &action, Typed { user: "", access: Access::Write }, &abilities, None));
+        return html(
+            200,
+            page::login(
+                &oauth.origin,
+                &request,
+                &action,
+                Typed { user: "", choice: if request.access == Access::Read { Choice::Read } else { Choice::Write } },
+                &abilities,
+                None,
+            ),
+        );
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(403, page::error(&oauth.origin, "The form came from another web site.", "Start the login again in the application."));
@@ -55,18 +67,57 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
     if form.get("decision") == Some("deny") {
         return see_other(&oauth.deny(request));
     }
-    let access = if form.get("access") == Some("read") { Access::Read } else { Access::Write };
+    if let Some(proof) = form.get("login") {
+        return choose_folders(app, request, form, action, proof, from);
+    }
+    let choice = Choice::of(form.get("access"));
+    let access = match choice {
+        Choice::Write => Some(Access::Write),
+        Choice::Read => Some(Access::Read),
+        Choice::Folders => None,
+    };
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     match oauth.approve(request, user, password, access, from, Now::read()) {
         Ok(Approval::Granted(location)) => see_other(&location),
+        Ok(Approval::Choose(proof)) => folders_page(app, request, action, &proof),
         Ok(Approval::Refused) => {
-            html(403, page::login(&oauth.origin, request, action, Typed { user, access }, &abilities, Some(Notice::WrongPassword)))
+            html(403, page::login(&oauth.origin, request, action, Typed { user, choice }, &abilities, Some(Notice::WrongPassword)))
         }
         Ok(Approval::Busy) => {
-            html(429, page::login(&oauth.origin, request, action, Typed { user, access }, &abilities, Some(Notice::Busy)))
+            html(429, page::login(&oauth.origin, request, action, Typed { user, choice }, &abilities, Some(Notice::Busy)))
                 .header("Retry-After", HeaderValue::fixed("5"))
         }
         Err(error) => cannot_authorize(oauth, error),
+    }
+}
+
+fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str) -> Response {
+    let (folders, is_all) = app.mcp.folders(limits::FOLDERS_OFFERED);
+    html(200, page::folders(&app.oauth.origin, request, action, proof, &folders, is_all))
+}
+
+/// The form of the second page: what was chosen for each folder.
+fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, proof: &str, from: PeerAddress) -> Response {
+    let of = |wanted: &'static str| {
+        let chosen = form.beginning("folder:").filter(|(_, choice)| *choice == wanted);
+        chosen.filter_map(|(name, _)| VaultPath::file(name).ok()).collect::<Vec<VaultPath>>()
+    };
+    let write = if request.access == Access::Write { of("change") } else { Vec::new() };
+    let folders = Folders { read: Some(of("read")), write };
+    if folders == (Folders { read: Some(Vec::new()), write: Vec::new() }) {
+        return folders_page(app, request, action, proof);
+    }
+    match app.oauth.approve_folders(request, proof, folders, from, Now::read()) {
+        Ok(Some(location)) => see_other(&location),
+        Ok(None) => html(
+            403,
+            page::error(
+                &app.oauth.origin,
+                "The login was too long ago.",
+                "Start the login again in the application, and choose within a few minutes.",
+            ),
+        ),
+        Err(error) => cannot_authorize(&app.oauth, error),
     }
 }
 

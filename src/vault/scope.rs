@@ -1,0 +1,198 @@
+//! What of a vault exists for a caller: the one place that decides it, for the owner's `HIDE` and for grants of folders. (Names
+//! with a dot are hidden from everybody, by the path itself.)
+
+use super::path::{VaultPath, rest_below};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The folders that a login may read, and those that it may change; what may be changed may be read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Folders {
+    /// `None`: the whole vault.
+    pub read: Option<Vec<VaultPath>>,
+    pub write: Vec<VaultPath>,
+}
+
+impl Folders {
+    fn may_read(&self, path: &str) -> bool {
+        self.read.as_ref().is_none_or(|folders| is_in(folders, path)) || self.may_change(path)
+    }
+
+    fn may_change(&self, path: &str) -> bool {
+        is_in(&self.write, path)
+    }
+
+    /// Whether a folder has one of these somewhere below it on the disk.
+    fn leads_on(&self, root: &Path, path: &str) -> bool {
+        let inner = self.read.iter().flatten().chain(&self.write).filter(|folder| VaultPath::known(path).contains(folder.as_str()));
+        inner.into_iter().any(|folder| root.join(folder.as_str()).is_dir())
+    }
+}
+
+/// As in `API_TOKENS`.
+impl fmt::Display for Folders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |folders: &[VaultPath]| folders.iter().map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(";");
+        match &self.read {
+            None => f.write_str("read")?,
+            Some(read) if read.is_empty() => {}
+            Some(read) => write!(f, "read={}", list(read))?,
+        }
+        let colon = if self.read.as_ref().is_some_and(Vec::is_empty) { "" } else { ":" };
+        if self.write.is_empty() { Ok(()) } else { write!(f, "{colon}write={}", list(&self.write)) }
+    }
+}
+
+fn is_in(folders: &[VaultPath], path: &str) -> bool {
+    folders.iter().any(|folder| rest_below(path, folder.as_str()).is_some())
+}
+
+/// A pattern of `HIDE`.
+#[derive(Debug)]
+struct Pattern {
+    matches: Regex,
+    shows_again: bool,
+    folders_only: bool,
+}
+
+/// The patterns of `HIDE`, as in gitignore(5): of several that fit, the last decides; what lies in a hidden folder is hidden.
+#[derive(Debug, Default)]
+pub struct Hidden(Vec<Pattern>);
+
+impl Hidden {
+    /// Reads patterns separated by `;`.
+    ///
+    /// # Errors
+    /// The pattern that is none.
+    pub fn parse(text: &str) -> Result<Hidden, String> {
+        let patterns = text.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
+        patterns.map(|pattern| Pattern::parse(pattern).ok_or_else(|| pattern.to_owned())).collect::<Result<_, _>>().map(Hidden)
+    }
+
+    fn hides(&self, root: &Path, path: &str) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.filter_map(|end| path.split_at_checked(end)).any(|(above, rest)| {
+            let is_folder = || !rest.is_empty() || root.join(above).is_dir();
+            let last = self.0.iter().rev().find(|pattern| pattern.matches.is_match(above) && (!pattern.folders_only || is_folder()));
+            last.is_some_and(|pattern| !pattern.shows_again)
+        })
+    }
+}
+
+impl Pattern {
+    fn parse(pattern: &str) -> Option<Pattern> {
+        let (pattern, shows_again) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
+        let (pattern, folders_only) = pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
+        // A slash at the beginning or in the middle ties the pattern to the root.
+        let mut expression = if pattern.contains('/') { String::from("^") } else { String::from("^(?:.*/)?") };
+        let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
+        if rest.is_empty() {
+            return None;
+        }
+        while let Some(first) = rest.chars().next() {
+            let (translated, length) = if rest.starts_with("**/") {
+                ("(?:.*/)?".to_owned(), 3)
+            } else if rest.starts_with("**") {
+                (".*".to_owned(), 2)
+            } else {
+                match first {
+                    '*' => ("[^/]*".to_owned(), 1),
+                    '?' => ("[^/]".to_owned(), 1),
+                    '[' => {
+                        let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
+                        let class = rest.get(1..end)?;
+                        let (negated, class) = class.strip_prefix(['!', '^']).map_or(("", class), |class| ("^", class));
+                        (format!("[{negated}{}]", class.replace(['\\', '['], "")), end + 1)
+                    }
+                    '\\' => {
+                        let escaped = rest.chars().nth(1)?;
+                        (regex::escape(&escaped.to_string()), 1 + escaped.len_utf8())
+                    }
+                    plain => (regex::escape(&plain.to_string()), plain.len_utf8()),
+                }
+            };
+            expression.push_str(&translated);
+            rest = rest.get(length..)?;
+        }
+        Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, shows_again, folders_only })
+    }
+}
+
+/// What exists for a caller.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    pub(super) hidden: Arc<Hidden>,
+    /// `None`: everything.
+    pub(super) folders: Option<Arc<Folders>>,
+}
+
+impl Scope {
+    /// Whether a path below the root exists for the caller, if it does on the disk.
+    pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
+        let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.leads_on(root, path);
+        self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
+    }
+
+    /// Whether a file may be changed, or made, as far as the grant says.
+    pub(super) fn may_change(&self, root: &Path, path: &str) -> bool {
+        self.folders.as_ref().is_none_or(|folders| folders.may_change(path)) && !self.hidden.hides(root, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_to_git() {
+        let hides = |patterns: &str, path: &str| Hidden::parse(patterns).unwrap().hides(Path::new("/nowhere"), path);
+        for (patterns, path, expected) in [
+            ("*.pdf", "a/b.pdf", true),
+            ("*.pdf", "a/b.md", false),
+            ("Private", "Private/x.md", true),
+            ("Private/", "a/Private/x.md", true),
+            ("Private/", "Private", false),
+            ("/Private", "a/Private", false),
+            ("a/*.md", "a/b.md", true),
+            ("a/*.md", "a/b/c.md", false),
+            ("a/**", "a/b/c.md", true),
+            ("**/secret.md", "x/y/secret.md", true),
+            ("a/**/z.md", "a/z.md", true),
+            ("*.md;!keep.md", "keep.md", false),
+            ("Private/;!Private/x.md", "Private/x.md", true),
+            ("n?te[0-9].md", "note7.md", true),
+            ("n?te[!0-9].md", "note7.md", false),
+            ("a.b", "axb", false),
+            (r"\[x\]", "[x]", true),
+        ] {
+            assert_eq!(hides(patterns, path), expected, "{patterns} {path}");
+        }
+        assert_eq!(Hidden::parse("ok;[a").unwrap_err(), "[a");
+        assert!(Hidden::parse("/").is_err());
+    }
+
+    #[test]
+    fn what_may_be_changed_may_be_read_and_folders_are_no_prefixes() {
+        let folder = |path: &str| VaultPath::folder(path).unwrap();
+        let folders = Folders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
+        let scope = Scope { folders: Some(Arc::new(folders)), ..Scope::default() };
+        let root = Path::new("/nowhere");
+        for (path, shows, may_change) in [
+            ("Projects/A/x.md", true, false),
+            ("Projects/A", true, false),
+            ("Projects/AB/x.md", false, false),
+            ("Inbox/x.md", true, true),
+            ("Inbox 2/x.md", false, false),
+            ("x.md", false, false),
+            ("", true, false),
+        ] {
+            assert_eq!((scope.shows(root, path), scope.may_change(root, path)), (shows, may_change), "{path}");
+        }
+    }
+}
