@@ -140,7 +140,6 @@ fn paths_and_frontmatter_are_checked_as_in_the_source() {
             ("vault_write_file", json!({ "path": path, "content": note("x") })),
             ("vault_read_file", json!({ "path": path })),
             ("vault_delete_file", json!({ "path": path })),
-            ("vault_history", json!({ "path": path })),
         ] {
             assert_eq!(server.fail(tool, arguments)["code"], "PATH_NOT_ALLOWED", "{tool} {path:?}");
         }
@@ -405,23 +404,27 @@ fn versions_are_listed_and_brought_back() {
     let gone = outcome(&server, "vault_delete_file", json!({ "path": "a.md" }));
     assert_eq!((&gone["index_update_needed"], &gone["index_hint"]), (&json!(true), &json!("Remove the link to [[a]] from index.md")));
     let history = server.call("vault_history", json!({ "path": "a.md" }));
-    let commits = history["commits"].as_array().unwrap();
+    let commits = history["versions"].as_array().unwrap();
     assert_eq!(commits.iter().map(|commit| commit["change"].as_str().unwrap()).collect::<Vec<_>>(), ["deleted", "modified", "added"]);
-    assert_eq!((&commits[2]["author"], &commits[2]["message"]), (&json!("Person"), &json!("first")));
-    let restored = outcome(&server, "vault_restore", json!({ "path": "a.md", "commit_sha": commits[2]["commit_sha"] }));
+    assert_eq!((&commits[2]["by"], &commits[2]["message"]), (&json!("Person"), &json!("first")));
+    let restored = outcome(&server, "vault_restore", json!({ "path": "a.md", "version": commits[2]["version"] }));
     assert_eq!((&restored["written"], &restored["pushed"]), (&json!(true), &json!(true)), "{restored}");
     assert_eq!(repository.folder.read("a.md"), note("one").as_bytes());
-    assert_eq!(server.call("vault_history", json!({ "path": "a.md", "limit": 1 }))["truncated"], true);
+    assert_eq!(
+        (&commits[1]["tool"], &commits[1]["by"], commits[1]["bytes"].as_u64()),
+        (&json!("vault_write_file"), &json!("all"), Some(note("two").len() as u64)),
+        "{history}"
+    );
     for (commit, words) in [
         ("HEAD~1", "hexadecimal"),
         ("--help0", "hexadecimal"),
         ("0123456789", "no commit"),
-        (commits[0]["commit_sha"].as_str().unwrap(), "does not exist in commit"),
+        (commits[0]["version"].as_str().unwrap(), "does not exist in commit"),
     ] {
-        let refused = outcome(&server, "vault_restore", json!({ "path": "a.md", "commit_sha": commit }));
+        let refused = outcome(&server, "vault_restore", json!({ "path": "a.md", "version": commit }));
         assert!(refused["error"]["message"].as_str().unwrap().contains(words), "{commit}: {refused}");
     }
-    assert_eq!(server.call("vault_history", json!({ "path": "none.md" }))["commits"], json!([]));
+    assert_eq!(server.call("vault_history", json!({ "path": "none.md" }))["versions"], json!([]));
 }
 
 #[test]
@@ -438,14 +441,14 @@ fn the_history_of_a_renamed_note_goes_on_and_that_of_a_copy_begins() {
     let path = "a \"new\" näme.md";
     write(&server, path, "edited");
     let history = server.call("vault_history", json!({ "path": path }));
-    let commits: Vec<_> = history["commits"]
+    let commits: Vec<_> = history["versions"]
         .as_array()
         .unwrap()
         .iter()
         .map(|c| (c["message"].as_str().unwrap(), c["change"].as_str().unwrap(), c["path"].as_str()))
         .collect();
     assert_eq!(commits[1..], [("renamed", "renamed", None), ("copied", "added", Some("copy.md"))]);
-    let restored = outcome(&server, "vault_restore", json!({ "path": path, "commit_sha": history["commits"][2]["commit_sha"] }));
+    let restored = outcome(&server, "vault_restore", json!({ "path": path, "version": history["versions"][2]["version"] }));
     assert_eq!(restored["written"], true, "{restored}");
     assert_eq!(std::fs::read_to_string(vault.join(path)).unwrap(), note("the same words in both"));
 }

@@ -109,7 +109,7 @@ fn results_conform_to_the_output_schemas() {
         ("vault_read_file", json!({ "path": "Welcome.md", "limit": 10 })),
         ("vault_write_file", json!({ "path": "git.md", "content": "---\ndate: 1\ntags: []\ntype: x\n---\n" })),
         ("vault_history", json!({ "path": "git.md" })),
-        ("vault_restore", json!({ "path": "git.md", "commit_sha": "HEAD" })),
+        ("vault_restore", json!({ "path": "git.md", "version": "HEAD" })),
         ("vault_delete_file", json!({ "path": "git.md" })),
         (
             "manage_accomplishment",
@@ -144,8 +144,8 @@ fn results_conform_to_the_output_schemas() {
         ("ingest_cancel", json!({ "job_id": "NEWEST" })),
     ] {
         let mut arguments = arguments;
-        if arguments["commit_sha"] == "HEAD" {
-            arguments["commit_sha"] = server.call("vault_history", json!({ "path": "git.md" }))["commits"][0]["commit_sha"].clone();
+        if arguments["version"] == "HEAD" {
+            arguments["version"] = server.call("vault_history", json!({ "path": "git.md" }))["versions"][0]["version"].clone();
         }
         if arguments["job_id"] == "NEWEST" {
             arguments["job_id"] = server.call("ingest_status", json!({}))["jobs"][0]["job_id"].clone();

@@ -10,8 +10,10 @@ use crate::vault::VaultPath;
 pub struct Version {
     /// The commit, whole.
     pub commit: String,
-    /// Who made it.
-    pub author: String,
+    /// Who made it: the login that the message names, or the author.
+    pub by: String,
+    /// The tool that made it.
+    pub tool: Option<String>,
     /// When, RFC 3339 with the author's offset.
     pub date: String,
     /// The first line of the message.
@@ -20,6 +22,8 @@ pub struct Version {
     pub change: &'static str,
     /// The note's path in the vault as of this commit; `None` where that was outside.
     pub path: Option<String>,
+    /// Bytes of the note in this commit; `None` where it is not in it.
+    pub bytes: Option<u64>,
 }
 
 impl Git {
@@ -34,7 +38,7 @@ impl Git {
         let count = format!("--max-count={}", limit + 1);
         // Separators that no message can have: a message may have everything else.
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
-        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},");
+        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},%(trailers:key=Login,valueonly,separator=%x20){id},");
         let question = [
             "-c",
             "log.showRoot=true",
@@ -70,6 +74,14 @@ impl Git {
         }
         let more = versions.len() > limit;
         versions.truncate(limit);
+        let names: String = versions
+            .iter()
+            .map(|version| format!("{}:{prefix}{}\n", version.commit, version.path.as_deref().unwrap_or_default()))
+            .collect();
+        let sizes = runner.run_with(&["cat-file", "--batch-check=%(objecttype) %(objectsize)"], names.as_bytes())?;
+        for (version, line) in versions.iter_mut().zip(String::from_utf8_lossy(&sizes.stdout).lines()) {
+            version.bytes = line.strip_prefix("blob ").and_then(|size| size.parse().ok());
+        }
         Ok((versions, more))
     }
 
@@ -106,7 +118,7 @@ impl Git {
 /// One commit of `git log -z --name-status`, and whether those before it are of the same note.
 fn version(text: &str, comma: &str, prefix: &str) -> Option<(Version, bool)> {
     let mut fields = text.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
-    let (commit, author, date, message) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let (commit, author, date, message, login) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(comma)?;
     // A letter and, for the last two, a percentage and the name before; then the name.
     let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
@@ -119,5 +131,10 @@ fn version(text: &str, comma: &str, prefix: &str) -> Option<(Version, bool)> {
         'C' => ("added", false),
         _ => ("modified", true),
     };
-    Some((Version { commit, author, date, message, change, path: name.strip_prefix(prefix).map(str::to_owned) }, goes_on))
+    // A message of the caller's own begins otherwise.
+    let is_tool = |name: &str| name.contains('_') && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let tool = message.split_once(':').filter(|(name, _)| !login.is_empty() && is_tool(name)).map(|(name, _)| name.to_owned());
+    let by = if login.is_empty() { author } else { login };
+    let path = name.strip_prefix(prefix).map(str::to_owned);
+    Some((Version { commit, by, tool, date, message, change, path, bytes: None }, goes_on))
 }

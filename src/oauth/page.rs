@@ -134,7 +134,15 @@ pub fn login(
 }
 
 /// The page on which a person who has logged in chooses folders.
-pub fn folders(origin: &str, request: &AuthorizeRequest, action: &str, proof: &str, folders: &[String], is_all: bool) -> String {
+pub fn folders(
+    origin: &str,
+    request: &AuthorizeRequest,
+    action: &str,
+    proof: &str,
+    folders: &[String],
+    is_all: bool,
+    notice: &str,
+) -> String {
     let change = if request.access == Access::Write { r#"<option value="change">read and change</option>"# } else { "" };
     let row = |folder: &String| {
         let name = escape(folder);
@@ -143,6 +151,7 @@ pub fn folders(origin: &str, request: &AuthorizeRequest, action: &str, proof: &s
 "#
         )
     };
+    let notice = if notice.is_empty() { String::new() } else { format!(r#"<p class="error" role="alert">{notice}</p>"#) };
     let rows: String = folders.iter().map(row).collect();
     let more = if is_all { "" } else { "<p>There are more folders than fit here; an API token can name any of them.</p>" };
     document(
@@ -150,7 +159,8 @@ pub fn folders(origin: &str, request: &AuthorizeRequest, action: &str, proof: &s
         origin,
         &format!(
             r#"<h1>Which folders?</h1>
-<p><strong>{}</strong> will see only what you choose, with all that lies below; for it, nothing else exists. At least one.</p>
+<p><strong>{}</strong> will see only what you choose, with all that lies below; for it, nothing else exists.</p>
+{notice}
 <form method="post" action="{}">
 <input type="hidden" name="login" value="{}">
 {rows}{more}<div class="buttons">

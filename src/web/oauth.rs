@@ -79,7 +79,7 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     match oauth.approve(request, user, password, access, from, Now::read()) {
         Ok(Approval::Granted(location)) => see_other(&location),
-        Ok(Approval::Choose(proof)) => folders_page(app, request, action, &proof),
+        Ok(Approval::Choose(proof)) => folders_page(app, request, action, &proof, ""),
         Ok(Approval::Refused) => {
             html(403, page::login(&oauth.origin, request, action, Typed { user, choice }, &abilities, Some(Notice::WrongPassword)))
         }
@@ -91,9 +91,9 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
     }
 }
 
-fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str) -> Response {
+fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str, notice: &str) -> Response {
     let (folders, is_all) = app.mcp.folders(limits::FOLDERS_OFFERED);
-    html(200, page::folders(&app.oauth.origin, request, action, proof, &folders, is_all))
+    html(200, page::folders(&app.oauth.origin, request, action, proof, &folders, is_all, notice))
 }
 
 /// The form of the second page: what was chosen for each folder.
@@ -105,7 +105,7 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &s
     let write = if request.access == Access::Write { of("change") } else { Vec::new() };
     let folders = Folders { read: Some(of("read")), write };
     if folders == (Folders { read: Some(Vec::new()), write: Vec::new() }) {
-        return folders_page(app, request, action, proof);
+        return folders_page(app, request, action, proof, "No folder was chosen. Choose at least one.");
     }
     match app.oauth.approve_folders(request, proof, folders, from, Now::read()) {
         Ok(Some(location)) => see_other(&location),

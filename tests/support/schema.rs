@@ -7,8 +7,13 @@ use vault_sync_mcp::tools::{Field, Shape, Toolset};
 #[track_caller]
 pub fn conforms_to_tool(tool: &str, result: &Value) {
     let named = Toolset::ALL.iter().flat_map(|set| set.tools()).filter(|known| known.name == tool);
-    // Two sets have a history; a result is of the one whose members it has.
-    let known = named.min_by_key(|tool| tool.output.iter().filter(|field| field.required && result.get(field.name).is_none()).count());
+    // Two sets have a vault_restore; a result is of the one whose members it has.
+    let undeclared = |output: &[Field]| {
+        result.as_object().into_iter().flatten().filter(|(name, _)| !output.iter().any(|field| field.name == *name)).count()
+    };
+    let known = named.min_by_key(|tool| {
+        tool.output.iter().filter(|field| field.required && result.get(field.name).is_none()).count() + undeclared(tool.output)
+    });
     members(known.unwrap_or_else(|| panic!("no tool {tool}")).output, result, tool);
 }
 

@@ -1,7 +1,6 @@
 //! Toolset `git`: notes of a repository. Every change is a commit that the remote has before anything here moves.
 
 mod vault_delete_file;
-mod vault_history;
 mod vault_list_files;
 mod vault_read_file;
 mod vault_restore;
@@ -23,7 +22,7 @@ pub static TOOLS: [&Tool; 6] = [
     &vault_list_files::TOOL,
     &vault_write_file::TOOL,
     &vault_delete_file::TOOL,
-    &vault_history::TOOL,
+    &super::notes::HISTORY,
     &vault_restore::TOOL,
 ];
 

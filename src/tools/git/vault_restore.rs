@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     reaches_out: true,
     input: &[
         required("path", ANY_TEXT, PATH),
-        required("commit_sha", Shape::Text { max: 64 }, "A commit from vault_history that has the version wanted; 7 digits or more"),
+        required("version", Shape::Text { max: 64 }, "A commit from vault_history that has the version wanted; 7 digits or more"),
         MESSAGE,
         IF_MATCH,
     ],
@@ -28,7 +28,7 @@ const OUTPUT: [Field; 12] = joined(
     &[
         required("path", ANY_TEXT, "The note"),
         required("written", Shape::Flag, "Whether the note has this content now"),
-        required("restored_from", ANY_TEXT, "The commit that was given"),
+        required("version", ANY_TEXT, "The commit that was given"),
         required("bytes_written", COUNT, "Bytes of the content"),
     ],
     &OUTCOME,
@@ -38,7 +38,7 @@ const OUTPUT: [Field; 12] = joined(
 struct Restored<'a> {
     path: &'a str,
     written: bool,
-    restored_from: &'a str,
+    version: &'a str,
     bytes_written: usize,
     #[serde(flatten)]
     outcome: Outcome,
@@ -46,14 +46,14 @@ struct Restored<'a> {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(context, arguments.text("path"), false)?;
-    let commit = arguments.text("commit_sha");
+    let commit = arguments.text("version");
     if commit.len() < 7 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Error::new(Code::InvalidArgument, "Argument commit_sha must be 7 to 64 hexadecimal digits, from vault_history."));
+        return Err(Error::new(Code::InvalidArgument, "Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
     }
     let bytes = repository(context)?
         .version(&path, commit, &|| context.caller.has_cancelled())
         .map_err(|failure| failed(failure, &path, "written"))?;
     let size = bytes.len();
     let (outcome, _) = change(context, &path, &Change::Write(bytes), arguments, "vault_restore", "written")?;
-    Reply::of(&Restored { path: path.as_str(), written: true, restored_from: commit, bytes_written: size, outcome })
+    Reply::of(&Restored { path: path.as_str(), written: true, version: commit, bytes_written: size, outcome })
 }

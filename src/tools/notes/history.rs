@@ -1,68 +1,102 @@
 //! `vault_history`: the kept versions of a note.
 
 use crate::clock::Now;
+use crate::git::Version;
+use crate::limits;
 use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
+use crate::vault::VaultPath;
+use crate::vault::versions::Line;
 use serde::Serialize;
 
-pub(super) static TOOL: Tool = Tool {
+pub(in crate::tools) static TOOL: Tool = Tool {
     name: "vault_history",
     title: "History of a note",
-    description: "Lists earlier versions of a note that tools have replaced or deleted (when, by which login and tool); \
-        to bring one back use vault_restore. Works for one that was deleted, and follows renames.",
+    description: "Lists earlier versions of a note that tools have replaced or deleted, or the commits of a vault in git (when, \
+        by which login and tool); to bring one back use vault_restore. Works for one that was deleted, and follows renames.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note, as it is or was called"), CURSOR],
     output: &[
         required("path", ANY_TEXT, ""),
-        required("versions", Shape::List(&Shape::Object(&VERSION)), "The newest first: each is the text before a change"),
+        required(
+            "versions",
+            Shape::List(&Shape::Object(&VERSION)),
+            "The newest first: each is the text before a change, or as of a commit",
+        ),
         TRUNCATED,
         NEXT_CURSOR,
     ],
     run,
 };
 
-const VERSION: [Field; 5] = [
+const VERSION: [Field; 8] = [
     required("version", ANY_TEXT, "For vault_restore"),
-    required("at", ANY_TEXT, "When it was replaced"),
-    required("by", ANY_TEXT, "The login, as the command grants names it"),
-    required("tool", ANY_TEXT, ""),
+    required("at", ANY_TEXT, ""),
+    required("by", ANY_TEXT, "The login, as the command grants names it, or the author of the commit"),
+    optional("tool", ANY_TEXT, ""),
     optional("bytes", COUNT, ""),
+    optional("message", ANY_TEXT, "Of a commit: its first line"),
+    optional("change", Shape::OneOf(&["added", "modified", "renamed", "deleted"]), "Of a commit: what it did to the note"),
+    optional("path", ANY_TEXT, "Of a commit: the note's path then, if it was another"),
 ];
 
-#[derive(Serialize)]
-struct Version<'a> {
-    version: &'a str,
+#[derive(Serialize, Default)]
+struct Row {
+    version: String,
     at: String,
-    by: &'a str,
-    tool: &'a str,
-    bytes: u64,
+    by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
 }
 
 #[derive(Serialize)]
 struct History<'a> {
     path: &'a str,
-    versions: Vec<Version<'a>>,
+    versions: Vec<Row>,
     #[serde(flatten)]
     next: Next,
 }
 
+/// The kept versions of a note, or, with toolset git, its commits. Those name other files, so a login for some folders has the former.
+fn rows(context: &Context<'_>, path: &VaultPath) -> Result<Vec<Row>, Error> {
+    let Some(git) = context.git.filter(|_| context.principal.folders.is_none()) else {
+        let lines = context.vault.history(path)?;
+        let row = |line: &Line| {
+            let (version, at) = (line.version.clone(), Now(line.at).rfc3339());
+            Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
+        };
+        return Ok(lines.iter().map(row).collect());
+    };
+    let (versions, _) = git
+        .history(path, limits::GIT_VERSIONS, &|| context.caller.has_cancelled())
+        .map_err(|failure| Error::new(Code::GitRefused, failure.to_string()))?;
+    let row = |version: Version| {
+        let Version { commit, by, tool, date, message, change, path: then, bytes } = version;
+        let then = then.filter(|then| then != path.as_str());
+        Row { version: commit, at: date, by, tool, bytes, message: Some(message), change: Some(change), path: then }
+    };
+    Ok(versions.into_iter().map(row).collect())
+}
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
-    let lines = context.vault.history(&path)?;
+    let mut rows = rows(context, &path)?;
     let after = paging::after(arguments)?;
-    let first = after.and_then(|after| lines.iter().position(|line| line.version == after)).map_or(0, |last| last + 1);
-    let rest = lines.get(first..).unwrap_or_default();
-    let rows = rest.iter().map(|line| Version {
-        version: &line.version,
-        at: Now(line.at).rfc3339(),
-        by: &line.by,
-        tool: &line.tool,
-        bytes: line.size(),
-    });
-    let versions = fitting(rows.take(crate::limits::LIST_PAGE_USUAL));
-    let last = versions.last().filter(|_| versions.len() < rest.len()).map(|version| version.version.to_owned());
+    let first = after.and_then(|after| rows.iter().position(|row| row.version == after)).map_or(0, |last| last + 1);
+    let rest = rows.split_off(first.min(rows.len()));
+    let count = rest.len();
+    let versions = fitting(rest.into_iter().take(limits::LIST_PAGE_USUAL));
+    let last = versions.last().filter(|_| versions.len() < count).map(|row| row.version.clone());
     Reply::of(&History { path: path.as_str(), versions, next: Next::after(arguments, last.as_deref()) })
 }

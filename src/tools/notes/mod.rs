@@ -12,6 +12,8 @@ mod set_properties;
 mod set_task;
 mod tasks;
 
+pub(super) use history::TOOL as HISTORY;
+
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Error, Tool};
 use crate::limits;
