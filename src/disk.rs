@@ -109,7 +109,12 @@ pub fn replace<E: From<io::Error>>(
         let ours = state(&new.metadata()?);
         if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
             if let Err(refused) = last_look(&temporary) {
-                put_back(&temporary, target, ours)?;
+                if let Err(error) = put_back(&temporary, target, ours) {
+                    // Under a name that no start removes.
+                    let kept = temporary.with_extension("kept");
+                    let _ = std::fs::rename(&temporary, &kept);
+                    log::error!("what another program saved could not be put back and is in {:?} beside it: {error}", kept.file_name());
+                }
                 return Err(refused);
             }
             return Ok(std::fs::remove_file(&temporary)?);
@@ -150,13 +155,22 @@ fn state(found: &Metadata) -> State {
     (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec())
 }
 
-/// Gives a displaced file its name back, unless the file there is not `ours` any more: then that is the last that was saved.
+/// Gives a displaced file its name back, unless the file there is not `ours` any more: then that was saved later.
 fn put_back(displaced: &Path, target: &Path, ours: State) -> io::Result<()> {
-    if !exchange(displaced, target).unwrap_or(false) {
-        return std::fs::rename(displaced, target);
-    }
-    if state(&displaced.symlink_metadata()?) != ours {
-        exchange(displaced, target)?;
+    // What was put at the target last, and what comes next; where something else comes out, it was saved later still.
+    let (mut last, mut next) = (ours, state(&displaced.symlink_metadata()?));
+    for _ in 0..limits::FOLDER_LOCK_TRIES {
+        match exchange(displaced, target) {
+            Ok(true) => {}
+            // The file was deleted meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Ok(false) | Err(_) => return std::fs::rename(displaced, target),
+        }
+        let found = state(&displaced.symlink_metadata()?);
+        if found == last {
+            return Ok(());
+        }
+        (last, next) = (next, found);
     }
     Ok(())
 }

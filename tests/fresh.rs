@@ -263,3 +263,59 @@ fn a_listening_client_hears_of_a_change_at_once() {
     }
     assert!(slowest < Duration::from_millis(400), "{slowest:?}");
 }
+
+#[test]
+fn what_takes_the_place_of_something_else_between_two_calls_is_seen() {
+    let folder = Folder::with(&[("sub/n.md", b"x"), ("p/x", b"file"), ("a.md", b"x")]);
+    let (vault, outside) = (folder.vault(), folder.path().join("outside"));
+    std::os::unix::fs::symlink("sub2/t.md", vault.join("dangling.md")).unwrap();
+    fs::create_dir_all(outside.join("p2/x")).unwrap();
+    fs::write(outside.join("p2/x/n.md"), "x").unwrap();
+    let server = Server::on(&vault);
+    assert_eq!(paths(&server), ["a.md", "p/x", "sub/n.md"]);
+    // A file in the place of a folder that was moved away.
+    fs::rename(vault.join("sub"), outside.join("sub")).unwrap();
+    fs::write(vault.join("sub"), "file").unwrap();
+    assert_eq!(paths(&server), ["a.md", "p/x", "sub"]);
+    // A folder in the place of a file, below a folder that was exchanged.
+    fs::rename(vault.join("p"), outside.join("p")).unwrap();
+    fs::rename(outside.join("p2"), vault.join("p")).unwrap();
+    assert_eq!(paths(&server), ["a.md", "p/x/n.md", "sub"]);
+    fs::write(vault.join("p/x/later.md"), "x").unwrap();
+    assert_eq!(paths(&server), ["a.md", "p/x/later.md", "p/x/n.md", "sub"]);
+    // The target of a link comes, goes, and comes back.
+    for _ in 0..2 {
+        fs::create_dir(vault.join("sub2")).unwrap();
+        fs::write(vault.join("sub2/t.md"), "x").unwrap();
+        assert_eq!(paths(&server), ["a.md", "dangling.md", "p/x/later.md", "p/x/n.md", "sub", "sub2/t.md"]);
+        fs::remove_dir_all(vault.join("sub2")).unwrap();
+        assert_eq!(paths(&server), ["a.md", "p/x/later.md", "p/x/n.md", "sub"]);
+    }
+}
+
+/// What a program goes on writing after its file was replaced would be lost.
+#[test]
+fn a_file_that_a_program_has_open_and_writes_is_not_replaced() {
+    use std::io::Write;
+    let folder = Folder::with(&[("old.md", b"start\n"), ("a.md", b"x")]);
+    let vault = folder.vault();
+    let server = Server::with(&vault, &[("TOOLSETS", "vault,notes")]);
+    assert_eq!(paths(&server).len(), 2);
+    let edit = |path: &str| server.result("vault_insert", json!({ "path": path, "text": "ours" }));
+    // Made, and nothing written to it yet; written to; renamed before it is closed.
+    let made = fs::File::create(vault.join("new.md")).unwrap();
+    let mut written = fs::File::create(vault.join("old.md")).unwrap();
+    written.write_all(b"first half\n").unwrap();
+    let mut renamed = fs::File::create(vault.join("temporary.md")).unwrap();
+    renamed.write_all(b"first half\n").unwrap();
+    fs::rename(vault.join("temporary.md"), vault.join("renamed.md")).unwrap();
+    for (path, mut file) in [("new.md", made), ("old.md", written), ("renamed.md", renamed)] {
+        let refused = edit(path);
+        assert!(refused["isError"] == true && refused.to_string().contains("CONFLICT"), "{path}: {refused}");
+        file.write_all(b"second half\n").unwrap();
+        drop(file);
+        assert_eq!(edit(path)["isError"], false, "{path}");
+        let text = fs::read_to_string(vault.join(path)).unwrap();
+        assert!(text.contains("second half\n") && text.contains("ours"), "{path}: {text}");
+    }
+}

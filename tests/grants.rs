@@ -1,7 +1,7 @@
 //! Grants by folder: an answer under a grant equals the answer of a vault that holds only the folders of the grant.
 
 use crate::support::login::{VERIFIER, authorize_path, exchange, log_in, refresh, register, sent_back};
-use crate::support::{Folder, PASSWORD, Server};
+use crate::support::{Folder, PASSWORD, Server, TOKEN};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -452,5 +452,117 @@ fn a_grant_of_nothing_and_a_pattern_that_is_none_are_configuration_errors() {
             .unwrap();
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert!(output.status.code() == Some(2) && text.contains(setting) && text.contains(says), "{value}: {text}");
+    }
+}
+
+/// A server over these files with one token for a part of them, and another for all.
+fn limited(files: &[(&str, &[u8])], grant: &str, hide: &str) -> (Folder, Server) {
+    let folder = Folder::with(files);
+    let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
+    let tokens = format!("limited:{}:{grant},all:{}", hash(LIMITED), hash(TOKEN));
+    let state = folder.path().join("state");
+    let settings = [("TOOLSETS", "vault,notes"), ("API_TOKENS", &*tokens), ("HIDE", hide), ("STATE_DIR", state.to_str().unwrap())];
+    let server = Server::with(&folder.vault(), &settings);
+    (folder, server)
+}
+
+fn called(server: &Server, tool: &str, arguments: Value) -> Value {
+    server.post_with(LIMITED, "", &request("tools/call", json!({ "name": tool, "arguments": arguments }))).json()["result"].clone()
+}
+
+/// An attack had the next change finish what was refused, as what a crash had left.
+#[test]
+fn a_refused_change_of_several_files_is_never_made_later() {
+    let (folder, server) = limited(&[("Work/a.md", b"a\n"), ("Pub/p.md", b"p\n"), ("Work/t.md", b"t\n")], "read=Pub/:write=Work/", "");
+    let refused = called(&server, "vault_set_properties", json!({ "paths": ["Work/a.md", "Pub/p.md"], "set": { "k": "evil" } }));
+    assert_eq!(refused["isError"], true);
+    assert!(!folder.vault().join(".vault-sync-mcp-journal.json").exists());
+    called(&server, "vault_write", json!({ "path": "Work/a.md", "content": "---\nk: evil\n---\na\nand more\n" }));
+    called(&server, "vault_move", json!({ "from": "Work/t.md", "to": "Work/u.md" }));
+    assert_eq!(folder.read("Pub/p.md"), b"p\n");
+}
+
+#[test]
+fn a_link_leads_no_change_out_of_a_grant() {
+    let (folder, server) = limited(&[("Inbox/i.md", b"i"), ("Private/b.md", b"secret words")], "read:write=Inbox/", "");
+    std::os::unix::fs::symlink("../Private/b.md", folder.vault().join("Inbox/b.md")).unwrap();
+    std::os::unix::fs::symlink("../Private", folder.vault().join("Inbox/pd")).unwrap();
+    let before = tree(&folder.vault().join("Private"));
+    for (tool, arguments) in [
+        ("vault_write", json!({ "path": "Inbox/b.md", "content": "x" })),
+        ("vault_edit", json!({ "path": "Inbox/b.md", "old_text": "secret", "new_text": "x" })),
+        ("vault_insert", json!({ "path": "Inbox/pd/b.md", "text": "x" })),
+        ("vault_write", json!({ "path": "Inbox/pd/n/new.md", "content": "x" })),
+        ("vault_move", json!({ "from": "Inbox/i.md", "to": "Inbox/pd/i.md" })),
+    ] {
+        assert_eq!(called(&server, tool, arguments.clone())["isError"], true, "{tool} {arguments}");
+        assert_eq!(tree(&folder.vault().join("Private")), before, "{tool} {arguments}");
+    }
+    // What was written through a link is kept under the path of the file.
+    let (folder, server) = limited(&[("Work/x.md", b"x"), ("Private/b.md", b"secret words")], "write=Work/", "");
+    std::os::unix::fs::symlink("../Private/b.md", folder.vault().join("Work/l.md")).unwrap();
+    server.call("vault_write", json!({ "path": "Work/l.md", "content": "other words" }));
+    assert_eq!(called(&server, "vault_history", json!({ "path": "Work/l.md" }))["structuredContent"]["versions"], json!([]));
+    // Whether there is something behind it is not told either.
+    std::os::unix::fs::symlink("../Private", folder.vault().join("Work/ld")).unwrap();
+    let code = |path: &str| called(&server, "vault_read", json!({ "path": path }))["content"][0]["text"].as_str().unwrap()[..40].to_owned();
+    assert_eq!(code("Work/ld/b.md"), code("Work/ld/nothing.md"));
+}
+
+#[test]
+fn what_is_hidden_stays_hidden_under_other_names() {
+    let files: [(&str, &[u8]); 4] =
+        [("Work/sub/secret.md", b"hidden"), ("Work/sub/ok.md", b"ok"), ("U\u{308}ber.md", b"hidden"), ("Work/other.md", b"x")];
+    let (folder, server) = limited(&files, "write=Work/", "Work/sub/secret.md;Über.md");
+    let before = tree(&folder.vault());
+    for (tool, arguments) in [
+        ("vault_move", json!({ "from": "Work/sub", "to": "Work/sub2" })),
+        ("vault_delete", json!({ "paths": ["Work/sub/ok.md", "Work/sub"] })),
+    ] {
+        for token in [LIMITED, TOKEN] {
+            let result = server.post_with(token, "", &request("tools/call", json!({ "name": tool, "arguments": arguments }))).json();
+            assert_eq!(result["result"]["isError"], true, "{tool}: {result}");
+            assert_eq!(tree(&folder.vault()), before);
+        }
+    }
+    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 2, "macOS writes names in NFD");
+}
+
+#[test]
+fn a_granted_folder_that_is_missing_can_be_made() {
+    let (folder, server) = limited(&[("Projects/x.md", b"x")], "write=Projects/New/;Q/R/", "");
+    for path in ["Projects/New/x.md", "Q/R/deep/x.md"] {
+        let written = called(&server, "vault_write", json!({ "path": path, "content": "x" }));
+        assert_eq!(written["isError"], false, "{written}");
+        assert_eq!(folder.read(path), b"x");
+    }
+}
+
+/// Each grant has an index of its own, of which so many are kept; one with a listener stays.
+#[test]
+fn a_listener_hears_of_changes_while_many_other_grants_are_used() {
+    let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
+    let folder = Folder::with(&[("Mine/a.md", b"0")]);
+    let mut tokens = format!("me:{}:read=Mine/", hash(LIMITED));
+    for number in 0..12 {
+        fs::create_dir(folder.vault().join(format!("g{number}"))).unwrap();
+        tokens += &format!(",g{number}:{}:read=g{number}/", hash(&format!("g{number}")));
+    }
+    let server = Server::with(&folder.vault(), &[("API_TOKENS", &tokens)]);
+    let session = server.session(LIMITED, "2025-06-18");
+    let mut stream = server.connect();
+    stream.send(crate::support::stream_request(LIMITED, &session, "text/event-stream"));
+    assert_eq!(stream.headless().status, 200);
+    server.post_with(
+        LIMITED,
+        &format!("Mcp-Session-Id: {session}"),
+        &request("resources/subscribe", json!({ "uri": "vault:///Mine/a.md" })),
+    );
+    for round in 1..4 {
+        for number in 0..12 {
+            server.post_with(&format!("g{number}"), "", &request("tools/call", json!({ "name": "vault_list", "arguments": {} })));
+        }
+        fs::write(folder.vault().join("Mine/a.md"), format!("{round}")).unwrap();
+        assert!(stream.event().unwrap().contains("resources/updated"), "round {round}");
     }
 }

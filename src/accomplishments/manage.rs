@@ -379,7 +379,7 @@ fn file_name(title: &str) -> String {
         name = format!("-{rest}");
     }
     // The name of a device on Windows.
-    if crate::vault::write::refused_elsewhere(&name).is_some() {
+    if crate::vault::refused_elsewhere(&name).is_some() {
         name.push('-');
     }
     name

@@ -55,6 +55,8 @@ struct Known {
     listing: Option<u64>,
     /// The resources asked for, by URI.
     resources: HashMap<String, (VaultPath, Version, NamePermit)>,
+    /// The vault as its login has it: its numbers are those of one index.
+    vault: Option<Vault>,
 }
 
 /// The states of files that were asked for already, by grant.
@@ -139,15 +141,19 @@ impl Subscription {
 
     /// Takes the vault as it is for what the client knows, if it was never told anything.
     fn begin(&self, vault: &Vault) {
-        self.known().listing.get_or_insert(vault.listing_generation());
+        let mut known = self.known();
+        known.listing.get_or_insert(vault.listing_generation());
+        known.vault.get_or_insert_with(|| vault.clone());
     }
 
     /// Tells the client what has changed since it was told last. `versions` are those that others have asked for already.
     fn tell(&self, server: &Server, versions: &mut Versions) {
         // What nobody hears is kept for when somebody does.
-        let Some(vault) = Some(&self.principal).filter(|_| self.is_open()).and_then(|principal| server.vault_of(principal).ok()) else {
+        if !self.is_open() {
             return;
-        };
+        }
+        let known_vault = self.known().vault.clone();
+        let Some(vault) = known_vault.or_else(|| server.vault_of(&self.principal).ok()) else { return };
         // An unavailable vault is what it is.
         let _ = vault.refresh();
         let versions = versions.entry(self.principal.folders.clone()).or_default();
@@ -239,6 +245,11 @@ impl Server {
         self.somebody_listens.notify_all();
     }
 
+    /// Tells a client that has come back what has changed meanwhile.
+    pub fn tell(&self, subscription: &Subscription) {
+        subscription.tell(self, &mut Versions::new());
+    }
+
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
     pub fn subscribe(&self, wanted: Wanted, stream: Stream) -> Arc<Subscription> {
         // What is not known now counts as changed when it is.
@@ -254,6 +265,7 @@ impl Server {
                     (uri, (path, version, permit))
                 })
                 .collect(),
+            vault,
         };
         let subscription = Arc::new(Subscription {
             principal: wanted.principal,

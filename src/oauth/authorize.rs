@@ -184,7 +184,16 @@ impl Oauth {
     /// `EXPIRES.MAC.USER`: that a user has logged in for this request.
     fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Now) -> String {
         let mark = self.logins.mark(user).unwrap_or_default();
-        let of = serde_json::json!(["login", user, mark, request.client.id, request.redirect.uri(), request.challenge, expires.0]);
+        let of = serde_json::json!([
+            "login",
+            user,
+            mark,
+            request.client.id,
+            request.redirect.uri(),
+            request.challenge,
+            request.access.scope(),
+            expires.0
+        ]);
         format!("{}.{}.{user}", expires.0, secret::successor(&self.store.look().key, &of.to_string()))
     }
 

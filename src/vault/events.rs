@@ -3,10 +3,14 @@
 //!
 //! The queue says which paths have changed; what they are now is looked up on the disk. So neither the order of events nor how
 //! many of them the kernel has merged matters.
+//!
+//! Not reported, and found by the full walk that is made every few minutes: writing through another hard link of a file, mounting
+//! something over a folder, and writing through a memory map before it is unmapped.
 
 use super::path::is_hidden;
 use super::walk::is_odd;
 use crate::clock;
+use crate::disk;
 use crate::limits;
 use rustix::fs::inotify::{CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
 use rustix::io::Errno;
@@ -58,6 +62,8 @@ struct State {
     devices: HashSet<u64>,
     /// Files that a program has written to and not closed yet, with the time of the last event.
     being_written: HashMap<String, Instant>,
+    /// The mark of a file of which the first half of a rename was read, with the rename's cookie.
+    moving: Option<(u32, Instant)>,
 }
 
 /// The queue of changes in one vault.
@@ -205,15 +211,27 @@ impl State {
             }
             return;
         };
-        let Some(name) = name.to_str().ok().filter(|name| !is_hidden(name) && !is_odd(name)) else { return };
+        let Some(name) = name.to_str().ok().filter(|name| !is_odd(name)) else { return };
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         if path.len() > limits::PATH_BYTES {
             return;
         }
-        if what.contains(ReadFlags::MODIFY) {
+        // A file that is renamed takes its mark along: also one that this program displaces, which then has a name of its own.
+        let is_written = what.contains(ReadFlags::MODIFY) || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR);
+        if is_written && !disk::is_temporary(name) {
             self.being_written.insert(path.clone(), clock::instant());
-        } else if !what.contains(ReadFlags::ATTRIB) {
-            self.being_written.remove(&path);
+        } else if !is_written && !what.contains(ReadFlags::ATTRIB) {
+            let mark = self.being_written.remove(&path);
+            if what.contains(ReadFlags::MOVED_FROM) {
+                self.moving = mark.map(|mark| (event.cookie(), mark));
+            } else if what.contains(ReadFlags::MOVED_TO)
+                && let Some((_, mark)) = self.moving.take().filter(|(cookie, _)| *cookie == event.cookie())
+            {
+                self.being_written.insert(path.clone(), mark);
+            }
+        }
+        if is_hidden(name) {
+            return;
         }
         *changed.paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
     }

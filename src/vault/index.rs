@@ -23,6 +23,7 @@ use std::fs::Metadata;
 use std::io;
 use std::ops::Bound;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
@@ -414,9 +415,11 @@ impl Index {
                 folders.push(path);
             }
         }
-        for folder in folders {
+        while let Some(folder) = folders.pop() {
             for (path, was_written) in self.find_differing(&folder, false)? {
-                self.look(&path, was_written);
+                if self.look(&path, was_written) == Some(Looked::Folder) {
+                    folders.push(path);
+                }
             }
         }
         Ok(())
@@ -433,6 +436,9 @@ impl Index {
         let (place, metadata) = match found {
             Ok((place, metadata)) if metadata.is_dir() || metadata.is_file() => (place, metadata),
             Ok(_) | Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
+                if self.jail.root().join(path).is_symlink() {
+                    self.has_links.store(true, Ordering::Release);
+                }
                 self.remove(path);
                 return None;
             }
@@ -443,7 +449,7 @@ impl Index {
             // What was known of it still holds.
             Err(_) => return None,
         };
-        if place.below() != std::path::Path::new(path) {
+        if place.below() != Path::new(path) {
             self.has_links.store(true, Ordering::Release);
         }
         if metadata.is_dir() {
@@ -451,6 +457,10 @@ impl Index {
                 self.remove(path);
             }
             return Some(Looked::Folder);
+        }
+        // It may be in the place of a folder.
+        if self.get(path).is_none() {
+            self.remove(path);
         }
         self.look_at_file(path, &place, &metadata, was_written);
         Some(Looked::File)
@@ -528,10 +538,13 @@ impl Index {
         }
     }
 
-    /// Whether another program is writing a file in place, as far as events say; `None` where there are none.
-    pub(super) fn is_being_written(&self, place: &Place) -> Option<bool> {
+    /// Whether another program is writing a file in place, which may have the name of `at` at the moment, as far as events say; `None`
+    /// where there are none.
+    pub(super) fn is_being_written(&self, place: &Place, at: &Path) -> Option<bool> {
         let events = self.events()?;
-        Some(place.below().to_str().is_some_and(|below| events.is_being_written(below)))
+        let now = at.file_name().map(|name| place.below().with_file_name(name));
+        let mut paths = [Some(place.below()), now.as_deref()].into_iter().flatten().filter_map(Path::to_str);
+        Some(paths.any(|path| events.is_being_written(path)))
     }
 
     pub(super) fn is_new_complaint(&self, about: String) -> bool {

@@ -83,7 +83,10 @@ impl Jail {
             }
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
-                if fs::symlink_metadata(&wanted).is_ok() {
+                // A link on the way that leads out: whether there is something behind it is not told.
+                let leads_out =
+                    || wanted.ancestors().find_map(|above| fs::canonicalize(above).ok()).is_some_and(|real| !self.serves(&real));
+                if fs::symlink_metadata(&wanted).is_ok() || leads_out() && self.root.is_dir() {
                     return Err(outside());
                 }
                 Err(self.absent(path))
@@ -160,7 +163,8 @@ impl Jail {
         let mut place = self.root.clone();
         let mut known: Vec<String> = Vec::new();
         for segment in path.segments() {
-            let name = if segment.is_ascii() || fs::symlink_metadata(place.join(segment)).is_ok() {
+            let path = known.iter().map(String::as_str).chain([segment]).collect::<Vec<_>>().join("/");
+            let name = if segment.is_ascii() || !self.shows(&path) || fs::symlink_metadata(place.join(segment)).is_ok() {
                 segment.to_owned()
             } else {
                 twin(&place, segment).unwrap_or_else(|| segment.to_owned())

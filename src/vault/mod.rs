@@ -81,7 +81,7 @@ pub use entry::{Entry, Stamp};
 pub use error::Error;
 pub use filling::Filling;
 pub use index::{Memory, Version};
-pub use names::Named;
+pub use names::{Named, refused_elsewhere};
 pub use path::VaultPath;
 pub use read::fitting;
 pub use scope::{Folders, Hidden};
@@ -189,8 +189,11 @@ impl Vault {
                 Arc::new(Shared::new(jail, self.index.memory, locks, expressions, Some(Arc::clone(&self.shared)))?)
             }
         };
-        if parts.len() >= limits::VAULT_PARTS {
-            parts.remove(0);
+        // One that is in use, for a call or for a client that listens, stays.
+        if parts.len() >= limits::VAULT_PARTS
+            && let Some(idle) = parts.iter().position(|part| Arc::strong_count(part) == 1)
+        {
+            parts.remove(idle);
         }
         parts.push(Arc::clone(&part));
         Ok(Vault { shared: part, ..self.clone() })
@@ -201,12 +204,32 @@ impl Vault {
         Vault { shared: Arc::clone(self.shared.whole.as_ref().unwrap_or(&self.shared)), ..self.clone() }
     }
 
+    /// A path with the links on the way resolved, as far as it exists.
+    fn real(&self, path: &str) -> String {
+        let (mut folder, mut rest) = (path, String::new());
+        loop {
+            if let Ok(place) = self.jail.existing(&VaultPath::known(folder)) {
+                let real = if rest.is_empty() { place.below().to_path_buf() } else { place.below().join(rest) };
+                return real.display().to_string();
+            }
+            let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+            if folder.is_empty() {
+                return path.to_owned();
+            }
+            rest = if rest.is_empty() { name.to_owned() } else { format!("{name}/{rest}") };
+            folder = above;
+        }
+    }
+
     /// Refuses a change that the caller's grant does not allow.
     ///
     /// # Errors
     /// [`Error::NotAllowed`].
     fn check_grant(&self, path: &str) -> Result<(), Error> {
-        if self.jail.may_change(path) { Ok(()) } else { Err(Error::NotAllowed { path: path.into(), why: "this login may not change it" }) }
+        if self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
+            return Ok(());
+        }
+        Err(Error::NotAllowed { path: path.into(), why: "this login may not change it" })
     }
 
     /// The same, which keeps there what is replaced and deleted.

@@ -2,7 +2,8 @@
 
 use super::media::is_note;
 use super::obsidian::{PERIODS, Periodic};
-use super::{Error, Vault, VaultPath};
+use super::path::rest_below;
+use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
 use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
@@ -157,6 +158,63 @@ fn fill_template(template: &str, title: &str, day: DateTime, date_format: &str, 
         }
     }
     filled + rest
+}
+
+impl Vault {
+    /// Refuses a name that other systems cannot have, and one that differs from another only in case: it would be the same file
+    /// there. `instead_of` is a file that gets the new name.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
+        let shown = path.as_str();
+        let mut first_missing: Option<String> = None;
+        let mut above = String::new();
+        for name in path.segments() {
+            above = if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+            if first_missing.is_none() && self.jail.existing(&VaultPath::known(&above)).is_ok() {
+                continue;
+            }
+            if let Some(why) = refused_elsewhere(name) {
+                return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
+            }
+            first_missing.get_or_insert_with(|| above.clone());
+        }
+        let Some(missing) = first_missing else { return Ok(()) };
+        let wanted = fold(&missing);
+        let is_it = |path: &str, name: &str| rest_below(path, name).is_some();
+        let twin = self.index.with_table(|table| {
+            let having = table.having_all(&[wanted.rsplit('/').next().unwrap_or(&wanted)]);
+            let mut entries = having.into_iter().filter_map(|id| table.entry(id));
+            let is_old = |entry: &Entry| instead_of.is_some_and(|old| is_it(&entry.path, old.as_str()));
+            let twin = entries.find(|entry| is_it(entry.folded_path(), &wanted) && !is_it(&entry.path, &missing) && !is_old(entry));
+            twin.map(|entry| entry.path.to_string())
+        });
+        match twin {
+            Some(twin) => Err(Error::Invalid(format!(
+                "{shown} differs from {twin} only in upper and lower case, and would be the same file on other systems; use its spelling, or another name."
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with a name for Windows, Android and iOS, to be read after the name.
+pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
+    let stem = name.split('.').next().unwrap_or(name).to_uppercase();
+    let is_numbered = |device: &str| {
+        stem.strip_prefix(device)
+            .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
+    };
+    if name.contains(['<', '>', ':', '"', '|', '?', '*', '\\']) {
+        Some("has one of < > : \" | ? * \\")
+    } else if name.ends_with(['.', ' ']) {
+        Some("ends in a dot or a space")
+    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT") {
+        Some("is the name of a device")
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! What of a vault exists for a caller: the one place that decides it, for the owner's `HIDE` and for grants of folders. (Names
 //! with a dot are hidden from everybody, by the path itself.)
 
-use super::path::{VaultPath, rest_below};
+use super::path::{VaultPath, is_hidden, rest_below};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use unicode_normalization::UnicodeNormalization;
 
 /// The folders that a login may read, and those that it may change; what may be changed may be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,10 +27,12 @@ impl Folders {
         is_in(&self.write, path)
     }
 
-    /// Whether a folder has one of these somewhere below it on the disk.
+    /// Whether a folder is on the way to one of these that exists on the disk, or may be made.
     fn leads_on(&self, root: &Path, path: &str) -> bool {
-        let inner = self.read.iter().flatten().chain(&self.write).filter(|folder| VaultPath::known(path).contains(folder.as_str()));
-        inner.into_iter().any(|folder| root.join(folder.as_str()).is_dir())
+        let composed_path = composed(path);
+        let is_inner = |folder: &&VaultPath| VaultPath::known(&composed_path).contains(&composed(folder.as_str()));
+        let exists = |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
+        self.read.iter().flatten().filter(is_inner).any(exists) || self.write.iter().any(|folder| is_inner(&folder))
     }
 }
 
@@ -47,7 +51,13 @@ impl fmt::Display for Folders {
 }
 
 fn is_in(folders: &[VaultPath], path: &str) -> bool {
-    folders.iter().any(|folder| rest_below(path, folder.as_str()).is_some())
+    let path = composed(path);
+    folders.iter().any(|folder| rest_below(&path, &composed(folder.as_str())).is_some())
+}
+
+/// A text in NFC: macOS has written names in NFD, and both look the same.
+fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() }
 }
 
 /// A pattern of `HIDE`.
@@ -68,6 +78,7 @@ impl Hidden {
     /// # Errors
     /// The pattern that is none.
     pub fn parse(text: &str) -> Result<Hidden, String> {
+        let text = composed(text);
         let patterns = text.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
         patterns.map(|pattern| Pattern::parse(pattern).ok_or_else(|| pattern.to_owned())).collect::<Result<_, _>>().map(Hidden)
     }
@@ -76,6 +87,8 @@ impl Hidden {
         if self.0.is_empty() {
             return false;
         }
+        let composed = composed(path);
+        let path = &*composed;
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.filter_map(|end| path.split_at_checked(end)).any(|(above, rest)| {
             let is_folder = || !rest.is_empty() || root.join(above).is_dir();
@@ -137,6 +150,19 @@ impl Scope {
     pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
         let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.leads_on(root, path);
         self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
+    }
+
+    /// Whether a folder has something on the disk that the owner hides.
+    pub(super) fn has_hidden(&self, root: &Path, folder: &str, depth: usize) -> bool {
+        if self.hidden.0.is_empty() || depth == 0 {
+            return false;
+        }
+        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| !is_hidden(name))).any(|entry| {
+            let path = format!("{folder}/{}", entry.file_name().display());
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            self.hidden.hides(root, &path) || is_folder && self.has_hidden(root, &path, depth - 1)
+        })
     }
 
     /// Whether a file may be changed, or made, as far as the grant says.

@@ -246,9 +246,12 @@ impl Transaction<'_> {
 
     /// The same, also with names that are refused for new files: for those that had them before.
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
+        let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
+        files.iter().try_for_each(|path| self.vault.check_grant(path))?;
         let noted = self.note(steps, Purpose::Change)?;
-        let files = steps.iter().flat_map(|step| self.files_of(step)).collect();
-        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.taken_away(noted)).collect())?;
+        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.taken_away(noted)).collect());
+        // What was not begun must not be finished after a crash.
+        let kept = kept.inspect_err(|_| self.forget())?;
         self.vault.finish(kept, self.take_all(&noted))?;
         self.forget();
         let in_trash = noted.into_iter().filter(|noted| !noted.place.is_empty());
@@ -564,6 +567,9 @@ impl Vault {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
         existing(&place, &path)?;
+        if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), limits::DEPTH) {
+            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it has files that are not served; move it by hand" });
+        }
         Ok(place)
     }
 }

@@ -108,7 +108,7 @@ impl Vault {
         if !self.jail.shows(path.as_str()) {
             return Ok(Vec::new());
         }
-        let mut name = self.spelled(path).as_str().to_owned();
+        let mut name = self.real(self.spelled(path).as_str());
         let mut found = Vec::new();
         for line in self.kept_lines()?.into_iter().rev() {
             if let Did::Renamed { from, to } = &line.did {

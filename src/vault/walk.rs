@@ -22,7 +22,7 @@ pub(super) struct Found {
     pub(super) unreadable: Vec<(String, String)>,
     /// Folders with something in them that is not served, and why; for a warning.
     pub(super) unserved: BTreeSet<(String, &'static str)>,
-    /// Whether there are links to files or folders in the vault.
+    /// Whether there are symbolic links in the vault.
     pub(super) has_links: bool,
     /// Why changes in some folder will not be reported.
     pub(super) unwatched: Option<String>,
@@ -125,6 +125,8 @@ impl Walk<'_> {
             log::info!("removed an unfinished write of an earlier run in {:?}", folder.below);
         }
         let path = joined(&folder.below, name);
+        // One that leads nowhere may lead somewhere later.
+        found.has_links |= !is_hidden(name) && entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let kind = classify(self.jail, &path, entry, name);
         if matches!(kind, Ok(None)) {
             if is_odd(name) && !is_hidden(name) {
@@ -136,7 +138,6 @@ impl Walk<'_> {
             leave("a path that is too long");
             return None;
         }
-        found.has_links |= entry.file_type().is_ok_and(|kind| kind.is_symlink());
         match kind {
             Ok(None) => {}
             Err(error) => found.unreadable.push((path, words(&error))),

@@ -6,14 +6,12 @@
 use super::error::Error;
 use super::jail::Place;
 use super::path::VaultPath;
-use super::path::rest_below;
 use super::versions::{Change, Did, hash, new_id};
 use super::walk::read_stamped;
-use super::{Entry, Stamp, Vault, count_lines, etag};
+use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
-use crate::text::fold::fold;
 use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -109,9 +107,10 @@ impl Vault {
             other => other?,
         };
         let _turn = self.write_turn(&place);
-        let mut tries = 0..limits::EDIT_RETRIES;
+        let (mut tries, patience) = (0..limits::EDIT_RETRIES, Deadline::after(limits::REST_PATIENCE));
         loop {
             self.index.refuse_if_away()?;
+            self.wait_for_rest(path, &place, patience)?;
             let before = existing(&place, path)?;
             if before.is_some() && matches!(over, Over::Nothing) {
                 return Err(exists());
@@ -156,7 +155,7 @@ impl Vault {
         self.index.refuse_if_away()?;
         match (current(at, path)?, known) {
             (None, None) => Ok(()),
-            (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(place) != Some(true) => Ok(()),
+            (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(place, at) != Some(true) => Ok(()),
             _ => Err(Error::Busy),
         }
     }
@@ -167,7 +166,14 @@ impl Vault {
         files.iter().try_for_each(|path| self.check_grant(path))?;
         let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else { return Ok(Kept { files, ..Kept::default() }) };
         let call = new_id()?;
-        let ids = versions.keep(caller, &call, changes())?;
+        // A text is kept under the path of the file, not under that of a link to it.
+        let mut changes = changes();
+        for change in &mut changes {
+            if let Did::Wrote { path, .. } = &mut change.did {
+                *path = self.real(path);
+            }
+        }
+        let ids = versions.keep(caller, &call, changes)?;
         Ok(Kept { call, ids, files })
     }
 
@@ -191,7 +197,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when it stays open.
     fn wait_for_rest(&self, path: &VaultPath, place: &Place, patience: Deadline) -> Result<(), Error> {
-        while self.index.is_being_written(place).unwrap_or_else(|| self.may_be_half(path, place)) {
+        while self.index.is_being_written(place, place).unwrap_or_else(|| self.may_be_half(path, place)) {
             if patience.left().is_none() {
                 return Err(Error::Busy);
             }
@@ -244,43 +250,6 @@ impl Vault {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
         Ok(place)
-    }
-
-    /// Refuses a name that other systems cannot have, and one that differs from another only in case: it would be the same file
-    /// there. `instead_of` is a file that gets the new name.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`].
-    pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
-        let shown = path.as_str();
-        let mut first_missing: Option<String> = None;
-        let mut above = String::new();
-        for name in path.segments() {
-            above = if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-            if first_missing.is_none() && self.jail.existing(&VaultPath::known(&above)).is_ok() {
-                continue;
-            }
-            if let Some(why) = refused_elsewhere(name) {
-                return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
-            }
-            first_missing.get_or_insert_with(|| above.clone());
-        }
-        let Some(missing) = first_missing else { return Ok(()) };
-        let wanted = fold(&missing);
-        let is_it = |path: &str, name: &str| rest_below(path, name).is_some();
-        let twin = self.index.with_table(|table| {
-            let having = table.having_all(&[wanted.rsplit('/').next().unwrap_or(&wanted)]);
-            let mut entries = having.into_iter().filter_map(|id| table.entry(id));
-            let is_old = |entry: &Entry| instead_of.is_some_and(|old| is_it(&entry.path, old.as_str()));
-            let twin = entries.find(|entry| is_it(entry.folded_path(), &wanted) && !is_it(&entry.path, &missing) && !is_old(entry));
-            twin.map(|entry| entry.path.to_string())
-        });
-        match twin {
-            Some(twin) => Err(Error::Invalid(format!(
-                "{shown} differs from {twin} only in upper and lower case, and would be the same file on other systems; use its spelling, or another name."
-            ))),
-            None => Ok(()),
-        }
     }
 
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
@@ -398,24 +367,6 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
         return Err(Error::TooLarge { path: path.as_str().into(), size: size as u64, limit: limits::NOTE_BYTES });
     }
     Ok(())
-}
-
-/// What is wrong with a name for Windows, Android and iOS, to be read after the name.
-pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
-    let stem = name.split('.').next().unwrap_or(name).to_uppercase();
-    let is_numbered = |device: &str| {
-        stem.strip_prefix(device)
-            .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
-    };
-    if name.contains(['<', '>', ':', '"', '|', '?', '*', '\\']) {
-        Some("has one of < > : \" | ? * \\")
-    } else if name.ends_with(['.', ' ']) {
-        Some("ends in a dot or a space")
-    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT") {
-        Some("is the name of a device")
-    } else {
-        None
-    }
 }
 
 pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {

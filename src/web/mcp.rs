@@ -237,17 +237,19 @@ impl Caller<'_> {
             Ok(permit) => permit,
             Err(busy) => return no_stream(busy),
         };
+        let may_have_missed = after.map_or(!stream.is_open() && stream.has_sent(), |event| !stream.remembers_since(event));
         if number == 0 {
-            if after.map_or(stream.has_sent(), |event| !stream.remembers_since(event)) {
-                session.subscription.mark_all_changed();
-            }
             // What changes from this moment on is news, also while the head is still on its way.
             self.app.mcp.listening(&session.subscription);
         }
         self.events(permit, None, move |engine, connection| {
             stream.attach(connection, after);
             if number == 0 {
+                if may_have_missed {
+                    session.subscription.mark_all_changed();
+                }
                 engine.listening(&session.subscription);
+                engine.tell(&session.subscription);
             }
         })
     }

@@ -98,8 +98,9 @@ fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str
 
 /// The form of the second page: what was chosen for each folder.
 fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, proof: &str, from: PeerAddress) -> Response {
+    let (offered, _) = app.mcp.folders(limits::FOLDERS_OFFERED);
     let of = |wanted: &'static str| {
-        let chosen = form.beginning("folder:").filter(|(_, choice)| *choice == wanted);
+        let chosen = form.beginning("folder:").filter(|(name, choice)| *choice == wanted && offered.iter().any(|folder| folder == name));
         chosen.filter_map(|(name, _)| VaultPath::file(name).ok()).collect::<Vec<VaultPath>>()
     };
     let write = if request.access == Access::Write { of("change") } else { Vec::new() };
