@@ -241,12 +241,14 @@ impl Index {
             return if is_newer { Ok(()) } else { self.walk() };
         };
         let changed = events.take();
-        if let Some(why) = changed.incomplete {
+        let is_known = self.jail.identity() == *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let incomplete = changed.incomplete.or_else(|| (!is_known).then_some("another folder is at the vault's path"));
+        let is_gone = self.gone.load(Ordering::Acquire);
+        if let Some(why) = incomplete.filter(|_| !is_gone) {
             log::info!("{why}: the vault is walked");
         }
-        let is_known = || self.jail.identity() == *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let has_linked_changes = self.has_links.load(Ordering::Acquire) && !changed.paths.is_empty();
-        if changed.incomplete.is_some() || has_linked_changes || self.gone.load(Ordering::Acquire) || !is_known() {
+        if incomplete.is_some() || has_linked_changes || is_gone {
             return self.walk();
         }
         self.look_at_all(changed.paths, None)
