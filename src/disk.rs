@@ -103,7 +103,7 @@ pub fn replace<E: From<io::Error>>(
     let temporary = new_temporary(folder)?;
     // A link may be in the place of a program's.
     let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
-    let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|new| {
+    let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|new| -> Result<bool, E> {
         lock_for_a_moment(&open_folder);
         last_look(target)?;
         let ours = state(&new.metadata()?);
@@ -117,21 +117,21 @@ pub fn replace<E: From<io::Error>>(
                 }
                 return Err(refused);
             }
-            return Ok(std::fs::remove_file(&temporary)?);
+            return Ok(true);
         }
         let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
-        Ok(renamed?)
+        renamed?;
+        Ok(false)
     });
     let _ = open_folder.unlock();
-    if outcome.is_err() {
-        // It may not exist; and if it cannot be removed now, the next start does.
-        if let Err(error) = std::fs::remove_file(&temporary)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            log::warn!("an unfinished write could not be removed, the next start tries again: {error}");
-        }
-        return outcome;
+    // An unfinished file, or the displaced one; if it cannot be removed now, the next start does.
+    if !matches!(outcome, Ok(false))
+        && let Err(error) = std::fs::remove_file(&temporary)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        log::warn!("a temporary file could not be removed, the next start tries again: {error}");
     }
+    outcome?;
     // The new bytes are in place: to say that the write failed would be wrong.
     if let Err(error) = flush(&open_folder) {
         log::error!("a folder could not be flushed after a write; a power cut could still undo it: {error}");
@@ -159,7 +159,7 @@ fn state(found: &Metadata) -> State {
 fn put_back(displaced: &Path, target: &Path, ours: State) -> io::Result<()> {
     // What was put at the target last, and what comes next; where something else comes out, it was saved later still.
     let (mut last, mut next) = (ours, state(&displaced.symlink_metadata()?));
-    for _ in 0..limits::FOLDER_LOCK_TRIES {
+    for _ in 0..limits::PUT_BACK_TRIES {
         match exchange(displaced, target) {
             Ok(true) => {}
             // The file was deleted meanwhile.

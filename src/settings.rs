@@ -153,7 +153,7 @@ pub static SETTINGS: [Setting; 38] = [
         variable: "HIDE",
         value: "PATTERNS",
         default: "",
-        help: "Files and folders that nobody is served, as in .gitignore, separated by ;.",
+        help: "Files and folders that are served to no login: patterns as in .gitignore, separated by ;.",
         example: "Private/;*.pdf",
     },
     Setting {

@@ -44,7 +44,7 @@ pub struct Config {
     pub read_only: bool,
     /// How much of the vault is kept in memory.
     pub memory: Memory,
-    /// What nobody is served.
+    /// What is served to no login.
     pub hidden: Arc<Hidden>,
     /// What tools need to know.
     pub options: Options,

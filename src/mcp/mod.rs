@@ -166,8 +166,8 @@ impl Server {
     /// Whether a tool, prompt or resource is for this caller, where `of` are those of a toolset. One of several toolsets belongs to
     /// the first.
     fn is_for<T>(principal: &Principal, item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
-        let first = Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
-        principal.folders.is_none() || first.is_none_or(|set| !Toolset::WHOLE.contains(&set))
+        let first = || Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
+        principal.folders.is_none() || first().is_none_or(|set| !Toolset::WHOLE.contains(&set))
     }
 
     /// A permit for one more event stream; each costs a connection and its thread. One that takes over from another of the

@@ -275,7 +275,7 @@ impl Index {
         let a_while = Timespec { tv_sec: limits::WATCH_EVERY.as_secs().cast_signed(), tv_nsec: 0 };
         // Interrupted by a signal it is called again.
         let _ = poll(&mut awaited, Some(&a_while).filter(|_| events.is_none() || self.gone.load(Ordering::Acquire)));
-        // Several changes are told as one.
+        // Several changes are one notification.
         std::thread::sleep(limits::WATCH_GATHERS);
         let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
         self.refresh()
@@ -484,15 +484,19 @@ impl Index {
         }
     }
 
-    /// The entry of a file, which is looked at first.
-    pub(super) fn look_at(&self, path: &VaultPath) -> Option<Arc<Entry>> {
-        self.look(path.as_str(), true);
-        self.get(path.as_str())
+    /// The entry of a file that has this stamp now; read again if that is not the one it was read at.
+    pub(super) fn look_at(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
+        let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
+        known.or_else(|| {
+            self.look(path.as_str(), true);
+            self.get(path.as_str())
+        })
     }
 
     /// Takes note of a file that this program just wrote.
     pub(super) fn wrote(&self, path: &VaultPath) {
-        if let Some(entry) = self.look_at(path) {
+        self.look(path.as_str(), true);
+        if let Some(entry) = self.get(path.as_str()) {
             entry.is_ours.store(true, Ordering::Release);
         }
     }

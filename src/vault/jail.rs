@@ -83,7 +83,7 @@ impl Jail {
             }
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
-                // A link on the way that leads out: whether there is something behind it is not told.
+                // A link on the way leads out: the answer is the same whether the name behind it exists or not.
                 let leads_out =
                     || wanted.ancestors().find_map(|above| fs::canonicalize(above).ok()).is_some_and(|real| !self.serves(&real));
                 if fs::symlink_metadata(&wanted).is_ok() || leads_out() && self.root.is_dir() {

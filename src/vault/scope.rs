@@ -146,6 +146,11 @@ pub(super) struct Scope {
 }
 
 impl Scope {
+    /// Whether nothing is hidden, and no grant limits the caller.
+    pub(super) fn is_everything(&self) -> bool {
+        self.folders.is_none() && self.hidden.0.is_empty()
+    }
+
     /// Whether a path below the root exists for the caller, if it does on the disk.
     pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
         let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.leads_on(root, path);
