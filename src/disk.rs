@@ -456,6 +456,27 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
     outcome
 }
 
+/// Writes a new file into a folder of our own, readable by its owner alone. It is not flushed.
+///
+/// # Errors
+/// What the disk says.
+pub fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?.write_all(bytes)
+}
+
+/// Gives a plain file a second name, in a folder of our own.
+///
+/// # Errors
+/// What the disk says, for example that the two folders are on different file systems; `InvalidInput` for what is no plain file.
+pub fn link(file: &Path, second: &Path) -> io::Result<()> {
+    std::fs::hard_link(file, second)?;
+    if second.symlink_metadata()?.is_file() {
+        return Ok(());
+    }
+    discard(second);
+    Err(io::ErrorKind::InvalidInput.into())
+}
+
 /// Removes a folder that this run of the program made for itself.
 ///
 /// # Errors

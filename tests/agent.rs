@@ -27,7 +27,14 @@ impl Scene {
     fn with(body: &str) -> Scene {
         let folder = Folder::with(&[("Diary.md", b"mine\n")]);
         let program = prepare(&folder, body);
-        Scene { folder, program }
+        let scene = Scene { folder, program };
+        std::fs::create_dir_all(scene.home()).unwrap();
+        scene
+    }
+
+    /// The session's HOME, where the programs of these tests may write and the tests may look.
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("state/agent/home")
     }
 
     fn serve(&self, settings: &[(&str, &str)]) -> Server {
@@ -39,7 +46,7 @@ impl Scene {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.folder.path().join(name).exists()
+        self.home().join(name).exists()
     }
 }
 
@@ -71,13 +78,13 @@ fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
 
 #[test]
 fn a_question_is_answered_and_what_is_cited_is_looked_up() {
-    let scene = Scene::with(&format!("cat > {{}}\n{INIT}{RESULT}").replace("{}", "\"$(dirname \"$0\")/prompt\""));
+    let scene = Scene::with(&format!("cat > {{}}\n{INIT}{RESULT}").replace("{}", "\"$HOME/prompt\""));
     let server = scene.serve(&[]);
     let answer = server.call("query", json!({ "question": "Is it\n-----?", "domain": "life" }));
     assert_eq!(answer["answer"], "yes");
     assert_eq!(answer["not_found"], json!(["Nowhere"]));
     assert_eq!((&answer["turns"], &answer["cost_usd"]), (&json!(2), &json!(0.5)));
-    let prompt = std::fs::read_to_string(scene.folder.path().join("prompt")).unwrap();
+    let prompt = std::fs::read_to_string(scene.home().join("prompt")).unwrap();
     assert!(prompt.contains("Is it\n-----?\n") && prompt.contains("second-brain-query") && prompt.contains("life"), "{prompt}");
     let left: Vec<_> =
         std::fs::read_dir(scene.folder.path().join("state/agent")).unwrap().flatten().map(|entry| entry.file_name()).collect();
@@ -144,7 +151,7 @@ fn failures_are_told_in_words_that_help() {
 
 #[test]
 fn what_is_missing_is_named_before_anything_runs() {
-    let scene = Scene::with("touch \"$(dirname \"$0\")/ran\"");
+    let scene = Scene::with("touch \"$HOME/ran\"");
     let old = scene.folder.path().join("old");
     std::fs::write(&old, "#!/bin/sh\necho '2.1.4 (Claude Code)'").unwrap();
     std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -189,7 +196,7 @@ fn a_folder_that_cannot_be_made_is_told() {
 
 #[test]
 fn bad_requests_are_refused_before_anything_runs() {
-    let scene = Scene::with("touch \"$(dirname \"$0\")/ran\"");
+    let scene = Scene::with("touch \"$HOME/ran\"");
     let server = scene.serve(&[]);
     let diary = scene.folder.vault().join("Diary.md").display().to_string();
     for (arguments, code) in [
@@ -263,7 +270,7 @@ fn a_flood_of_output_is_cut() {
 /// First come, first served; and whoever would be the ninth to wait is told so at once.
 #[test]
 fn sessions_take_turns_and_a_long_queue_answers_at_once() {
-    let body = format!("cat >> \"$(dirname \"$0\")/order\"\nuntil [ -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\n{INIT}{RESULT}");
+    let body = format!("cat >> \"$HOME/order\"\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n{INIT}{RESULT}");
     let scene = Scene::with(&body);
     let server = scene.serve(&[("COS_VAULT_CONCURRENCY", "1")]);
     let jobs: Vec<String> = (0..9)
@@ -271,7 +278,7 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
             server.call("ingest", json!({ "content": format!("mail {n}."), "background": true }))["job_id"].as_str().unwrap().to_owned()
         })
         .collect();
-    let order = || std::fs::read_to_string(scene.folder.path().join("order")).unwrap_or_default();
+    let order = || std::fs::read_to_string(scene.home().join("order")).unwrap_or_default();
     eventually("the first runs", || order().contains("mail 0."));
     let started = Instant::now();
     let error = server.fail("ingest", json!({ "content": "mail 9.", "background": true }));
@@ -280,9 +287,9 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     assert_eq!(same["job_id"], jobs[8].as_str(), "the same again joins");
     assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
     assert!(started.elapsed() < Duration::from_secs(2));
-    std::fs::write(scene.folder.path().join("go"), "").unwrap();
+    std::fs::write(scene.home().join("go"), "").unwrap();
     let status = |job: &str| server.call("ingest_status", json!({ "job_id": job }))["status"].as_str().unwrap().to_owned();
-    eventually("all end", || jobs.iter().all(|job| status(job) == "completed"));
+    eventually("all end", || jobs.iter().all(|job| status(job) == "nothing_filed"));
     let order = order();
     let places: Vec<usize> = (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?}");
@@ -368,11 +375,11 @@ fn hanging_up_ends_a_session_where_it_means_that() {
 /// The child has what it needs, and nothing that is the server's.
 #[test]
 fn the_environment_is_a_list_of_what_is_allowed() {
-    let scene = Scene::with(&format!("env > \"$(dirname \"$0\")/env\"\necho \"$@\" > \"$(dirname \"$0\")/argv\"\n{INIT}{RESULT}"));
+    let scene = Scene::with(&format!("env > \"$HOME/env\"\necho \"$@\" > \"$HOME/argv\"\n{INIT}{RESULT}"));
     let server =
         scene.serve(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"), ("GIT_AUTHOR_NAME", "x"), ("NODE_OPTIONS", "--require=/tmp/x.js")]);
     server.call("query", json!({ "question": "x" }));
-    let read = |name: &str| std::fs::read_to_string(scene.folder.path().join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(scene.home().join(name)).unwrap();
     let mut names: Vec<String> = read("env").lines().filter_map(|line| line.split_once('=').map(|(name, _)| name.to_owned())).collect();
     // What the shell itself adds.
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
@@ -380,6 +387,9 @@ fn the_environment_is_a_list_of_what_is_allowed() {
     let allowed = [
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_BASE_URL",
+        "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS",
+        "CLAUDE_CODE_DISABLE_FILE_MENTIONS",
+        "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
         "DISABLE_AUTOUPDATER",
         "GIT_CONFIG_COUNT",
@@ -397,7 +407,7 @@ fn the_environment_is_a_list_of_what_is_allowed() {
 /// A session's folder that a crash left is removed by the next session; one that is in use is not.
 #[test]
 fn leftovers_of_a_crash_go_with_the_next_session() {
-    let scene = Scene::with(&format!("if [ -e \"$(dirname \"$0\")/quick\" ]; then {INIT}{RESULT}exit; fi\n{INIT}sleep 98767"));
+    let scene = Scene::with(&format!("if [ -e \"$HOME/quick\" ]; then {INIT}{RESULT}exit; fi\n{INIT}sleep 98767"));
     let folders = || {
         let found = std::fs::read_dir(scene.folder.path().join("state/agent")).into_iter().flatten().flatten();
         found.filter(|entry| entry.file_name().to_string_lossy().contains("session")).count()
@@ -412,7 +422,7 @@ fn leftovers_of_a_crash_go_with_the_next_session() {
     server.call("ingest", json!({ "content": "x", "background": true }));
     eventually("the next one runs", || running("sleep 98767") == 1);
     assert_eq!(folders(), 1, "the old one is gone");
-    std::fs::write(scene.folder.path().join("quick"), "").unwrap();
+    std::fs::write(scene.home().join("quick"), "").unwrap();
     server.call("query", json!({ "question": "x" }));
     assert_eq!(folders(), 1, "the one in use is not");
 }
@@ -535,7 +545,7 @@ fn serve(repository: &Repository, program: &Path, settings: &[(&str, &str)]) -> 
 }
 
 #[test]
-fn sessions_shut_each_others_pages_out_of_the_commit() {
+fn everything_that_sessions_file_is_committed_and_pushed() {
     for concurrency in ["1", "2"] {
         let (repository, program) = repository();
         let server = serve(&repository, &program, &[("COS_VAULT_CONCURRENCY", concurrency)]);
@@ -547,18 +557,17 @@ fn sessions_shut_each_others_pages_out_of_the_commit() {
             .collect();
         let seen = |job: &String| server.call("ingest_status", json!({ "job_id": job }));
         eventually("all have ended", || jobs.iter().all(|job| seen(job)["status"] == "completed"));
-        for job in jobs.iter().filter(|_| concurrency == "1") {
-            assert_eq!(seen(job)["commit"]["left"], json!([]), "{}", seen(job));
+        for job in &jobs {
+            assert!(seen(job)["commit"]["left"] == json!([]) && seen(job).get("conflicts").is_none(), "{}", seen(job));
         }
-        // Of two at once one may see the other's page in the moment before that is known as a session's; the next one has it.
-        server.call("ingest", json!({ "content": "write work/wiki/entities/last.md # last\n" }));
         assert_eq!(repository.git(&["status", "--porcelain"]), "", "all of it is committed");
+        assert_eq!(repository.git(&["rev-list", "--count", "HEAD"]), "5\n", "a commit each");
         assert_eq!(repository.git(&["rev-parse", "main"]), repository.at_remote(&["rev-parse", "main"]));
     }
 }
 
 #[test]
-fn what_could_not_be_committed_stayed_so_for_good() {
+fn what_could_not_be_committed_goes_along_with_the_next_commit() {
     let (repository, program) = repository();
     let server = serve(&repository, &program, &[]);
     let away = repository.folder.path().join("away.git");
@@ -566,42 +575,113 @@ fn what_could_not_be_committed_stayed_so_for_good() {
     let first = server.call("ingest", json!({ "content": "write work/wiki/index.md # One\n" }));
     assert!(first["commit"]["git_error"].is_string(), "{first}");
     std::fs::rename(&away, repository.remote()).unwrap();
-    let second = server.call("ingest", json!({ "content": "write work/wiki/entities/A.md # A\n" }));
-    assert!(second["commit"]["commit_sha"].is_string() && second["commit"]["left"] == json!([]), "{second}");
+    let second = server.call("vault_write", json!({ "path": "other.md", "content": "x" }));
+    assert!(second["commit_sha"].is_string(), "{second}");
     assert_eq!(repository.git(&["status", "--porcelain"]), "", "what the first one had written is committed too");
 }
 
 #[test]
-fn what_a_person_had_not_committed_was_overwritten_and_gone() {
+fn a_session_changes_the_wiki_and_nothing_else() {
     let (repository, program) = repository();
-    let server = serve(&repository, &program, &[]);
-    repository.write("Diary.md", "mine\nand not committed\n");
-    repository.write("New.md", "not even added\n");
-    let content = "write Diary.md gone\nwrite New.md gone\nwrite work/wiki/entities/A.md # A\n";
-    let result = server.call("ingest", json!({ "content": content }));
-    let left = result["commit"]["left"].as_array().unwrap();
-    assert_eq!(left.len(), 2, "{result}");
-    let kept = left[0].as_str().unwrap().rsplit(' ').next().unwrap();
-    assert_eq!(repository.git(&["show", &format!("{kept}:Diary.md")]), "mine\nand not committed\n");
-    assert_eq!(repository.git(&["show", &format!("{kept}:New.md")]), "not even added\n");
-    assert_eq!(repository.git(&["show", "HEAD:Diary.md"]), "mine\n", "and not committed by us either");
-    // Where nothing of it was touched, nothing is kept.
-    server.call("ingest", json!({ "content": "write work/wiki/entities/B.md # B\n" }));
-    assert_eq!(repository.git(&["for-each-ref", "--format=x", "refs/vault-sync-mcp/before"]), "x\n");
-    assert_eq!(repository.git(&["stash", "list"]), "");
+    let server = serve(&repository, &program, &[("STATE_DIR", repository.folder.path().join("state").to_str().unwrap())]);
+    repository.write("raw/assets/scan.txt", "original\n");
+    repository.write("work/AGENTS.md", "rules\n");
+    let names =
+        ["Diary.md", "CLAUDE.md", "work/AGENTS.md", "raw/assets/scan.txt", "raw/assets/new.txt", "new.md", ".hidden.md", "work/.hidden.md"];
+    let before = names.map(|name| std::fs::read(repository.folder.vault().join(name)).ok());
+    let content: String = names.iter().map(|name| format!("write {name} gone\n")).collect();
+    let result =
+        server.call("ingest", json!({ "content": format!("{content}write aliases.md # Aliases\nwrite work/wiki/entities/A.md # A\n") }));
+    assert_eq!(names.map(|name| std::fs::read(repository.folder.vault().join(name)).ok()), before, "{result}");
+    let written: Vec<&str> = result["written"].as_array().unwrap().iter().map(|page| page["path"].as_str().unwrap()).collect();
+    assert_eq!(written, ["aliases.md", "work/wiki/entities/A.md"]);
+    let left_out = result["left_out"].to_string();
+    assert!(left_out.contains("work/AGENTS.md") && left_out.contains("work/.hidden.md"), "{left_out}");
+}
+
+/// A page that a person saves while a session rewrites it keeps the person's text.
+#[test]
+fn a_page_that_was_changed_meanwhile_is_a_conflict_and_both_texts_are_kept() {
+    let scene = Scene::with(&WRITES.replace("sleep 98768", "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }"));
+    let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
+    let content = "write work/wiki/index.md session\nwrite life/wiki/index.md mine too\nwrite work/wiki/entities/B.md slow\n";
+    let job = server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone();
+    eventually("the session has written", || scene.has("waits"));
+    assert_ne!(scene.folder.read("work/wiki/index.md"), b"session\n", "nothing is in the vault before the session ends");
+    std::fs::write(scene.folder.vault().join("work/wiki/index.md"), "a person's\n").unwrap();
+    std::fs::write(scene.home().join("go"), "").unwrap();
+    let seen = || server.call("ingest_status", json!({ "job_id": job }));
+    eventually("it ends", || seen()["status"] == "completed");
+    assert_eq!(scene.folder.read("work/wiki/index.md"), b"a person's\n");
+    assert_eq!(scene.folder.read("life/wiki/index.md"), b"mine too\n");
+    let conflict = seen()["conflicts"][0].clone();
+    assert_eq!(conflict["path"], "work/wiki/index.md");
+    assert_eq!(scene.folder.read(conflict["kept_as"].as_str().unwrap()), b"session\n");
 }
 
 #[test]
-fn what_a_session_had_written_was_not_committed_at_the_end_of_the_server() {
+fn what_a_session_filed_is_undone_as_one() {
+    let scene = Scene::with(WRITES);
+    std::fs::write(scene.folder.path().join("scan.txt"), "scan").unwrap();
+    let server = scene.serve(&[("TOOLSETS", "vault,notes,agent"), ("COS_VAULT_ATTACH_DIRS", scene.folder.path().to_str().unwrap())]);
+    let before = scene.folder.read("work/wiki/index.md");
+    let content = "write work/wiki/index.md session\nwrite work/wiki/entities/B.md # B\n";
+    let files = [scene.folder.path().join("scan.txt"), scene.folder.vault().join("Diary.md")];
+    let filed = server.call("ingest", json!({ "content": content, "files": files }));
+    assert_eq!(filed["written"].as_array().unwrap().len(), 4, "{filed}");
+    assert_eq!(scene.folder.read("raw/assets/Diary.md"), b"mine\n", "what is from the vault is kept like what is from outside");
+    let history = server.call("vault_history", json!({ "path": "work/wiki/index.md" }));
+    assert_eq!((&history["versions"][0]["tool"], &history["versions"][0]["by"]), (&json!("ingest"), &json!("all")), "{history}");
+    let mut undo = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+    undo.args(["undo", "--login", "all", "--since", "1h"]).env_clear().env("VAULT_PATH", scene.folder.vault());
+    let output = undo.env("STATE_DIR", scene.folder.path().join("state")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(scene.folder.read("work/wiki/index.md"), before);
+    assert!(["work/wiki/entities/B.md", "raw/assets/scan.txt"].iter().all(|name| !scene.folder.vault().join(name).exists()));
+}
+
+#[test]
+fn a_session_that_wrote_nothing_says_so_and_gives_its_last_words() {
+    let scene = Scene::with(&format!("{INIT}{RESULT}").replace("\"result\":\"x\"", "\"result\":\"It was filed already.\""));
+    let filed = scene.serve(&[]).call("ingest", json!({ "content": "x" }));
+    assert_eq!((&filed["status"], &filed["summary"]), (&json!("nothing_filed"), &json!("It was filed already.")), "{filed}");
+}
+
+/// What no rule of the program is asked about: a program that reads and writes where it likes.
+#[test]
+fn the_kernel_keeps_a_session_from_the_vault_and_from_what_lies_beside_it() {
+    let script = "for place in VAULT/Diary.md VAULT/.obsidian/app.json OUTSIDE /etc/passwd /proc/PID/environ; do\n  cat $place > /dev/null 2>&1 && echo \"$place\" >> \"$HOME/reached\"\ndone\n\
+        for place in VAULT/Diary.md VAULT/life/x.md OUTSIDE /tmp/vault-sync-mcp-was-here ../x Diary.md raw/assets/x.md; do\n  ( echo x > $place ) 2>/dev/null && echo \"$place\" >> \"$HOME/reached\"\ndone\n\
+        echo x > work/x.md && cat Diary.md > /dev/null && echo done >> \"$HOME/reached\"\n";
+    let scene = Scene::with("");
+    let outside = scene.folder.path().join("outside.md");
+    std::fs::write(&outside, "secret").unwrap();
+    let program = script
+        .replace("VAULT", scene.folder.vault().to_str().unwrap())
+        .replace("OUTSIDE", outside.to_str().unwrap())
+        .replace("PID", &std::process::id().to_string());
+    prepare(&scene.folder, &format!("{program}{INIT}{RESULT}"));
+    if !vault_sync_mcp::agent::is_landlock_supported() {
+        crate::support::skipped("this kernel has no Landlock");
+        return;
+    }
+    scene.serve(&[]).call("ingest", json!({ "content": "x" }));
+    assert_eq!(std::fs::read_to_string(scene.home().join("reached")).unwrap(), "done\n");
+    assert!(!Path::new("/tmp/vault-sync-mcp-was-here").exists());
+}
+
+#[test]
+fn what_a_session_had_written_at_the_end_of_the_server_is_filed_and_committed() {
     let (repository, program) = repository();
     let server = serve(&repository, &program, &[]);
     let content = "write work/wiki/entities/A.md # A\nwrite work/wiki/entities/B.md slow\n";
     let job = server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone();
-    let written = || server.call("ingest_status", json!({ "job_id": job }))["written"].as_array().unwrap().len();
-    eventually("both are written", || written() == 2);
+    let doing = || server.call("ingest_status", json!({ "job_id": job }))["doing"].to_string();
+    eventually("the second is written", || doing().contains("B.md"));
     assert_eq!(server.terminate(), 0);
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
     assert!(repository.git(&["log", "-1", "--format=%s"]).contains("not finished"));
+    assert_eq!(repository.folder.read("work/wiki/entities/A.md"), b"# A\n");
 }
 
 /// Absolute paths in what a session gives, results without end, and paths that are not in plain form.
@@ -614,8 +694,8 @@ fn odd_results_came_through_as_they_were() {
         "boardRefsRecorded": ["CASE-1", "CASE-12 — Boiler"],
     });
     let result = json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "total_cost_usd": 0.5, "result": "x", "structured_output": given });
-    let scene = Scene::with(&format!("{INIT}sed \"s#PLACE#$PWD#g\" \"$(dirname \"$0\")/result\""));
-    std::fs::write(scene.folder.path().join("result"), result.to_string()).unwrap();
+    let scene = Scene::with(&format!("{INIT}sed \"s#PLACE#$PWD#g\" \"$HOME/result\""));
+    std::fs::write(scene.home().join("result"), result.to_string()).unwrap();
     let server = scene.serve(&[]);
     let answer = server.result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler"] }));
     assert!(answer["content"][0]["text"].as_str().unwrap().len() < 95_000);
@@ -627,13 +707,12 @@ fn odd_results_came_through_as_they_were() {
 }
 
 #[test]
-fn a_line_too_long_to_read_hid_a_change() {
-    let body = format!(
-        "{INIT}echo '{{\"type\":\"assistant\",\"message\":{{\"id\":\"1\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"Edit\",\"input\":{{\"file_path\":\"Diary.md\"}}}}]}}}}'\necho changed > Diary.md\nhead -c 5000000 /dev/zero | tr '\\0' x\necho\n{RESULT}"
-    );
+fn a_line_too_long_to_read_ends_the_session_and_what_it_wrote_is_filed() {
+    let body = format!("{INIT}echo changed > work/wiki/index.md\nhead -c 5000000 /dev/zero | tr '\\0' x\necho\n{RESULT}");
     let scene = Scene::with(&body);
-    let server = scene.serve(&[]);
-    assert_eq!(server.call("ingest", json!({ "content": "x" }))["written"], json!([{ "path": "Diary.md", "created": false }]));
+    let error = scene.serve(&[]).fail("ingest", json!({ "content": "x" }));
+    assert_eq!(error["written"], json!([{ "path": "work/wiki/index.md", "created": false }]), "{error}");
+    assert_eq!(scene.folder.read("work/wiki/index.md"), b"changed\n");
 }
 
 /// A supervisor that is stopped, and one that is killed together with the server.

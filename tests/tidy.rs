@@ -132,7 +132,7 @@ fn files_say_what_they_hold_and_stay_readable() {
 /// Adding a dependency is a decision: it stands here, and has its reason in Cargo.toml.
 #[test]
 fn dependencies_are_those_that_were_decided_on() {
-    const DECIDED: [&str; 26] = [
+    const DECIDED: [&str; 27] = [
         "serde",
         "serde_json",
         "serde_yaml",
@@ -152,6 +152,7 @@ fn dependencies_are_those_that_were_decided_on() {
         "regex",
         "regex-syntax",
         "glob",
+        "landlock",
         "rustix",
         "socket2",
         "signal-hook",

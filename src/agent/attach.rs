@@ -1,12 +1,14 @@
 //! Files that a caller hands to a session. This is where a caller could ask for any file of the machine, so each one is
 //! looked at before anything runs, and one bad one refuses the whole call.
 //!
-//! A file of the vault is read where it is. One from an allowed folder is copied into `raw/assets`, byte for byte, and the
-//! session reads the copy: it never gets near the folder, and the vault keeps what its pages are made from.
+//! Each becomes a file of `raw/assets`, byte for byte, unless that folder has it already: the session never gets near the place that it
+//! is from, and the vault keeps what its pages are made from.
 
-use super::{Agent, Failure, Page};
+use super::copy::Copy;
+use super::{Agent, Failure, SoFar};
 use crate::limits;
-use crate::vault::{Error as VaultError, VaultPath};
+use crate::vault::VaultPath;
+use crate::vault::transaction::Step;
 use std::path::{Component, Path, PathBuf};
 
 /// Where copies are kept.
@@ -86,37 +88,40 @@ fn allowed(agent: &Agent) -> Vec<&Path> {
     std::iter::once(agent.vault.root()).chain(beside).collect()
 }
 
-/// Brings the files to where a session can read them. Gives their paths in the vault, and which of them are new there.
+/// Puts the files into a session's copy of the vault. Gives their paths, and the steps that bring new ones into the vault.
 ///
 /// # Errors
-/// The disk's, or [`Failure::NotAllowed`] for one that has become something else since it was looked at.
-pub(super) fn bring(agent: &Agent, files: &[Attached], new: &mut Vec<Page>) -> Result<Vec<VaultPath>, Failure> {
-    // All of them are read before the first is kept: one that cannot be read leaves nothing behind.
-    let mut read = Vec::new();
+/// [`Failure::NotAllowed`] for one that has become something else since it was checked, or that cannot be read.
+pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(Vec<VaultPath>, Vec<Step>), Failure> {
+    let (mut paths, mut steps) = (Vec::new(), Vec::new());
     for file in files {
-        match file {
-            Attached::Inside(path) => read.push((path.clone(), None)),
+        let (name, bytes) = match file {
+            Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
+                paths.push(path.clone());
+                continue;
+            }
+            Attached::Inside(path) => (path.as_str().to_owned(), agent.vault.bytes_if_any(path)?),
             Attached::Outside(real) => {
                 let name = real.display().to_string();
                 if check(agent, std::slice::from_ref(&name))?.as_slice() != [file.clone()] {
                     return Err(Failure::NotAllowed(format!("files: {name:?} was replaced meanwhile. Nothing was begun.")));
                 }
-                let bytes = std::fs::read(real).map_err(|error| {
-                    Failure::NotAllowed(format!("files: {name:?} cannot be read: {}. Nothing was begun.", error.kind()))
-                })?;
-                read.push((VaultPath::file(ASSETS)?, Some((real, bytes))));
+                (name, std::fs::read(real).ok())
             }
+        };
+        let bytes = bytes.ok_or_else(|| Failure::NotAllowed(format!("files: {name:?} cannot be read. Nothing was begun.")))?;
+        let (path, is_new) = find_name(agent, Path::new(&name), &bytes, &steps)?;
+        if is_new {
+            copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind()), SoFar::default()))?;
+            steps.push(Step::Create { path: path.clone(), bytes });
         }
+        paths.push(path);
     }
-    let keep_or_name = |(path, outside): (VaultPath, Option<(&PathBuf, Vec<u8>)>)| match outside {
-        None => Ok(path),
-        Some((real, bytes)) => keep(agent, real, &bytes, new),
-    };
-    read.into_iter().map(keep_or_name).collect()
+    Ok((paths, steps))
 }
 
-/// A copy of these bytes under this name; one that is there already is as good.
-fn keep(agent: &Agent, file: &Path, bytes: &[u8], new: &mut Vec<Page>) -> Result<VaultPath, Failure> {
+/// A path below `raw/assets` for these bytes, and whether nothing has it yet.
+fn find_name(agent: &Agent, file: &Path, bytes: &[u8], steps: &[Step]) -> Result<(VaultPath, bool), Failure> {
     let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
@@ -125,18 +130,12 @@ fn keep(agent: &Agent, file: &Path, bytes: &[u8], new: &mut Vec<Page>) -> Result
         // Names that other systems refuse, as those of new notes.
         let name = name.replace(['<', '>', ':', '"', '|', '?', '*'], "-");
         let path = VaultPath::file(&format!("{ASSETS}/{name}"))?;
-        match agent.vault.exchange(&path, None, bytes) {
-            Ok(()) => {
-                new.push(Page { path: path.as_str().to_owned(), created: true });
-                return Ok(path);
+        match agent.vault.bytes_if_any(&path)? {
+            Some(known) if known == bytes => return Ok((path, false)),
+            None if steps.iter().all(|step| !matches!(step, Step::Create { path: taken, .. } if *taken == path)) => {
+                return Ok((path, true));
             }
-            Err(VaultError::Conflict(_) | VaultError::Busy)
-                if agent.vault.bytes_if_any(&path).is_ok_and(|known| known.as_deref() == Some(bytes)) =>
-            {
-                return Ok(path);
-            }
-            Err(VaultError::Conflict(_) | VaultError::Busy) => {}
-            Err(error) => return Err(error.into()),
+            _ => {}
         }
     }
     Err(Failure::NotAllowed(format!("files: {ASSETS} has {} files of this name already", limits::AGENT_NAMES)))

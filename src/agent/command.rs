@@ -1,7 +1,9 @@
 //! The command line that confines a session, and its environment. What each part keeps out is in the table of hostile
 //! attempts in the README, which is tested against the real program.
 
+use super::copy::ALIASES;
 use super::{Options, Work};
+use crate::wiki::TREES;
 use std::path::Path;
 
 /// What a session may be given at all; one that comes up with anything else is ended.
@@ -11,9 +13,13 @@ pub(super) const TOOLS: [&str; 7] = ["Edit", "Glob", "Grep", "Read", "Skill", "S
 /// to do. A rule for `Edit` is one for `Write` too.
 const ALWAYS_DENIED: [&str; 5] = ["Read(.*)", "Edit(.*)", "Edit(CLAUDE.md)", "Edit(CLAUDE.local.md)", "Edit(AGENTS.md)"];
 
+/// Neither hooks nor key helpers, which are shell commands; none of the skills and plugins that the program brings along: some start
+/// agents, or servers whose tools run unasked.
+const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBundledSkills":true,"enabledPlugins":{"cc-plugin-plugin-authoring@builtin":false,"cc-plugin-agents-md@builtin":false,"cc-plugin-privacy@builtin":false}}"#;
+
 /// What must not be there although nothing puts it there: a session must never start another one, run a program or reach
 /// the network.
-const NEVER: [&str; 8] = ["mcp__vault__ingest", "mcp__vault__query", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
+const NEVER: [&str; 7] = ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
 /// The arguments. `folder` is the session's own one.
 pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Path) -> Vec<String> {
@@ -24,8 +30,8 @@ pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Pa
     add(&["-p", "--output-format", "stream-json", "--verbose"]);
     add(&["--model", &options.model, "--max-turns", &options.max_turns.to_string()]);
     add(&["--max-budget-usd", &options.max_budget_usd.to_string(), "--json-schema", schema]);
-    // No settings but these: not the vault's, not the user's. Neither hooks nor key helpers, which are shell commands.
-    add(&["--restricted", "--setting-sources", "", "--settings", r#"{"disableAllHooks":true,"apiKeyHelper":""}"#]);
+    // No settings but these: not the vault's, not the user's.
+    add(&["--restricted", "--setting-sources", "", "--settings", SETTINGS]);
     // Twice no MCP server: none is given, and none is looked for.
     add(&["--strict-mcp-config", "--mcp-config", r#"{"mcpServers":{}}"#]);
     add(&["--no-session-persistence", "--permission-mode", "dontAsk", "--permission-prompts", "none"]);
@@ -41,7 +47,8 @@ pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Pa
         add(&[&format!("Read(/{plugin}/**)")]);
     }
     if writes {
-        add(&["Edit(./**)"]);
+        TREES.iter().for_each(|tree| add(&[&format!("Edit(./{tree}/**)")]));
+        add(&[&format!("Edit(./{ALIASES})")]);
     }
     add(&["--disallowedTools"]);
     add(&NEVER);
@@ -65,6 +72,9 @@ pub(super) fn environment(options: &Options, key: &str, home: &Path, temporary: 
         ("ANTHROPIC_API_KEY".into(), key.to_owned()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "1".into()),
         ("DISABLE_AUTOUPDATER".into(), "1".into()),
+        ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS".into(), "1".into()),
+        ("CLAUDE_CODE_DISABLE_FILE_MENTIONS".into(), "1".into()),
+        ("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS".into(), "1".into()),
         // It asks git what it finds; a vault's folder that looks like a repository is not one (see `git::process`).
         ("GIT_CONFIG_COUNT".into(), "1".into()),
         ("GIT_CONFIG_KEY_0".into(), "safe.bareRepository".into()),

@@ -6,10 +6,9 @@ use super::transcript::Transcript;
 pub fn transcript(bytes: &[u8]) {
     let mut transcript = Transcript::default();
     for line in bytes.split(|&byte| byte == b'\n') {
-        match transcript.hear(line, str::to_owned) {
+        match transcript.hear(line, &str::to_owned) {
             Ok(doing) => assert!(doing.is_none_or(|doing| !doing.chars().any(char::is_control))),
             Err(_) => return,
         }
     }
-    transcript.lost(|path| Some(path.to_owned()));
 }

@@ -1,5 +1,7 @@
-//! A few sessions at a time, in the order in which they came.
+//! A few sessions at a time, in the order in which they came. Of those that write only one: each works on what the one before has
+//! filed, and two never rewrite the same page.
 
+use super::Work;
 use crate::limits;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,7 +17,9 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct State {
     running: usize,
-    queue: VecDeque<u64>,
+    /// Whether one of them writes.
+    is_filing: bool,
+    queue: VecDeque<(u64, Work)>,
     next: u64,
 }
 
@@ -24,6 +28,7 @@ struct State {
 pub(super) struct Ticket {
     gate: Arc<Gate>,
     number: u64,
+    work: Work,
     runs: bool,
 }
 
@@ -34,7 +39,7 @@ impl Gate {
     }
 
     /// A place at the end of the queue; `None` when it is too long.
-    pub(super) fn queue(self: &Arc<Gate>) -> Option<Ticket> {
+    pub(super) fn queue(self: &Arc<Gate>, work: Work) -> Option<Ticket> {
         let mut state = self.state();
         let free = self.places.saturating_sub(state.running);
         if state.queue.len() >= limits::AGENT_QUEUE + free {
@@ -42,8 +47,8 @@ impl Gate {
         }
         let number = state.next;
         state.next += 1;
-        state.queue.push_back(number);
-        Some(Ticket { gate: Arc::clone(self), number, runs: false })
+        state.queue.push_back((number, work));
+        Some(Ticket { gate: Arc::clone(self), number, work, runs: false })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -56,10 +61,12 @@ impl Ticket {
     pub(super) fn wait(&mut self, go_on: &dyn Fn(usize) -> bool) -> bool {
         let mut state = self.gate.state();
         loop {
-            let ahead = state.queue.iter().position(|&number| number == self.number).unwrap_or(0);
-            if ahead == 0 && state.running < self.gate.places {
-                state.queue.pop_front();
+            let ahead = state.queue.iter().position(|&(number, _)| number == self.number).unwrap_or(0);
+            let next = state.queue.iter().find(|(_, work)| *work == Work::Query || !state.is_filing);
+            if state.running < self.gate.places && next.is_some_and(|&(number, _)| number == self.number) {
+                state.queue.remove(ahead);
                 state.running += 1;
+                state.is_filing |= self.work == Work::Ingest;
                 self.runs = true;
                 drop(state);
                 // The next one may find a place too.
@@ -83,8 +90,9 @@ impl Drop for Ticket {
         let mut state = self.gate.state();
         if self.runs {
             state.running = state.running.saturating_sub(1);
+            state.is_filing &= self.work != Work::Ingest;
         } else {
-            state.queue.retain(|&number| number != self.number);
+            state.queue.retain(|&(number, _)| number != self.number);
         }
         drop(state);
         self.gate.changed.notify_all();
@@ -96,12 +104,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_to_come_is_the_first_to_run_and_too_many_are_told_at_once() {
+    fn the_first_to_come_is_the_first_to_run_and_too_many_are_refused_at_once() {
         let gate = Gate::new(1);
-        let mut first = gate.queue().unwrap();
-        assert!(first.wait(&|_| panic!("there is room")));
-        let mut waiting: Vec<Ticket> = (0..limits::AGENT_QUEUE).map(|_| gate.queue().unwrap()).collect();
-        assert!(gate.queue().is_none());
+        let mut first = gate.queue(Work::Query).unwrap();
+        assert!(first.wait(&|_| panic!("it may run")));
+        let mut waiting: Vec<Ticket> = (0..limits::AGENT_QUEUE).map(|_| gate.queue(Work::Query).unwrap()).collect();
+        assert!(gate.queue(Work::Query).is_none());
         assert!(!waiting[2].wait(&|ahead| {
             assert_eq!(ahead, 2);
             false
@@ -110,5 +118,16 @@ mod tests {
         drop(first);
         assert!(!waiting[1].wait(&|ahead| ahead != 1), "one is before it");
         assert!(waiting[0].wait(&|_| panic!("it is the first now")));
+    }
+
+    #[test]
+    fn sessions_that_write_run_one_after_the_other_and_questions_do_not_wait_for_them() {
+        let gate = Gate::new(2);
+        let [mut one, mut two, mut question] = [Work::Ingest, Work::Ingest, Work::Query].map(|work| gate.queue(work).unwrap());
+        assert!(one.wait(&|_| panic!("it may run")));
+        assert!(!two.wait(&|_| false));
+        assert!(question.wait(&|_| panic!("it may run")));
+        drop((one, question));
+        assert!(two.wait(&|_| panic!("it may run")));
     }
 }

@@ -1,18 +1,21 @@
 //! `ingest`: material, filed into the wiki. What is reported is what was really written; the session's own summary stands
 //! beside it.
 
-use super::attach::{self, Attached};
+use super::attach;
+use super::copy::Copy;
 use super::gate::Ticket;
 use super::session::{self, Finished, Task};
-use super::{Agent, Failure, Ours, Page, SoFar, Watcher, Work};
-use crate::git::{Committed, UncommittedSnapshot};
+use super::{Agent, Failure, Filed, Page, SoFar, Watcher, Work};
+use crate::git::Committed;
 use crate::limits;
 use crate::secret;
-use crate::vault::{VaultPath, etag};
+use crate::vault::transaction::Step;
+use crate::vault::versions::Caller;
+use crate::vault::{Error as VaultError, VaultPath};
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
-use std::sync::{MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The trees of the wiki that material is filed into; what belongs to both is in `shared`.
@@ -46,10 +49,10 @@ pub struct Ingested {
     pub board_refs_recorded: Vec<String>,
     /// Pages that the session says it wrote, and that the vault does not have.
     pub not_found: Vec<String>,
-    /// Every file that was written.
-    pub pages: Vec<Page>,
-    /// The commit, where there is a repository.
-    pub commit: Option<Committed>,
+    /// The session's last words.
+    pub summary: String,
+    /// What the vault has of it.
+    pub filed: Filed,
     /// Turns of the model.
     pub turns: u64,
     /// What it cost, in dollars.
@@ -57,7 +60,7 @@ pub struct Ingested {
     /// How long it took, waiting not included.
     pub took: Duration,
     /// Calls that were refused to the session.
-    pub denied: usize,
+    pub refused: Vec<String>,
 }
 
 impl Agent {
@@ -80,146 +83,82 @@ impl Agent {
         attach::check(self, &request.files).map(drop)
     }
 
-    /// Files material into the wiki; the changes become one commit where there is a repository.
-    pub(super) fn file(&self, request: &Request, mut ticket: Ticket, watcher: &dyn Watcher) -> Result<Ingested, Failure> {
-        let ready = session::ready(self, &mut ticket, Work::Ingest, watcher)?;
-        let attached = attach::check(self, &request.files)?;
-        // What somebody was in the middle of is not for a commit of ours, and must not be lost by a session either.
-        let before = self.git.as_ref().map(|git| git.before(&|name| self.is_ours(name), &|| self.is_over(watcher)));
-        let mut pages = Vec::new();
-        let mut outcome = self.bring_and_run(request, &attached, &ready, watcher, &mut pages);
-        let mut nowhere = SoFar::default();
-        let so_far = match &mut outcome {
-            Ok(Finished { so_far, .. }) => so_far,
-            Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => so_far,
-            Err(Failure::Argument(_) | Failure::NotAllowed(_)) => &mut nowhere,
-        };
-        so_far.pages.splice(0..0, pages);
-        let written = so_far.pages.clone();
-        let how = if outcome.is_ok() { "ingest" } else { "ingest (not finished)" };
-        // Before the next session begins: what is not committed by then would count as somebody's.
-        let commit = before.and_then(|before| self.commit(&written, before, how));
-        self.ours_ended(&written);
-        drop(ticket);
-        if let (Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)), Some(commit)) =
-            (&mut outcome, &commit)
-        {
-            so_far.trouble = commit.trouble.clone();
-        }
-        Ok(self.told_of(request, outcome?, commit))
-    }
-
-    /// Notes a file that a session has just written, as it is now.
-    pub(super) fn note_ours(&self, page: Option<String>) {
-        let Some(path) = page.as_deref().and_then(|page| VaultPath::file(page).ok()).filter(|_| self.git.is_some()) else { return };
-        if let Ok(Some(bytes)) = self.vault.bytes_if_any(&path) {
-            let ours = Ours { etag: etag(&bytes), running: true };
-            self.ours().insert(path.as_str().to_owned(), ours);
-        }
-    }
-
-    fn ours(&self) -> MutexGuard<'_, HashMap<String, Ours>> {
-        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The etag of a file as a session of ours left it.
-    fn noted(&self, path: &VaultPath) -> Option<String> {
-        self.ours().get(path.as_str()).map(|ours| ours.etag.clone())
-    }
-
-    /// Whether a file is as a session of ours left it.
-    fn is_ours(&self, path: &VaultPath) -> bool {
-        let Some(noted) = self.noted(path) else { return false };
-        self.vault.bytes_if_any(path).is_ok_and(|bytes| bytes.is_some_and(|bytes| etag(&bytes) == noted))
-    }
-
-    /// What a session wrote and could not commit is for the next one to commit.
-    fn ours_ended(&self, written: &[Page]) {
-        let mut ours = self.ours();
-        for page in written {
-            if let Some(ours) = ours.get_mut(&page.path) {
-                ours.running = false;
-            }
-        }
-        // More are somebody's by now.
-        if ours.len() > limits::AGENT_PAGES * 4 {
-            ours.retain(|_, ours| ours.running);
-        }
-    }
-
-    fn bring_and_run(
+    /// Files material into the wiki: one change, and one commit where there is a repository. `login` and `id` are those of the job.
+    pub(super) fn file(
         &self,
         request: &Request,
-        attached: &[Attached],
-        ready: &session::Ready,
+        mut ticket: Ticket,
+        login: &str,
+        id: &str,
         watcher: &dyn Watcher,
-        pages: &mut Vec<Page>,
-    ) -> Result<Finished, Failure> {
-        let paths = attach::bring(self, attached, pages)?;
+    ) -> Result<Ingested, Failure> {
+        let ready = session::ready(self, &mut ticket, Work::Ingest, watcher)?;
+        let copy = &ready.dir.copy;
+        let (paths, attached) = attach::bring(self, &attach::check(self, &request.files)?, copy)?;
         let task = Task { work: Work::Ingest, prompt: prompt(request, &paths)?, schema: schema() };
-        session::run(self, ready, &task, watcher)
+        let outcome = session::run(self, &ready, &task, watcher);
+        let filed = self.apply(copy, attached, login, id, outcome.is_ok());
+        match (outcome, filed) {
+            (Ok(finished), Ok(filed)) => Ok(self.told_of(request, finished, filed, copy)),
+            (Ok(finished), Err(mut failure)) => {
+                failure.so_far_mut().into_iter().for_each(|so_far| so_far.clone_from(&finished.so_far));
+                Err(failure)
+            }
+            (Err(mut failure), filed) => {
+                let filed = filed.unwrap_or_else(|why| Filed { left_out: vec![why.words().to_owned()], ..Filed::default() });
+                failure.so_far_mut().into_iter().for_each(|so_far| *so_far.filed = filed.clone());
+                Err(failure)
+            }
+        }
     }
 
-    /// One commit of what was written, whatever became of the session: a page that nobody has committed would be in the way
-    /// of the next change.
-    fn commit(&self, written: &[Page], before: Result<UncommittedSnapshot, crate::git::Failure>, how: &str) -> Option<Committed> {
-        let git = self.git.as_ref()?;
-        if written.is_empty() {
-            if let Err(failure) = before.and_then(|before| git.forget(&before)) {
-                log::warn!("agent: {how}: {failure}");
+    /// Gives what a session has changed in its copy to the vault, all or nothing. A session that was ended early brings its attachments only
+    /// with a page.
+    fn apply(&self, copy: &Copy, mut attached: Vec<Step>, login: &str, id: &str, has_finished: bool) -> Result<Filed, Failure> {
+        let caller = Arc::new(Caller::new(login, "ingest"));
+        let vault = self.vault.on_behalf_of(&caller);
+        let mut tries = 1..limits::AGENT_APPLY_TRIES;
+        let changes = loop {
+            let mut changes = copy.changes(&vault, id)?;
+            // Another session may have brought the same file.
+            attached.retain(|step| !matches!(step, Step::Create { path, bytes } if vault.bytes_if_any(path).is_ok_and(|now| now.as_ref() == Some(bytes))));
+            if has_finished || !changes.steps.is_empty() {
+                changes.pages.extend(attached.iter().map(|step| Page { path: step.path().to_owned(), created: true }));
+                changes.steps.splice(0..0, attached.clone());
             }
-            return None;
-        }
-        let (mut paths, mut unnamed) = (Vec::new(), Vec::new());
-        for page in written {
-            match VaultPath::file(&page.path) {
-                Ok(path) => paths.push(path),
-                Err(_) => unnamed.push(format!("{:?} has a name that is not served", page.path)),
-            }
-        }
-        let message = format!("{how}: {} page{} (via MCP)", paths.len(), if paths.len() == 1 { "" } else { "s" });
-        // And what earlier sessions could not commit, as long as nobody has touched it since.
-        let earlier: Vec<String> = {
-            let ours = self.ours();
-            ours.iter().filter(|(_, ours)| !ours.running).map(|(path, _)| path.clone()).collect()
-        };
-        let earlier = earlier.iter().filter_map(|path| VaultPath::file(path).ok());
-        paths.extend(
-            earlier
-                .filter(|path| self.is_ours(path))
-                .filter(|path| !written.iter().any(|page| page.path == path.as_str()))
-                .collect::<Vec<_>>(),
-        );
-        let as_noted: Vec<Option<String>> = paths.iter().map(|path| self.noted(path)).collect();
-        let committed = before.and_then(|before| git.commit_files(&paths, &before, &message));
-        let mut committed = committed.unwrap_or_else(|failure| Committed { trouble: Some(failure.to_string()), ..Committed::default() });
-        committed.left.extend(unnamed);
-        if committed.commit.is_some() || committed.trouble.is_none() {
-            // What another session has written meanwhile is not in it.
-            for (path, noted_before) in paths.iter().zip(as_noted) {
-                if self.noted(path) == noted_before {
-                    self.ours().remove(path.as_str());
+            match changes.make(&vault) {
+                Err(VaultError::Busy | VaultError::Conflict(_)) if tries.next().is_some() => {}
+                outcome => {
+                    outcome?;
+                    break changes;
                 }
             }
-        }
-        if let Some(trouble) = &committed.trouble {
-            log::warn!("agent: {how}: {trouble}");
-        }
-        Some(committed)
+        };
+        let commit = self.commit(&caller, if has_finished { "ingest" } else { "ingest (not finished)" });
+        Ok(Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, commit })
     }
 
-    fn told_of(&self, request: &Request, finished: Finished, commit: Option<Committed>) -> Ingested {
+    fn commit(&self, caller: &Caller, how: &str) -> Option<Committed> {
+        let paths: Vec<VaultPath> = caller.changed().iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+        let git = self.git.as_ref().filter(|_| !paths.is_empty())?;
+        let message = format!("{how}: {} page{} (via MCP)\n\nLogin: {}", paths.len(), if paths.len() == 1 { "" } else { "s" }, caller.by);
+        let committed = git.commit_files(&paths, &message);
+        Some(committed.unwrap_or_else(|failure| {
+            log::warn!("agent: {how}: not committed: {failure}");
+            Committed { trouble: Some(failure.to_string()), ..Committed::default() }
+        }))
+    }
+
+    fn told_of(&self, request: &Request, finished: Finished, filed: Filed, copy: &Copy) -> Ingested {
         let Finished { so_far, end, took } = finished;
-        let given = end.structured.unwrap_or(Value::Null);
+        let given = Given::of(copy, end.structured);
         let named = Named::in_vault(self);
-        let mut room = limits::AGENT_LISTED_CHARS;
-        let (claimed_sources, claimed_pages) =
-            (self.members(&given, "sourcesCreated", &mut room), self.members(&given, "pagesResynthesized", &mut room));
+        let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let (found, not_found): (Vec<String>, Vec<String>) =
             claimed_sources.iter().chain(&claimed_pages).cloned().partition(|name| named.has(name));
         let is_source = |page: &str| page.split('/').rev().nth(1) == Some("sources");
         let is_knowledge = |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
-        // What was really written is taken together with what the session says, as far as that is there.
+        // What was really written is taken together with what the session says, as far as the vault has that.
         let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
             let mut list: Vec<String> =
                 claimed.iter().filter(|name| found.contains(name)).map(|name| links::bare(name).to_owned()).collect();
@@ -230,12 +169,12 @@ impl Agent {
             }
             list
         };
-        let sources_created = join(&claimed_sources, &mut so_far.pages.iter().filter(|page| page.created && is_source(&page.path)));
-        let pages_resynthesized = join(&claimed_pages, &mut so_far.pages.iter().filter(|page| is_knowledge(&page.path)));
+        let sources_created = join(&claimed_sources, &mut filed.pages.iter().filter(|page| page.created && is_source(&page.path)));
+        let pages_resynthesized = join(&claimed_pages, &mut filed.pages.iter().filter(|page| is_knowledge(&page.path)));
         let mut per_domain = Map::new();
         for domain in TREES {
-            if let Some(words) = given.get("perDomain").and_then(|domains| domains.get(domain)).and_then(Value::as_str) {
-                per_domain.insert(domain.to_owned(), cut(&self.without_root(words), limits::AGENT_DOMAIN_CHARS).into());
+            if let Some(words) = given.value.get("perDomain").and_then(|domains| domains.get(domain)).and_then(Value::as_str) {
+                per_domain.insert(domain.to_owned(), cut(&copy.without_root(words), limits::AGENT_DOMAIN_CHARS).into());
             }
         }
         // A case is only ever what was handed in.
@@ -244,15 +183,15 @@ impl Agent {
             per_domain,
             sources_created,
             pages_resynthesized,
-            contradictions: self.members(&given, "contradictions", &mut room),
-            board_refs_recorded: self.members(&given, "boardRefsRecorded", &mut room).into_iter().filter(is_given).collect(),
+            contradictions: given.list("contradictions"),
+            board_refs_recorded: given.list("boardRefsRecorded").into_iter().filter(is_given).collect(),
             not_found,
-            pages: so_far.pages,
-            commit,
-            turns: end.turns.max(so_far.turns),
-            cost_usd: end.cost_usd,
+            summary: cut(&copy.without_root(end.text.trim()), limits::AGENT_DOMAIN_CHARS),
+            filed,
+            turns: so_far.turns,
+            cost_usd: so_far.cost_usd,
             took,
-            denied: end.denied,
+            refused: end.refused,
         }
     }
 }
@@ -315,19 +254,27 @@ fn schema() -> Value {
     })
 }
 
-impl Agent {
-    /// A list of texts that a session gave, as long as there is room: characters of all lists of one answer. Files are named
-    /// by their paths in the vault, as everywhere.
-    pub(super) fn members(&self, given: &Value, name: &str, room: &mut usize) -> Vec<String> {
-        let list = given.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+/// What a session gave by the schema.
+pub(super) struct Given<'a> {
+    pub(super) value: Value,
+    copy: &'a Copy,
+    /// Characters that lists may still have.
+    left: Cell<usize>,
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn of(copy: &'a Copy, value: Option<Value>) -> Given<'a> {
+        Given { value: value.unwrap_or(Value::Null), copy, left: Cell::new(limits::AGENT_LISTED_CHARS) }
+    }
+
+    /// A list of texts, as far as the characters of all lists of one answer allow. Files are named by their paths in the vault.
+    pub(super) fn list(&self, name: &str) -> Vec<String> {
+        let list = self.value.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let mut taken = Vec::new();
         for text in list.take(limits::AGENT_LISTED) {
-            let text = if text.starts_with('/') { self.page(text) } else { self.without_root(text) };
-            let length = text.chars().count();
-            if length > *room {
-                break;
-            }
-            *room -= length;
+            let text = if text.starts_with('/') { self.copy.page(text) } else { self.copy.without_root(text) };
+            let Some(left) = self.left.get().checked_sub(text.chars().count()) else { break };
+            self.left.set(left);
             taken.push(text);
         }
         taken

@@ -2,7 +2,7 @@
 //! the result. They live in memory, belong to one login, and the same request again joins the one that is running.
 
 use super::ingest::{Ingested, Request};
-use super::{Agent, Failure, SoFar, Watcher};
+use super::{Agent, Failure, SoFar, Watcher, Work};
 use crate::clock::{self, Now};
 use crate::limits;
 use crate::secret::{self, SecretHash};
@@ -17,6 +17,8 @@ pub enum Status {
     Working,
     /// It has a result.
     Completed,
+    /// Its session ended well and has written nothing.
+    NothingFiled,
     /// It has none.
     Failed,
     /// Somebody ended it.
@@ -27,13 +29,14 @@ pub enum Status {
 
 impl Status {
     /// All of them.
-    pub const NAMES: [&str; 5] = ["working", "completed", "failed", "cancelled", "interrupted"];
+    pub const NAMES: [&str; 6] = ["working", "completed", "nothing_filed", "failed", "cancelled", "interrupted"];
 
     /// Its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Status::Working => "working",
             Status::Completed => "completed",
+            Status::NothingFiled => "nothing_filed",
             Status::Failed => "failed",
             Status::Cancelled => "cancelled",
             Status::Interrupted => "interrupted",
@@ -113,11 +116,12 @@ impl Jobs {
 }
 
 impl Agent {
-    /// Begins to file material, or joins the job of the same login that does so already.
+    /// Begins to file material, or joins the job of the same login that does so already. `by` is the owner's name of the login, for kept
+    /// versions and commits.
     ///
     /// # Errors
     /// [`Failure`]; nothing was begun.
-    pub fn begin(self: &Arc<Agent>, login: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
+    pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
         let failed = |words: String| Failure::Failed(words, SoFar::default());
         let text = serde_json::to_string(&request).map_err(|error| failed(error.to_string()))?;
@@ -127,7 +131,7 @@ impl Agent {
         if let Some(job) = jobs.iter().find(same) {
             return Ok(Arc::clone(job));
         }
-        let ticket = self.ticket()?;
+        let ticket = self.ticket(Work::Ingest)?;
         let job = Arc::new(Job {
             id: secret::new_id().map_err(|error| failed(error.to_string()))?,
             login: login.to_owned(),
@@ -137,9 +141,9 @@ impl Agent {
             state: Mutex::new(State { background, waiting: usize::from(!background), ..State::default() }),
             changed: Condvar::new(),
         });
-        let (agent, own, running) = (Arc::clone(self), Arc::clone(&job), Running::of(self));
+        let (agent, own, running, by) = (Arc::clone(self), Arc::clone(&job), Running::of(self), by.to_owned());
         let work = move || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, ticket, &*own)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, ticket, &by, &own.id, &*own)));
             let broken = |_| Err(Failure::Failed("The server made a mistake; its log says more.".into(), own.state().so_far.clone()));
             own.end(outcome.unwrap_or_else(broken), agent.is_stopping());
             drop(running);
@@ -224,6 +228,7 @@ impl Job {
         let state = self.state();
         let status = match state.outcome.as_deref() {
             None => Status::Working,
+            Some(Ok(ingested)) if ingested.filed.pages.is_empty() => Status::NothingFiled,
             Some(Ok(_)) => Status::Completed,
             Some(Err(_)) if state.interrupted => Status::Interrupted,
             Some(Err(Failure::Cancelled(_))) => Status::Cancelled,
@@ -236,7 +241,7 @@ impl Job {
     fn end(&self, outcome: Result<Ingested, Failure>, stopping: bool) {
         let mut state = self.state();
         match &outcome {
-            Ok(ingested) => state.so_far.pages.clone_from(&ingested.pages),
+            Ok(ingested) => *state.so_far.filed = ingested.filed.clone(),
             Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => state.so_far = so_far.clone(),
             Err(_) => {}
         }

@@ -1,9 +1,9 @@
-//! The vault that thinks: each call one headless Claude Code session, confined to the vault.
+//! Each call one headless Claude Code session over the vault, confined.
 //!
-//! A session is a stranger: it reads what others have written, and does what a sentence in a mail tells it. So it is not
-//! trusted with anything that it is not needed for. It has five tools for files, no program, no network but the API, no
-//! settings, no server; it can read and write the visible files of the vault and nothing else. `command` has the rules,
-//! `skills` what it gets of the vault's own, `supervise` how it ends.
+//! A session reads what others have written, and may do what a sentence in a mail says. So it is trusted with nothing that it
+//! does not need. It has five tools for files, no program, no network but the API, no settings, no server; it works on a copy of the
+//! vault's visible files, and what it changed there is given to the vault as one change. `command` has the program's own rules,
+//! `confine` the kernel's, `skills` what it gets of the vault's own, `supervise` how it ends.
 //!
 //! | file | holds |
 //! |---|---|
@@ -13,6 +13,8 @@
 //! | `gate` | a few at a time, in their order |
 //! | `session` | one session, from the queue to the end of its group |
 //! | `command` | the command line that confines it, and its environment |
+//! | `confine` | the rules that the kernel holds |
+//! | `copy` | the copy of the vault, and what was changed in it |
 //! | `session_dir`, `skills` | a folder of its own, with the vault's skills without what would be acted upon |
 //! | `transcript` | what it says while it runs |
 //! | [`mod@supervise`] | the process between the server and a session |
@@ -20,6 +22,8 @@
 
 mod attach;
 mod command;
+mod confine;
+mod copy;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod gate;
@@ -32,15 +36,17 @@ mod skills;
 pub mod supervise;
 mod transcript;
 
+pub use confine::is_supported as is_landlock_supported;
+pub use copy::Conflict;
 pub use job::Status;
 
-use crate::git::Git;
+use crate::git::{Committed, Git};
+use crate::quota::{Bounds, Permit, Quota};
 use crate::vault::{self, Vault};
 use gate::Gate;
-use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -130,10 +136,21 @@ pub struct SoFar {
     pub turns: u64,
     /// Calls of tools.
     pub steps: u64,
-    /// Pages written.
+    /// What it cost, in dollars, once it has ended.
+    pub cost_usd: f64,
+    pub filed: Box<Filed>,
+}
+
+/// What the vault has of a session that has ended.
+#[derive(Debug, Clone, Default)]
+pub struct Filed {
+    /// Pages that were written, attachments included.
     pub pages: Vec<Page>,
-    /// Why they are not committed, where they should be.
-    pub trouble: Option<String>,
+    pub conflicts: Vec<Conflict>,
+    /// Files that were not taken, and why.
+    pub left_out: Vec<String>,
+    /// The commit, where there is a repository.
+    pub commit: Option<Committed>,
 }
 
 /// Who waits for a session.
@@ -159,9 +176,27 @@ pub enum Failure {
     Cancelled(SoFar),
 }
 
+impl Failure {
+    /// What happened, for a person or a model.
+    pub fn words(&self) -> &str {
+        match self {
+            Failure::Argument(words) | Failure::NotAllowed(words) | Failure::Failed(words, _) | Failure::TimedOut(words, _) => words,
+            Failure::Cancelled(_) => "The session was ended before it had finished.",
+        }
+    }
+
+    /// What was done until then; `None` where nothing was begun.
+    fn so_far_mut(&mut self) -> Option<&mut SoFar> {
+        match self {
+            Failure::Argument(_) | Failure::NotAllowed(_) => None,
+            Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far) => Some(so_far),
+        }
+    }
+}
+
 impl From<vault::Error> for Failure {
     fn from(error: vault::Error) -> Failure {
-        Failure::Failed(format!("A file could not be kept in the vault: {error}"), SoFar::default())
+        Failure::Failed(format!("The vault does not take what the session wrote: {error}"), SoFar::default())
     }
 }
 
@@ -177,10 +212,8 @@ pub struct Agent {
     /// Jobs at work.
     running: Mutex<usize>,
     ended: Condvar,
-    /// What sessions have written and nobody has committed yet.
-    ours: Mutex<HashMap<String, Ours>>,
-    /// Calls that wait for a session at the moment.
-    callers: AtomicUsize,
+    /// Calls that wait for a session.
+    callers: Arc<Quota>,
     /// The program's version, once it was asked for.
     version: OnceLock<String>,
 }
@@ -189,6 +222,7 @@ impl Agent {
     /// Sessions over a vault; what they change becomes commits of `git`, where there is one.
     pub fn new(vault: Arc<Vault>, git: Option<Arc<Git>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
+        let callers = Quota::new(Bounds { all: options.callers, per_owner: options.callers, waiting: 0 });
         Agent {
             vault,
             git,
@@ -198,8 +232,7 @@ impl Agent {
             stopping: AtomicBool::new(false),
             running: Mutex::new(0),
             ended: Condvar::new(),
-            ours: Mutex::default(),
-            callers: AtomicUsize::new(0),
+            callers,
             version: OnceLock::new(),
         }
     }
@@ -233,17 +266,13 @@ impl Agent {
         }
     }
 
-    /// Notes that a call is about to wait for a session, until what is returned is dropped.
+    /// Permits a call to wait for a session.
     ///
     /// # Errors
-    /// [`Failure::Failed`] when so many do already that there would be nobody left for other calls.
-    pub fn attend(&self) -> Result<Attendance<'_>, Failure> {
-        let attendance = Attendance(&self.callers);
-        if self.callers.fetch_add(1, Ordering::AcqRel) < self.options.callers {
-            return Ok(attendance);
-        }
-        let words = "Too many calls wait for sessions; try again later, or call ingest with background.".to_owned();
-        Err(Failure::Failed(words, SoFar::default()))
+    /// [`Failure::Failed`] when so many do already that other calls would find no worker.
+    pub fn permit_waiting(&self) -> Result<Permit, Failure> {
+        let words = || "Too many calls wait for sessions; try again later, or call ingest with background.".to_owned();
+        self.callers.take("", Duration::ZERO).ok_or_else(|| Failure::Failed(words(), SoFar::default()))
     }
 
     /// Whether a session has to end now.
@@ -251,27 +280,8 @@ impl Agent {
         watcher.has_cancelled() || self.is_stopping()
     }
 
-    /// A place in the queue.
-    fn ticket(&self) -> Result<gate::Ticket, Failure> {
+    fn ticket(&self, work: Work) -> Result<gate::Ticket, Failure> {
         let busy = || format!("{} sessions are waiting already; try again when some have ended.", crate::limits::AGENT_QUEUE);
-        self.gate.queue().ok_or_else(|| Failure::Failed(busy(), SoFar::default()))
-    }
-}
-
-/// A file as a session left it.
-#[derive(Debug)]
-struct Ours {
-    etag: String,
-    /// Whether that session still runs.
-    running: bool,
-}
-
-/// A call that waits for a session.
-#[derive(Debug)]
-pub struct Attendance<'a>(&'a AtomicUsize);
-
-impl Drop for Attendance<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.gate.queue(work).ok_or_else(|| Failure::Failed(busy(), SoFar::default()))
     }
 }

@@ -1,6 +1,6 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Named, cut, domain_words, marked};
+use super::ingest::{DOMAINS, Given, Named, cut, domain_words, marked};
 use super::session::{self, Finished, Task};
 use super::{Agent, Failure, Watcher, Work};
 use crate::limits;
@@ -18,6 +18,8 @@ pub struct Answer {
     pub artifacts: Vec<String>,
     /// What of these the vault does not have.
     pub not_found: Vec<String>,
+    /// Calls that were refused to the session.
+    pub refused: Vec<String>,
     /// Turns of the model.
     pub turns: u64,
     /// What it cost, in dollars.
@@ -35,24 +37,24 @@ impl Agent {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
-        let mut ticket = self.ticket()?;
+        let mut ticket = self.ticket(Work::Query)?;
         let ready = session::ready(self, &mut ticket, Work::Query, watcher)?;
         let task = Task { work: Work::Query, prompt: prompt(question, domain)?, schema: schema() };
         let Finished { so_far, end, took } = session::run(self, &ready, &task, watcher)?;
         drop(ticket);
-        let given = end.structured.unwrap_or(Value::Null);
-        let answer = given.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
-        let mut room = limits::AGENT_LISTED_CHARS;
-        let (citations, artifacts) = (self.members(&given, "citations", &mut room), self.members(&given, "artifacts", &mut room));
+        let given = Given::of(&ready.dir.copy, end.structured);
+        let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
+        let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
         let named = Named::in_vault(self);
         let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
         Ok(Answer {
-            answer: cut(&self.without_root(answer), limits::AGENT_ANSWER_CHARS),
+            answer: cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS),
             citations,
             artifacts,
             not_found,
-            turns: end.turns.max(so_far.turns),
-            cost_usd: end.cost_usd,
+            refused: end.refused,
+            turns: so_far.turns,
+            cost_usd: so_far.cost_usd,
             took,
         })
     }

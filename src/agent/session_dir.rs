@@ -1,9 +1,11 @@
-//! A folder of a session's own, outside the vault: its plugin, its system prompt, its temporary files. It goes away with
-//! the session; what a crash leaves is removed by the next one.
+//! A folder of a session's own, outside the vault: its copy of the vault, its plugin, its system prompt, its temporary files. It
+//! goes away with the session; what a crash leaves is removed by the next one.
 
+use super::copy::Copy;
 use super::skills::{self, Skill};
 use crate::disk::{self, Mode};
 use crate::secret;
+use crate::vault::Vault;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,7 @@ pub(super) struct SessionDir {
     pub(super) home: PathBuf,
     /// For its temporary files.
     pub(super) temporary: PathBuf,
+    pub(super) copy: Copy,
     _lock: Option<File>,
 }
 
@@ -29,24 +32,33 @@ impl SessionDir {
     ///
     /// # Errors
     /// What the disk says; then nothing is left.
-    pub(super) fn make(state: Option<&Path>, skills: &[Skill], system_prompt: &str) -> io::Result<SessionDir> {
+    pub(super) fn make(state: Option<&Path>, vault: &Vault, skills: &[Skill], system_prompt: &str) -> io::Result<SessionDir> {
         let base = state.map_or_else(std::env::temp_dir, |state| state.join("agent"));
         disk::create_private_folder(&base)?;
+        // Sessions name their files by real paths.
+        let base = base.canonicalize()?;
         sweep(&base);
         let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
         let folder = base.join(format!("{PREFIX}{id}"));
-        let home = state.map_or_else(|| folder.join("home"), |_| base.join("home"));
         disk::create_private_folder(&folder)?;
-        let lock = disk::take_lock(&folder.join(LOCK));
-        let mut place = SessionDir { temporary: folder.join("tmp"), home, folder, _lock: None };
-        place._lock = lock?;
-        for made in [&place.home, &place.temporary, &place.folder.join("plugin")] {
+        let made = SessionDir::fill(&folder, state.map(|_| base.join("home")), vault, skills, system_prompt);
+        if made.is_err() {
+            let _ = disk::remove_copy(&folder);
+        }
+        made
+    }
+
+    fn fill(folder: &Path, home: Option<PathBuf>, vault: &Vault, skills: &[Skill], system_prompt: &str) -> io::Result<SessionDir> {
+        let _lock = disk::take_lock(&folder.join(LOCK))?;
+        let (home, temporary, plugin) = (home.unwrap_or_else(|| folder.join("home")), folder.join("tmp"), folder.join("plugin"));
+        for made in [&home, &temporary, &plugin] {
             disk::create_private_folder(made)?;
         }
-        skills::write_plugin(skills, &place.folder.join("plugin"))?;
-        let prompt = place.folder.join("system.md");
+        skills::write_plugin(skills, &plugin)?;
+        let prompt = folder.join("system.md");
         disk::replace(&prompt, system_prompt.as_bytes(), Mode::Private, |_| Ok::<(), io::Error>(()))?;
-        Ok(place)
+        let copy = Copy::make(vault, folder.join("vault"))?;
+        Ok(SessionDir { folder: folder.to_path_buf(), home, temporary, copy, _lock })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The supervisor: this program once more, between the server and a session. Standard input is its lifeline: when that
 //! closes, because the server wants the session to end or has been killed, the whole process group ends.
 
+use super::confine::Confinement;
 use super::transcript::Status;
 use crate::limits;
 use crate::process;
@@ -26,6 +27,8 @@ pub(super) struct Order {
     pub(super) folder: PathBuf,
     /// What the program gets on its standard input.
     pub(super) input: String,
+    /// What the system lets it reach.
+    pub(super) confinement: Confinement,
 }
 
 /// Runs what it is told on standard input, until that ends or standard input does. The session prints to this process's
@@ -48,6 +51,8 @@ pub fn supervise() -> Result<(), String> {
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&ignored)).map_err(|error| error.to_string())?;
     }
+    // Holds for all threads and programs that are started from here on.
+    order.confinement.enforce(&order.program, &order.environment)?;
     // By way of this program, which becomes the session's when it has tied itself to the life of this process.
     let own = process::ourselves().map_err(|error| error.kind().to_string())?;
     let mut command = process::inheriting(own);

@@ -1,10 +1,9 @@
 //! What a session prints while it runs (`--output-format stream-json`): one JSON object a line.
 
+use super::SoFar;
 use super::command::TOOLS;
-use super::{Page, SoFar};
 use crate::limits;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// A session, as far as it has been heard.
 #[derive(Debug, Default)]
@@ -16,14 +15,10 @@ pub(super) struct Transcript {
     pub(super) status: Option<Status>,
     /// What the API answered last, where that was no answer.
     pub(super) waits: Option<String>,
-    /// The page that was written last, until somebody takes it.
-    pub(super) written: Option<String>,
     /// Whether the session has said what it is.
     is_known: bool,
     /// The message that the last turn is.
     turn: String,
-    /// Changes that were asked for and not yet answered: paths as the session named them, by the call's id.
-    asked: HashMap<String, String>,
 }
 
 /// How a session ended, in its own words.
@@ -40,8 +35,8 @@ pub(super) struct End {
     pub(super) text: String,
     /// What it gave by the schema.
     pub(super) structured: Option<Value>,
-    /// Calls that were refused to it.
-    pub(super) denied: usize,
+    /// Calls that were refused to it: the tool, and what it was called with.
+    pub(super) refused: Vec<String>,
 }
 
 /// Why a session must be ended at once.
@@ -67,7 +62,7 @@ impl Transcript {
     ///
     /// # Errors
     /// [`Halt`].
-    pub(super) fn hear(&mut self, line: &[u8], page: impl Fn(&str) -> String) -> Result<Option<String>, Halt> {
+    pub(super) fn hear(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, Halt> {
         let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else { return Ok(None) };
         let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
@@ -89,17 +84,24 @@ impl Transcript {
                 self.status = Some(status.map_or_else(|| Status::NotStarted(text("error").to_owned()), Status::Exit));
             }
             "assistant" | "user" if !self.is_known => return Err(Halt::Unconfined("it did not say which tools it has".into())),
-            "assistant" => return Ok(self.called(message.get("message"), &page)),
-            "user" => return Ok(self.answered(&message, &page)),
-            "result" => self.end = Some(end(&message)),
+            "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
+                return Err(Halt::Unconfined("it has started another agent".into()));
+            }
+            "assistant" => return self.called(message.get("message"), page),
+            "result" => {
+                let end = end(&message, page);
+                self.so_far.turns = self.so_far.turns.max(end.turns);
+                self.so_far.cost_usd = end.cost_usd;
+                self.end = Some(end);
+            }
             _ => {}
         }
         Ok(None)
     }
 
     /// What the model asked for.
-    fn called(&mut self, message: Option<&Value>, page: &impl Fn(&str) -> String) -> Option<String> {
-        let message = message?;
+    fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, Halt> {
+        let Some(message) = message else { return Ok(None) };
         self.waits = None;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
         if self.turn != id {
@@ -107,70 +109,35 @@ impl Transcript {
             self.so_far.turns += 1;
         }
         let mut doing = None;
-        for block in message.get("content")?.as_array()?.iter().filter(|block| is(block, "tool_use")) {
+        let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
+        for block in blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use")) {
             self.so_far.steps += 1;
             let tool = block.get("name").and_then(Value::as_str).unwrap_or_default();
-            let input = |name: &str| block.get("input").and_then(|input| input.get(name)).and_then(Value::as_str);
-            let about = match (tool, input("file_path").or(input("path"))) {
-                ("Skill", _) => input("skill").unwrap_or_default().to_owned(),
-                (_, Some(path)) => page(path),
-                (_, None) => input("pattern").unwrap_or_default().to_owned(),
-            };
-            if let ("Write" | "Edit", Some(path), Some(id)) = (tool, input("file_path"), block.get("id").and_then(Value::as_str))
-                && self.asked.len() < limits::AGENT_PAGES
-            {
-                self.asked.insert(id.to_owned(), path.to_owned());
+            if !TOOLS.contains(&tool) {
+                return Err(Halt::Unconfined(format!("it called a tool that it should not have: {}", plain(tool))));
             }
-            let shown: String = about.chars().filter(|c| !c.is_control()).take(200).collect();
-            doing = Some(format!("turn {}: {tool} {shown}", self.so_far.turns).trim_end().to_owned());
+            let call = called_with(tool, block.get("input"), page);
+            doing = Some(format!("turn {}: {call}", self.so_far.turns));
         }
-        doing
-    }
-
-    /// What became of it; what is told of that is a page that was written.
-    fn answered(&mut self, message: &serde_json::Map<String, Value>, page: &impl Fn(&str) -> String) -> Option<String> {
-        let blocks = message.get("message")?.get("content")?.as_array()?;
-        let mut written = None;
-        for block in blocks.iter().filter(|block| is(block, "tool_result")) {
-            let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-            let id = block.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
-            let Some(path) = self.asked.remove(id).filter(|_| !failed) else { continue };
-            let created = message.get("tool_use_result").and_then(|result| result.get("type")).and_then(Value::as_str) == Some("create");
-            let path = page(&path);
-            written = Some(format!("turn {}: {path} is written", self.so_far.turns));
-            self.note(path, created);
-        }
-        written
-    }
-
-    fn note(&mut self, path: String, created: bool) {
-        self.written = Some(path.clone());
-        if let Some(known) = self.so_far.pages.iter_mut().find(|known| known.path == path) {
-            known.created |= created;
-        } else if self.so_far.pages.len() < limits::AGENT_PAGES {
-            self.so_far.pages.push(Page { path, created });
-        }
-    }
-
-    /// Whether a change was asked for that is not answered yet.
-    pub(super) fn has_asked(&self) -> bool {
-        !self.asked.is_empty()
-    }
-
-    /// What was asked for will not be heard of any more: it counts as written, since it may be. `page` gives the page that is
-    /// there now, if any.
-    pub(super) fn lost(&mut self, page: impl Fn(&str) -> Option<String>) {
-        for path in std::mem::take(&mut self.asked).values().filter_map(|path| page(path)) {
-            self.note(path, false);
-        }
+        Ok(doing)
     }
 }
 
-fn is(block: &Value, kind: &str) -> bool {
-    block.get("type").and_then(Value::as_str) == Some(kind)
+/// A tool and the file, skill or pattern that it is called with.
+fn called_with(tool: &str, input: Option<&Value>, page: &dyn Fn(&str) -> String) -> String {
+    let input = |name: &str| input.and_then(|input| input.get(name)).and_then(Value::as_str);
+    let about = match input("file_path").or(input("path")) {
+        Some(path) => page(path),
+        None => input("skill").or(input("pattern")).unwrap_or_default().to_owned(),
+    };
+    plain(&format!("{tool} {about}")).trim_end().to_owned()
 }
 
-/// The last belt: whatever the program made of its command line, a session with more than it should have does not go on.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(limits::AGENT_DOING_CHARS).collect()
+}
+
+/// Refuses a session that has more than the command line gave it, whatever the program made of that.
 fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
     let names = |member: &str| init.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tools = names("tools");
@@ -186,8 +153,9 @@ fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
     }
 }
 
-fn end(message: &serde_json::Map<String, Value>) -> End {
+fn end(message: &serde_json::Map<String, Value>, page: &dyn Fn(&str) -> String) -> End {
     let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let refused = message.get("permission_denials").and_then(Value::as_array).into_iter().flatten().take(limits::AGENT_LISTED);
     End {
         subtype: text("subtype"),
         is_error: message.get("is_error").and_then(Value::as_bool).unwrap_or(false),
@@ -196,7 +164,7 @@ fn end(message: &serde_json::Map<String, Value>) -> End {
         cost_usd: message.get("total_cost_usd").and_then(Value::as_f64).unwrap_or(0.0),
         text: text("result"),
         structured: message.get("structured_output").filter(|value| value.is_object()).cloned(),
-        denied: message.get("permission_denials").and_then(Value::as_array).map_or(0, Vec::len),
+        refused: refused.filter_map(|call| Some(called_with(call.get("tool_name")?.as_str()?, call.get("tool_input"), page))).collect(),
     }
 }
 
@@ -206,7 +174,19 @@ mod tests {
     use serde_json::json;
 
     fn hear(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, Halt> {
-        transcript.hear(message.to_string().as_bytes(), |path| path.trim_start_matches("/vault/").to_owned())
+        transcript.hear(message.to_string().as_bytes(), &|path| path.trim_start_matches("/vault/").to_owned())
+    }
+
+    fn begun() -> Transcript {
+        let mut transcript = Transcript::default();
+        let init = json!({ "type": "system", "subtype": "init", "tools": ["Write"], "mcp_servers": [], "permissionMode": "dontAsk" });
+        hear(&mut transcript, &init).unwrap();
+        transcript
+    }
+
+    fn call(tool: &str) -> Value {
+        let input = json!({ "file_path": "/vault/life/a.md", "content": "x" });
+        json!({ "type": "assistant", "message": { "id": "m1", "content": [{ "type": "tool_use", "id": "a", "name": tool, "input": input }] } })
     }
 
     #[test]
@@ -228,24 +208,25 @@ mod tests {
     }
 
     #[test]
-    fn only_changes_that_were_made_count_as_written() {
-        let mut transcript = Transcript::default();
-        let init = json!({ "type": "system", "subtype": "init", "tools": ["Write"], "mcp_servers": [], "permissionMode": "dontAsk" });
-        hear(&mut transcript, &init).unwrap();
-        let call = |id: &str, path: &str| {
-            let input = json!({ "file_path": path, "content": "x" });
-            json!({ "type": "assistant", "message": { "id": "m1", "content": [{ "type": "tool_use", "id": id, "name": "Write", "input": input }] } })
-        };
-        assert_eq!(hear(&mut transcript, &call("a", "/vault/life/a.md")).unwrap().unwrap(), "turn 1: Write life/a.md");
-        hear(&mut transcript, &call("b", "/vault/life/b.md")).unwrap();
-        let answer = |id: &str, failed: bool| {
-            let block = json!({ "type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "x" });
-            json!({ "type": "user", "message": { "content": [block] }, "tool_use_result": { "type": "create" } })
-        };
-        hear(&mut transcript, &answer("a", false)).unwrap();
-        hear(&mut transcript, &answer("b", true)).unwrap();
+    fn a_session_that_calls_what_it_should_not_have_or_starts_another_agent_is_ended() {
+        assert!(hear(&mut begun(), &call("mcp__plugin_x__run")).is_err());
+        let mut nested = call("Read");
+        nested["parent_tool_use_id"] = "toolu_1".into();
+        assert!(hear(&mut begun(), &nested).is_err());
+        nested["parent_tool_use_id"] = Value::Null;
+        assert!(hear(&mut begun(), &nested).is_ok());
+    }
+
+    #[test]
+    fn turns_and_calls_are_counted_and_refused_calls_are_named() {
+        let mut transcript = begun();
+        assert_eq!(hear(&mut transcript, &call("Write")).unwrap().unwrap(), "turn 1: Write life/a.md");
+        hear(&mut transcript, &call("Read")).unwrap();
         hear(&mut transcript, &json!("garbage")).unwrap();
         assert_eq!((transcript.so_far.turns, transcript.so_far.steps), (1, 2));
-        assert_eq!(transcript.so_far.pages, [Page { path: "life/a.md".into(), created: true }]);
+        let denials = json!([{ "tool_name": "Read", "tool_input": { "file_path": "/etc/passwd" } }, { "odd": 1 }]);
+        hear(&mut transcript, &json!({ "type": "result", "num_turns": 3, "total_cost_usd": 0.5, "permission_denials": denials })).unwrap();
+        assert_eq!((transcript.so_far.turns, transcript.so_far.cost_usd), (3, 0.5));
+        assert_eq!(transcript.end.unwrap().refused, ["Read /etc/passwd"]);
     }
 }

@@ -5,7 +5,7 @@ use super::{FAILED, WRONG, say, start_logging, surroundings, tell, wrong};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::config::{Config, For};
-use crate::git::{Git, UncommittedSnapshot};
+use crate::git::Git;
 use crate::tools::Toolset;
 use crate::vault::undo::Undone;
 use crate::vault::versions::Versions;
@@ -48,7 +48,7 @@ fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: 
         let paths: Vec<VaultPath> = undone.changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
         let message = format!("undo: what {login} has changed ({} files)\n\nLogin: owner", paths.len());
         let git = Git::new(Arc::clone(&vault), config.git.clone());
-        match git.commit_files(&paths, &UncommittedSnapshot::default(), &message) {
+        match git.commit_files(&paths, &message) {
             Ok(committed) => undone.left.extend(committed.left),
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }

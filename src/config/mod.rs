@@ -175,6 +175,9 @@ impl Config {
                 config.listen.port()
             ));
         }
+        if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
+            reader.notes.push("This kernel has no Landlock: sessions of toolset agent are held by the program's own rules alone".into());
+        }
         reader.misspelt(&around.variables);
         (Config { notes: reader.notes, ..config }, reader.mistakes)
     }

@@ -29,17 +29,15 @@ pub use history::Version;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
-use crate::secret;
 use crate::vault::{self, Vault, VaultPath, etag};
 use commit::Target;
 use index::Index;
 use process::Runner;
 use publish::Published;
 use repository::Repository;
-use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Where commits go.
@@ -59,6 +57,8 @@ pub struct Git {
     vault: Arc<Vault>,
     options: Options,
     folders: OnceLock<Folders>,
+    /// Files that are changed, and whose commit failed.
+    left: Mutex<Vec<VaultPath>>,
 }
 
 /// Where the repository is. Found once: what is written into the vault later must not make git find another one.
@@ -96,17 +96,8 @@ pub struct Done {
     pub etag: Option<String>,
 }
 
-/// What nobody had committed at one moment.
-#[derive(Debug, Default)]
-pub struct UncommittedSnapshot {
-    /// The files, by their names from the top of the repository.
-    names: HashSet<String>,
-    /// The ref under which they are kept as they were.
-    kept: Option<String>,
-}
-
 /// What became of files that were changed without [`Git`].
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Committed {
     /// The commit; `None` where there was nothing to commit.
     pub commit: Option<String>,
@@ -156,13 +147,10 @@ impl From<vault::Error> for Failure {
 /// The lock file of the system that these tools come from; it begins with a dot, so no tool sees it.
 const LOCK: &str = ".neurostack-write.lock";
 
-/// Where what nobody had committed before a session is kept.
-const KEPT: &str = "refs/vault-sync-mcp/before";
-
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        Git { vault, options, folders: OnceLock::new() }
+        Git { vault, options, folders: OnceLock::new(), left: Mutex::default() }
     }
 
     /// Whether git is there, new enough, and knows the vault; for the start.
@@ -296,66 +284,30 @@ impl Git {
         Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
     }
 
-    /// Looks at what nobody has committed, before somebody else than [`Git`] changes files that [`Git::commit_files`] is to
-    /// commit. It is kept aside under a ref, so that nothing of it can be lost. What is `ours` is not somebody's.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub fn before(&self, ours: &dyn Fn(&VaultPath) -> bool, cancelled: &dyn Fn() -> bool) -> Result<UncommittedSnapshot, Failure> {
-        let runner = self.runner(cancelled)?;
-        let status = runner.must(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])?;
-        // Two letters and a space, then the name from the top of the repository.
-        let mut names: HashSet<String> = status.parts().filter_map(|part| part.get(3..).map(str::to_owned)).collect();
-        if names.is_empty() {
-            return Ok(UncommittedSnapshot::default());
-        }
-        let repository = Repository::open(&runner, &self.options)?;
-        names.retain(|name| !repository.path_of(name).is_some_and(|path| ours(&path)));
-        let kept = if names.is_empty() { None } else { Some(self.keep(&repository, &runner, &names)?) };
-        Ok(UncommittedSnapshot { names, kept })
-    }
-
-    /// A commit of files as they are on disk, on no branch, under a ref of its own; the ref's name.
-    fn keep(&self, repository: &Repository, runner: &Runner<'_>, names: &HashSet<String>) -> Result<String, Failure> {
-        if names.len() > limits::GIT_KEPT {
-            return Err(Failure::Refused(format!("{} files have changes that nobody has committed; commit them first", names.len())));
-        }
-        let index = repository.scratch("index")?;
-        let identity = ["user.name=vault-sync-mcp", "user.email=vault-sync-mcp@localhost", "commit.gpgSign=false"].map(str::to_owned);
-        let beside = Runner { index: Some(index.0.clone()), settings: identity.to_vec(), ..runner.at(&repository.top) };
-        match &repository.head {
-            Some(head) => beside.must(&["read-tree", head])?,
-            None => beside.must(&["read-tree", "--empty"])?,
-        };
-        let list: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
-        beside.must_with(&["update-index", "--add", "--remove", "-z", "--stdin"], &list)?;
-        let tree = beside.must(&["write-tree"])?.line();
-        let mut command = vec!["commit-tree", &tree, "-m", "Not committed by anybody before a session"];
-        if let Some(head) = &repository.head {
-            command.extend(["-p", head]);
-        }
-        let commit = beside.must(&command)?.line();
-        // Two sessions that begin within one second would make the same commit, and the first to end would forget it for both.
-        let unlike = secret::new_id().map_err(|_| Failure::Git("the system gives no random numbers".into()))?;
-        let name = format!("{KEPT}/{commit}-{unlike}");
-        beside.must(&["update-ref", &name, &commit])?;
-        Ok(name)
-    }
-
-    /// Forgets what was kept before a session, of which the session has touched nothing.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub fn forget(&self, before: &UncommittedSnapshot) -> Result<(), Failure> {
-        forget(before, &self.runner(&|| false)?)
-    }
-
-    /// Commits files as they are on disk, all in one commit, and pushes it; for files that were changed without [`Git`].
-    /// Those that had changes before are somebody's, and are not committed, nor are those that git does not keep.
+    /// Commits files as they are on disk, all in one commit, and pushes it; for files that were changed without [`Git`]. Those of commits that
+    /// failed since the start go along. What git does not keep is not committed.
     ///
     /// # Errors
     /// [`Failure`]; then nothing was committed, and the files are as they were.
-    pub fn commit_files(&self, paths: &[VaultPath], before: &UncommittedSnapshot, message: &str) -> Result<Committed, Failure> {
+    pub fn commit_files(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
+        let mut all = std::mem::take(&mut *self.left());
+        all.extend(paths.iter().cloned());
+        all.sort_unstable();
+        all.dedup();
+        let outcome = self.commit_all(&all, message);
+        if outcome.is_err() {
+            let mut left = self.left();
+            left.extend(all);
+            left.truncate(limits::GIT_LEFT);
+        }
+        outcome
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<VaultPath>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
         let _lock = self.lock(&runner)?;
         let mut repository = Repository::open(&runner, &self.options)?;
@@ -363,25 +315,16 @@ impl Git {
             repository = Repository::open(&runner, &self.options)?;
         }
         Index::refuse_locked(&repository)?;
-        let (mut targets, mut left, mut needed) = (Vec::new(), Vec::new(), false);
+        let (mut targets, mut left) = (Vec::new(), Vec::new());
         for path in paths {
             let path = self.vault.spelled(path);
             let name = repository.name_of(&path);
-            if before.names.contains(&name) {
-                let kept = before.kept.as_deref().unwrap_or_default();
-                left.push(format!("{} had changes that nobody had committed; as it was it is in {kept}", path.as_str()));
-                needed = true;
-                continue;
-            }
             match self.as_on_disk(&repository, &runner, &path, name) {
                 Ok(target) => targets.extend(target),
                 Err(Failure::Refused(words)) => left.push(words),
                 Err(Failure::Vault(error)) => left.push(error.to_string()),
                 Err(other) => return Err(other),
             }
-        }
-        if !needed {
-            forget(before, &runner)?;
         }
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
@@ -549,9 +492,4 @@ fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
     let before = std::fs::metadata(&exclude).ok();
     let mode = before.as_ref().map_or(Mode::New, Mode::Like);
     disk::replace(&exclude, &lines, mode, |_| Ok::<(), std::io::Error>(())).map_err(wrong)
-}
-
-/// Ends the ref under which something was kept, if anything was.
-fn forget(before: &UncommittedSnapshot, runner: &Runner<'_>) -> Result<(), Failure> {
-    before.kept.as_deref().map_or(Ok(()), |kept| runner.must(&["update-ref", "-d", kept]).map(drop))
 }

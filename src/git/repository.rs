@@ -149,11 +149,6 @@ impl Repository {
         format!("{}{}", self.prefix, path.as_str())
     }
 
-    /// The file in the vault that a name in the repository is, if it is served.
-    pub(super) fn path_of(&self, name: &str) -> Option<VaultPath> {
-        name.strip_prefix(&self.prefix).and_then(|path| VaultPath::file(path).ok())
-    }
-
     /// Looks at a note on disk, in the index and on the branch.
     ///
     /// # Errors

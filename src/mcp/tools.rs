@@ -5,7 +5,6 @@ use super::methods::{Answer, Call};
 use super::progress::Progress;
 use super::{Exchange, Server};
 use crate::clock;
-use crate::git::UncommittedSnapshot;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::text::json::quoted;
@@ -99,7 +98,7 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
     let mut members = Map::new();
-    match git.commit_files(&paths, &UncommittedSnapshot::default(), &message) {
+    match git.commit_files(&paths, &message) {
         Ok(committed) => {
             members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
             members.insert("pushed".into(), committed.pushed.into());

@@ -502,7 +502,7 @@ fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
 }
 
 impl Step {
-    fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         match self {
             Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => path.as_str(),
             Step::Rename { to, .. } => to.as_str(),

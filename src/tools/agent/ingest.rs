@@ -43,8 +43,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         cases: texts("cases"),
     };
     let (agent, background) = (agent(context)?, arguments.flag("background"));
-    let _attendance = if background { None } else { Some(agent.attend().map_err(|failure| failed(&failure))?) };
-    let job = agent.begin(&context.principal.key(), request, background).map_err(|failure| failed(&failure))?;
+    let _permit = if background { None } else { Some(agent.permit_waiting().map_err(|failure| failed(&failure))?) };
+    let job = agent.begin(&context.principal.key(), &context.principal.login, request, background).map_err(|failure| failed(&failure))?;
     if background {
         return reply(told(&job, &job.look()));
     }

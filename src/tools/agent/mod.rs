@@ -10,7 +10,7 @@ use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use super::{Caller, Context, Reply, Tool};
 use crate::agent::ingest::Ingested;
 use crate::agent::job::{Job, Seen};
-use crate::agent::{Agent, Failure, Page, SoFar, Status, Watcher};
+use crate::agent::{Agent, Failure, Filed, Page, SoFar, Status, Watcher};
 use crate::limits;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -24,9 +24,13 @@ const TEXTS: Shape = Shape::List(&ANY_TEXT);
 const DOMAIN: &str = "The tree it belongs to, if you know";
 
 /// What is told of a job; what is not known yet, or does not exist, is left out.
-const JOB: [Field; 18] = [
+const JOB: [Field; 22] = [
     required("job_id", ANY_TEXT, "For ingest_status and ingest_cancel"),
-    required("status", Shape::OneOf(&Status::NAMES), "Where the job stands; interrupted is one that the server's end has ended"),
+    required(
+        "status",
+        Shape::OneOf(&Status::NAMES),
+        "Where the job stands; nothing_filed is one that ended well and wrote nothing, interrupted one that the server's end has ended",
+    ),
     optional("doing", ANY_TEXT, "What the session does at the moment"),
     optional("perDomain", Shape::Anything, "For each domain that was touched, what was filed there"),
     optional("sourcesCreated", TEXTS, "Source pages that are new"),
@@ -34,17 +38,31 @@ const JOB: [Field; 18] = [
     optional("contradictions", TEXTS, "What the material says against what the wiki said"),
     optional("boardRefsRecorded", TEXTS, "Board cases that were recorded"),
     optional("not_found", TEXTS, "Pages that the session says it wrote, and that the vault does not have"),
-    optional("written", Shape::List(&Shape::Object(&PAGE)), "Every file that was written so far"),
+    optional("summary", ANY_TEXT, "The session's last words"),
+    optional("written", Shape::List(&Shape::Object(&PAGE)), "Every file that was written, once the session has ended"),
+    optional(
+        "conflicts",
+        Shape::List(&Shape::Object(&CONFLICT)),
+        "Pages that were changed in the vault while the session ran: they have the vault's text, and the session's is a page beside them",
+    ),
+    optional("left_out", TEXTS, "Files of the session's that the vault did not take, and why"),
     optional("commit", Shape::Object(&COMMIT), "With toolset git: the commit with all of it"),
     optional("turns", COUNT, "Turns of the model"),
     optional("cost_usd", Shape::Number, "What the session cost, in dollars"),
     optional("duration_ms", COUNT, "How long it took, or has been going on; of a result without the time it waited"),
-    optional("denied", COUNT, "Calls that were refused to the session; more than a few may be somebody's attempt to get out"),
+    optional(
+        "denied",
+        COUNT,
+        "Calls that were refused to the session; more than a few may be an attempt of the material to make it leave the vault",
+    ),
+    optional("refused", TEXTS, "Those calls: the tool, and what it was called with"),
     optional("begun", ANY_TEXT, "When it was begun"),
     optional("error", Shape::Object(&PROBLEM), "Why there is no result"),
     optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
 ];
 const PAGE: [Field; 2] = [required("path", ANY_TEXT, "The file"), required("created", Shape::Flag, "Whether it is new")];
+const CONFLICT: [Field; 2] =
+    [required("path", ANY_TEXT, "The page, as the vault has it"), required("kept_as", ANY_TEXT, "The page with the session's text")];
 const PROBLEM: [Field; 2] = [required("code", ANY_TEXT, "Its code"), required("message", ANY_TEXT, "What happened")];
 const COMMIT: [Field; 4] = [
     optional("commit_sha", ANY_TEXT, "The commit; missing where there was nothing to commit"),
@@ -82,19 +100,32 @@ impl Watcher for Listening<'_> {
 
 /// A failure as a tool's, with what was done until then.
 fn failed(failure: &Failure) -> Error {
-    let (code, words, so_far) = match failure {
+    let (code, so_far) = match failure {
         Failure::Argument(words) => return Error::new(Code::InvalidArgument, words.clone()),
         Failure::NotAllowed(words) => return Error::new(Code::PathNotAllowed, words.clone()),
-        Failure::Failed(words, so_far) => (Code::AgentFailed, words.clone(), so_far),
-        Failure::TimedOut(words, so_far) => (Code::AgentTimeout, words.clone(), so_far),
-        Failure::Cancelled(so_far) => (Code::Cancelled, "The session was ended before it had finished.".to_owned(), so_far),
+        Failure::Failed(_, so_far) => (Code::AgentFailed, so_far),
+        Failure::TimedOut(_, so_far) => (Code::AgentTimeout, so_far),
+        Failure::Cancelled(so_far) => (Code::Cancelled, so_far),
     };
-    let error = Error::new(code, words).with("turns", so_far.turns);
-    let error = match &so_far.trouble {
-        Some(trouble) => error.with("git_error", trouble.as_str()),
-        None => error,
-    };
-    if so_far.pages.is_empty() { error } else { error.with("written", written(&so_far.pages)) }
+    let error = Error::new(code, failure.words()).with("turns", so_far.turns).with("cost_usd", so_far.cost_usd);
+    told_filed(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(name, value))
+}
+
+/// What the vault has of a session; what is empty is left out.
+fn told_filed(filed: &Filed) -> Vec<(&'static str, Value)> {
+    let commit = filed.commit.as_ref().map_or(Value::Null, |commit| {
+        let told = json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left });
+        without_nulls(told)
+    });
+    let left_out: Vec<&String> = filed.left_out.iter().take(limits::AGENT_WRITTEN).collect();
+    let conflicts: Vec<Value> = filed.conflicts.iter().take(limits::AGENT_WRITTEN).map(|conflict| json!(conflict)).collect();
+    let members = [("written", written(&filed.pages)), ("conflicts", conflicts.into()), ("left_out", json!(left_out)), ("commit", commit)];
+    members.into_iter().filter(|(_, value)| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())).collect()
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    value.as_object_mut().into_iter().for_each(|members| members.retain(|_, value| !value.is_null()));
+    value
 }
 
 fn written(pages: &[Page]) -> Value {
@@ -124,7 +155,8 @@ fn told(job: &Job, seen: &Seen) -> Map<String, Value> {
     add("job_id", job.id.as_str().into());
     add("status", seen.status.name().into());
     add("begun", job.begun.rfc3339().into());
-    add("written", written(&seen.so_far.pages));
+    told_filed(&seen.so_far.filed).into_iter().for_each(|(name, value)| add(name, value));
+    add("written", json!([]));
     add("turns", seen.so_far.turns.into());
     add("duration_ms", (seen.took.as_millis() as u64).into());
     if !seen.doing.is_empty() {
@@ -141,23 +173,14 @@ fn result(ingested: &Ingested) -> Map<String, Value> {
     add("pagesResynthesized", ingested.pages_resynthesized.clone().into());
     add("contradictions", ingested.contradictions.clone().into());
     add("boardRefsRecorded", ingested.board_refs_recorded.clone().into());
-    add("written", written(&ingested.pages));
+    add("summary", ingested.summary.as_str().into());
     add("turns", ingested.turns.into());
     add("cost_usd", ingested.cost_usd.into());
     add("duration_ms", (ingested.took.as_millis() as u64).into());
-    add("denied", ingested.denied.into());
+    add("denied", ingested.refused.len().into());
+    add("refused", ingested.refused.clone().into());
     if !ingested.not_found.is_empty() {
         add("not_found", ingested.not_found.clone().into());
-    }
-    if let Some(commit) = &ingested.commit {
-        let mut told = json!({ "pushed": commit.pushed, "left": commit.left });
-        if let (Some(members), Some(sha)) = (told.as_object_mut(), &commit.commit) {
-            members.insert("commit_sha".into(), sha.as_str().into());
-        }
-        if let (Some(members), Some(trouble)) = (told.as_object_mut(), &commit.trouble) {
-            members.insert("git_error".into(), trouble.as_str().into());
-        }
-        add("commit", told);
     }
     members
 }

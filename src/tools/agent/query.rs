@@ -24,6 +24,7 @@ pub(super) static TOOL: Tool = Tool {
         required("citations", TEXTS, "The pages that it rests on"),
         required("artifacts", TEXTS, "The original files that those pages keep"),
         optional("not_found", TEXTS, "What of these the vault does not have: do not trust the sentences that rest on it"),
+        optional("refused", TEXTS, "Calls that were refused to the session: the tool, and what it was called with"),
         required("turns", COUNT, "Turns of the model"),
         required("cost_usd", Shape::Number, "What it cost, in dollars"),
         required("duration_ms", COUNT, "How long it took, waiting not included"),
@@ -38,6 +39,8 @@ struct Answer<'a> {
     artifacts: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     not_found: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    refused: &'a [String],
     turns: u64,
     cost_usd: f64,
     duration_ms: u64,
@@ -45,7 +48,7 @@ struct Answer<'a> {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let agent = agent(context)?;
-    let _attendance = agent.attend().map_err(|failure| failed(&failure))?;
+    let _permit = agent.permit_waiting().map_err(|failure| failed(&failure))?;
     let answer = agent.query(arguments.text("question"), arguments.maybe("domain"), &Listening::of(context));
     let answer = answer.map_err(|failure| failed(&failure))?;
     Reply::of(&Answer {
@@ -53,6 +56,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         citations: &answer.citations,
         artifacts: &answer.artifacts,
         not_found: &answer.not_found,
+        refused: &answer.refused,
         turns: answer.turns,
         cost_usd: answer.cost_usd,
         duration_ms: answer.took.as_millis() as u64,

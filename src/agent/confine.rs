@@ -1,0 +1,100 @@
+//! The second belt around a session, held by the kernel: Landlock (landlock(7)). Whatever the program makes of its own rules, a process
+//! below the supervisor reads the system's programs, the session's folder and nothing else, writes what the session may
+//! change, and connects to the API's port alone.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    path_beneath_rules,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The newest version of Landlock whose rules are used; of an older kernel, those that it has.
+const VERSION: ABI = ABI::V5;
+
+/// What programs need to run, to find the API and to check its certificate. What a system does not have is passed over.
+const SYSTEM: [&str; 23] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/nix/store",
+    // Not all of /proc: the environments of other processes are there, and not every kernel refuses them to a confined one.
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/version",
+    "/sys",
+    "/run/systemd/resolve",
+    "/etc/ld.so.cache",
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
+    "/etc/ssl",
+    "/etc/pki",
+    "/etc/ca-certificates",
+    "/etc/alternatives",
+];
+
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// Where names are looked up by TCP.
+const DNS: u16 = 53;
+
+/// What a session may reach beside the system's programs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Confinement {
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+    /// The API's port.
+    pub(super) port: u16,
+}
+
+impl Confinement {
+    /// Confines this thread, and what it starts, for good. Nothing happens on a kernel without Landlock: see [`is_supported`].
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(super) fn enforce(&self, program: &str, environment: &[(String, String)]) -> Result<(), String> {
+        let (read, all) = (AccessFs::from_read(VERSION), AccessFs::from_all(VERSION));
+        let programs = programs(program, environment);
+        let enforced = (|| {
+            Ruleset::default()
+                .handle_access(all)?
+                .handle_access(AccessNet::ConnectTcp)?
+                .create()?
+                .add_rules(path_beneath_rules(SYSTEM, read))?
+                .add_rules(path_beneath_rules(programs, read))?
+                .add_rules(path_beneath_rules(&self.read, read))?
+                .add_rules(path_beneath_rules(DEVICES, read | AccessFs::WriteFile))?
+                .add_rules(path_beneath_rules(&self.write, all))?
+                .add_rule(NetPort::new(self.port, AccessNet::ConnectTcp))?
+                .add_rule(NetPort::new(DNS, AccessNet::ConnectTcp))?
+                .restrict_self()
+        })();
+        enforced.map(drop).map_err(|error: RulesetError| format!("the session cannot be confined: {error}"))
+    }
+}
+
+/// This program, the one that is started and the folders of the session's `PATH`, with links resolved. Of a program that npm has installed, the
+/// folder `node_modules`, which holds what it consists of.
+fn programs(program: &str, environment: &[(String, String)]) -> Vec<PathBuf> {
+    let path = environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
+    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    let candidates = folders.iter().map(|folder| folder.join(program)).chain([PathBuf::from(program)]).chain(std::env::current_exe().ok());
+    let real = candidates.filter_map(|place| place.canonicalize().ok()).map(|place| {
+        let package = place.ancestors().find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+        package.unwrap_or(&place).to_path_buf()
+    });
+    real.chain(folders.clone()).collect()
+}
+
+/// Whether the kernel has Landlock.
+pub fn is_supported() -> bool {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(ABI::V1));
+    ruleset.and_then(Ruleset::create).is_ok()
+}
