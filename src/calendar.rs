@@ -1,6 +1,6 @@
 //! Dates and times of day in the owner's time zone, and how Obsidian writes them (moment.js).
 
-use crate::clock::{Now, civil};
+use crate::clock::{Now, civil, days_of};
 use tz::TimeZone;
 
 /// A time zone of the system's zone data.
@@ -27,16 +27,68 @@ impl Zone {
     /// The date and time of day at a moment.
     pub fn at(&self, now: Now) -> DateTime {
         let seconds = i64::try_from(now.0).unwrap_or(i64::MAX);
-        let offset = self.0.find_local_time_type(seconds).map_or(0, |local| i64::from(local.ut_offset()));
-        DateTime(now.0.saturating_add_signed(offset))
+        DateTime(seconds.saturating_add(self.offset(seconds)))
+    }
+
+    fn offset(&self, seconds: i64) -> i64 {
+        self.0.find_local_time_type(seconds).map_or(0, |local| i64::from(local.ut_offset()))
+    }
+
+    /// Seconds since 1970-01-01T00:00:00Z at a date and time of day here.
+    pub fn seconds_at(&self, local: DateTime) -> i64 {
+        let first = local.0.saturating_sub(self.offset(local.0));
+        local.0.saturating_sub(self.offset(first))
+    }
+
+    /// A date, or a date and time of day with or without an offset (ISO 8601, also with a space), and whether it has a time.
+    pub fn parse(&self, text: &str) -> Option<(DateTime, bool)> {
+        let (date, time) = text.split_at_checked(10)?;
+        let number = |part: &str| Some(part).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse::<u64>().ok();
+        let mut parts = date.split('-');
+        let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+        if (year.len(), month.len(), day.len(), parts.next()) != (4, 2, 2, None) {
+            return None;
+        }
+        let day = DateTime(days_of(i64::try_from(number(year)?).ok()?, number(month)?, number(day)?)? * DAY);
+        let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return time.is_empty().then_some((day, false)) };
+        let clock = time.get(..time.find(['Z', 'z', '+', '-']).unwrap_or(time.len()))?;
+        let whole = clock.split('.').next()?;
+        let mut seconds = 0;
+        let mut fields = whole.split(':');
+        for (unit, end, is_needed) in [(3600, 24, true), (60, 60, true), (1, 60, false)] {
+            match fields.next() {
+                Some(field) => seconds += i64::try_from(number(field).filter(|value| field.len() <= 2 && *value < end)?).ok()? * unit,
+                None if is_needed => return None,
+                None => {}
+            }
+        }
+        let local = DateTime(day.0 + seconds);
+        let zone = time.get(clock.len()..).filter(|_| fields.next().is_none())?;
+        if zone.is_empty() {
+            return Some((local, true));
+        }
+        // Behind an offset it is a moment.
+        let ahead = match zone.split_at_checked(1)? {
+            ("Z" | "z", "") => 0,
+            (sign, offset) => {
+                let (hours, minutes) = offset.split_once(':').or_else(|| offset.split_at_checked(2))?;
+                let ahead = i64::try_from(
+                    number(hours).filter(|hours| *hours < 24)? * 3600 + number(minutes).filter(|minutes| *minutes < 60)? * 60,
+                )
+                .ok()?;
+                if sign == "-" { -ahead } else { ahead }
+            }
+        };
+        let moment = local.0 - ahead;
+        Some((DateTime(moment + self.offset(moment)), true))
     }
 }
 
 /// Seconds since 1970-01-01T00:00:00 of the local calendar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DateTime(u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DateTime(i64);
 
-const DAY: u64 = 86_400;
+const DAY: i64 = 86_400;
 const MONTHS: [&str; 12] =
     ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -50,55 +102,78 @@ const TOKENS: [&str; 38] = [
 impl DateTime {
     /// Midnight of a day (`2026-11-22`); `None` for another text.
     pub fn of_date(text: &str) -> Option<DateTime> {
-        crate::clock::parse(text).filter(|(first, last)| first < last).map(|(first, _)| DateTime(first.0))
+        Zone::default().parse(text).filter(|(_, has_time)| !has_time).map(|(day, _)| day)
     }
 
     /// A day of a week (`2026-W48`): by ISO 8601, or as weeks are counted in English, from Sunday and the one of 1 January.
     pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
-        let week: u64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
+        let week: i64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
         // The first ISO week is that of 4 January.
         let first = DateTime::of_date(&format!("{year}-01-{}", if is_iso { "04" } else { "01" }))?;
-        let monday = DateTime(((first.days() + (week - 1) * 7).checked_sub(if is_iso { first.weekday() } else { 0 })?) * DAY);
+        let monday = DateTime((first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY);
         let number = if is_iso { monday.iso_week() } else { monday.english_week() };
         (number == (year.parse().ok()?, week)).then_some(monday)
     }
 
     /// The same time of day so many days later or earlier.
     pub fn plus_days(self, days: i64) -> DateTime {
-        DateTime(self.0.saturating_add_signed(days.saturating_mul(86_400)))
+        self.plus_seconds(days.saturating_mul(DAY))
     }
 
     /// The time of day of another moment on this day.
     pub fn with_time_of(self, other: DateTime) -> DateTime {
-        DateTime(self.days() * DAY + other.0 % DAY)
+        DateTime(self.midnight().0 + other.0.rem_euclid(DAY))
     }
 
-    fn days(self) -> u64 {
-        self.0 / DAY
+    pub fn plus_seconds(self, seconds: i64) -> DateTime {
+        DateTime(self.0.saturating_add(seconds))
+    }
+
+    /// The same day of a later or earlier month, or its last one.
+    pub fn plus_months(self, months: i64) -> DateTime {
+        let (year, month, day) = civil(self.days());
+        let count = year.saturating_mul(12).saturating_add(i64::try_from(month).unwrap_or(1) - 1).saturating_add(months);
+        let (year, month) = (count.div_euclid(12), count.rem_euclid(12).unsigned_abs() + 1);
+        let days = (1..=day).rev().find_map(|day| days_of(year, month, day));
+        days.map_or(self, |days| DateTime(days.saturating_mul(DAY)).with_time_of(self))
+    }
+
+    /// Seconds from another moment to this one.
+    pub fn seconds_since(self, other: DateTime) -> i64 {
+        self.0.saturating_sub(other.0)
+    }
+
+    /// The beginning of the day.
+    pub fn midnight(self) -> DateTime {
+        DateTime(self.days().saturating_mul(DAY))
+    }
+
+    fn days(self) -> i64 {
+        self.0.div_euclid(DAY)
     }
 
     /// 0 for Monday.
-    fn weekday(self) -> u64 {
-        (self.days() + 3) % 7
+    fn weekday(self) -> i64 {
+        (self.days() + 3).rem_euclid(7)
     }
 
     /// Days since 1 January.
-    fn day_of_year(self) -> u64 {
+    fn day_of_year(self) -> i64 {
         let (year, ..) = civil(self.days());
-        (0..=365).find(|back| civil(self.days().saturating_sub(back + 1)).0 != year).unwrap_or(365)
+        days_of(year, 1, 1).map_or(0, |first| self.days() - first)
     }
 
-    fn iso_week(self) -> (u64, u64) {
-        DateTime((self.days() + 3).saturating_sub(self.weekday()) * DAY).year_and_week()
+    fn iso_week(self) -> (i64, i64) {
+        DateTime((self.days() + 3 - self.weekday()) * DAY).year_and_week()
     }
 
     /// Weeks begin on Sunday, and the first is that of 1 January.
-    fn english_week(self) -> (u64, u64) {
-        DateTime((self.days() + 6).saturating_sub((self.weekday() + 1) % 7) * DAY).year_and_week()
+    fn english_week(self) -> (i64, i64) {
+        DateTime((self.days() + 6 - (self.weekday() + 1) % 7) * DAY).year_and_week()
     }
 
-    fn year_and_week(self) -> (u64, u64) {
+    fn year_and_week(self) -> (i64, i64) {
         (civil(self.days()).0, self.day_of_year() / 7 + 1)
     }
 
@@ -127,9 +202,20 @@ impl DateTime {
         shown
     }
 
+    /// Year, month and day.
+    pub fn date(self) -> (i64, u64, u64) {
+        civil(self.days())
+    }
+
+    /// Hour, minute and second.
+    pub fn time(self) -> (i64, i64, i64) {
+        let seconds = self.0.rem_euclid(DAY);
+        (seconds / 3600, seconds / 60 % 60, seconds % 60)
+    }
+
     fn token(self, token: &str) -> String {
-        let (year, month, day) = civil(self.days());
-        let (hour, minute, second) = (self.0 % DAY / 3600, self.0 / 60 % 60, self.0 % 60);
+        let (year, month, day) = self.date();
+        let (hour, minute, second) = self.time();
         let month_name = MONTHS.get(month as usize - 1).copied().unwrap_or_default();
         let weekday = WEEKDAYS.get(self.weekday() as usize).copied().unwrap_or_default();
         let short = |name: &str, letters: usize| name.chars().take(letters).collect::<String>();
@@ -215,13 +301,41 @@ mod tests {
 
     #[test]
     fn weeks_are_named_by_their_number() {
-        for (week, monday) in [("2026-W48", "2026-11-23"), ("2026-W01", "2025-12-29"), ("2026-W53", "2026-12-28")] {
+        for (week, monday) in
+            [("2026-W48", "2026-11-23"), ("2026-W01", "2025-12-29"), ("2026-W53", "2026-12-28"), ("1970-W01", "1969-12-29")]
+        {
             assert_eq!(DateTime::of_week(week, true).unwrap().format("YYYY-MM-DD"), monday);
         }
         assert_eq!(DateTime::of_week("2027-W01", false).unwrap().format("gggg-[W]ww"), "2027-W01");
-        for wrong in ["1970-W01", "2025-W53", "2026-W0", "2026-48", "W48", "2026-W99"] {
+        for wrong in ["2025-W53", "2026-W0", "2026-48", "W48", "2026-W99"] {
             assert_eq!(DateTime::of_week(wrong, true), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn dates_are_read_with_and_without_a_time_and_an_offset() {
+        let berlin = Zone::named("Europe/Berlin").expect("zone data");
+        for (text, expected) in [
+            ("2026-11-22", Some(("2026-11-22 00:00:00", false))),
+            ("1815-12-10", Some(("1815-12-10 00:00:00", false))),
+            ("2024-02-29 23:59", Some(("2024-02-29 23:59:00", true))),
+            ("2026-11-22T12:34:56.789", Some(("2026-11-22 12:34:56", true))),
+            ("2026-11-22T12:34:56Z", Some(("2026-11-22 13:34:56", true))),
+            ("2026-07-01T12:00+05:30", Some(("2026-07-01 08:30:00", true))),
+            ("2023-02-29", None),
+            ("2026-11-22T", None),
+            ("2026-11-22T25:00", None),
+            ("2026-11-22 is a day", None),
+            ("2026-1-2", None),
+            ("26-11-2022", None),
+        ] {
+            let found = berlin.parse(text).map(|(at, has_time)| (at.format("YYYY-MM-DD HH:mm:ss"), has_time));
+            assert_eq!(found, expected.map(|(text, has_time)| (text.to_owned(), has_time)), "{text}");
+        }
+        let (local, _) = berlin.parse("2026-07-01 02:00:00").unwrap();
+        assert_eq!(berlin.seconds_at(local), 1_782_864_000);
+        assert_eq!(DateTime::of_date("2024-01-31").unwrap().plus_months(1).format("YYYY-MM-DD"), "2024-02-29");
+        assert_eq!(DateTime::of_date("2024-01-31").unwrap().plus_months(-2).format("YYYY-MM-DD"), "2023-11-30");
     }
 
     #[test]

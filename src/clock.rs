@@ -32,9 +32,8 @@ impl Now {
 
     /// RFC 3339 in UTC with whole seconds, for example `2026-02-08T14:30:00Z`.
     pub fn rfc3339(self) -> String {
-        let days = self.0 / 86_400;
         let second = self.0 % 86_400;
-        let (year, month, day) = civil(days);
+        let (year, month, day) = civil(i64::try_from(self.0 / 86_400).unwrap_or(i64::MAX));
         format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
     }
 }
@@ -48,10 +47,8 @@ pub fn parse(text: &str) -> Option<(Now, Now)> {
     if (year.len(), month.len(), day.len()) != (4, 2, 2) {
         return None;
     }
-    let (year, month, day) = (number(year)?, number(month)?, number(day)?);
-    // A year has at most 366 days; the one that has this date is the answer.
-    let first = year.checked_sub(1970)? * 365;
-    let midnight = (first..first + year / 4 + 366).find(|&days| civil(days) == (year, month, day))? * 86_400;
+    let days = days_of(i64::try_from(number(year)?).ok()?, number(month)?, number(day)?)?;
+    let midnight = u64::try_from(days).ok()? * 86_400;
     let Some(time) = time.strip_prefix(['T', 't', ' ']) else {
         return time.is_empty().then_some((Now(midnight), Now(midnight + 86_399)));
     };
@@ -81,20 +78,31 @@ pub fn parse(text: &str) -> Option<(Now, Now)> {
 
 /// The Gregorian date of a day counted from 1970-01-01: the years are counted from 1 March of year 0, so that the leap
 /// day is the last of its year and month lengths follow one linear formula.
-pub fn civil(days_since_1970: u64) -> (u64, u64, u64) {
-    const DAYS_FROM_YEAR_0_TO_1970: u64 = 719_468;
-    const DAYS_OF_400_YEARS: u64 = 146_097;
-    let days = days_since_1970 + DAYS_FROM_YEAR_0_TO_1970;
-    let era = days / DAYS_OF_400_YEARS;
-    let day_of_era = days % DAYS_OF_400_YEARS;
+pub fn civil(days_since_1970: i64) -> (i64, u64, u64) {
+    let days = days_since_1970.saturating_add(DAYS_FROM_YEAR_0_TO_1970);
+    let era = days.div_euclid(DAYS_OF_400_YEARS);
+    let day_of_era = days.rem_euclid(DAYS_OF_400_YEARS).unsigned_abs();
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let year = era * 400 + i64::try_from(year_of_era).unwrap_or(0) + i64::from(month <= 2);
     (year, month, day)
 }
+
+/// The day of a Gregorian date counted from 1970-01-01, as [`civil`]; `None` for a date that does not exist.
+pub fn days_of(year: i64, month: u64, day: u64) -> Option<i64> {
+    let (years, months) = if month > 2 { (year, month.checked_sub(3)?) } else { (year.checked_sub(1)?, month.checked_add(9)?) };
+    let day_of_year = (153_u64.checked_mul(months)? + 2) / 5 + day.checked_sub(1)?;
+    let year_of_era = years.rem_euclid(400);
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + i64::try_from(day_of_year).ok()?;
+    let days = years.div_euclid(400).checked_mul(DAYS_OF_400_YEARS)?.checked_add(day_of_era)? - DAYS_FROM_YEAR_0_TO_1970;
+    (civil(days) == (year, month, day)).then_some(days)
+}
+
+const DAYS_FROM_YEAR_0_TO_1970: i64 = 719_468;
+const DAYS_OF_400_YEARS: i64 = 146_097;
 
 /// A point on the monotonic clock by which something has to be done.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@
 
 use crate::limits;
 use crate::secret;
-use rustix::fs::XattrFlags;
+use rustix::fs::{OFlags, XattrFlags};
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ impl Folder {
     /// # Errors
     /// What the disk says; `ELOOP` for a link.
     pub fn open(root: &Path, below: &Path) -> io::Result<Folder> {
-        use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+        use rustix::fs::{CWD, Mode, ResolveFlags, openat, openat2};
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let plain = || Ok(Folder { path: root.join(below), handle: None });
@@ -265,12 +265,8 @@ pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
 /// What the disk says; `FileTooLarge` for a longer one.
 pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     let file = File::open(file)?;
-    if file.metadata()?.len() > max {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    let size = file.metadata()?.len();
+    read_all(file, size, max)
 }
 
 /// Removes a file of our own that is not needed any more, if it is there.
@@ -454,6 +450,29 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
     let outcome = write_temporary(&probe, &[0; 4096], Mode::Private, &probe).map(drop);
     discard(&probe);
     outcome
+}
+
+/// Reads a plain file of so many bytes at most; neither a symbolic link is followed nor a named pipe waited for.
+///
+/// # Errors
+/// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for what is no plain file.
+pub fn read_plain(file: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    read_all(file, found.len(), max)
+}
+
+fn read_all(file: File, size: u64, max: u64) -> io::Result<Vec<u8>> {
+    if size > max {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Writes a new file into a folder of our own, readable by its owner alone. It is not flushed.

@@ -647,6 +647,83 @@ fn a_session_that_wrote_nothing_says_so_and_gives_its_last_words() {
     assert_eq!((&filed["status"], &filed["summary"]), (&json!("nothing_filed"), &json!("It was filed already.")), "{filed}");
 }
 
+/// A link in the vault is a page of another name, and what it leads to may be a file that no session changes.
+#[test]
+fn links_in_the_vault_lead_a_session_nowhere() {
+    let scene = Scene::with(WRITES);
+    let vault = scene.folder.vault();
+    for (link, to) in [
+        ("work/rules.md", "../CLAUDE.md"),
+        ("work/diary.md", "../Diary.md"),
+        ("work/other", "../life"),
+        ("shared/same.md", "../aliases.md"),
+    ] {
+        std::os::unix::fs::symlink(to, vault.join(link)).unwrap();
+    }
+    let before = ["CLAUDE.md", "Diary.md", "aliases.md"].map(|name| scene.folder.read(name));
+    let content = "write work/rules.md gone\nwrite work/diary.md gone\nwrite work/other/new.md gone\nwrite shared/same.md gone\nwrite work/wiki/entities/A.md # A\n";
+    let filed = scene.serve(&[]).call("ingest", json!({ "content": content }));
+    assert_eq!(["CLAUDE.md", "Diary.md", "aliases.md"].map(|name| scene.folder.read(name)), before, "{filed}");
+    assert!(!vault.join("life/new.md").exists());
+    assert_eq!(filed["written"], json!([{ "path": "work/wiki/entities/A.md", "created": true }]));
+    assert!(filed["left_out"].to_string().contains("work/rules.md: it is"), "{filed}");
+}
+
+/// What cost money is not thrown away because the vault does not take it.
+#[test]
+fn what_the_vault_does_not_take_is_kept() {
+    let scene = Scene::with(&WRITES.replace("sleep 98768", "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }"));
+    std::fs::write(scene.folder.path().join("scan.txt"), "scan").unwrap();
+    std::fs::write(scene.folder.vault().join("work/wiki/entities/Bob.md"), "a person's\n").unwrap();
+    let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000"), ("COS_VAULT_ATTACH_DIRS", scene.folder.path().to_str().unwrap())]);
+    let content = "write work/wiki/entities/bob.md twin\nwrite work/wiki/entities/What? Why.md colon\nwrite work/wiki/entities/A.md # A\nwrite work/AGENTS.md no\nwrite work/wiki/entities/Z.md slow\n";
+    let content = content.replace("What? Why.md", "What?.md");
+    let files = [scene.folder.path().join("scan.txt")];
+    let job = server.call("ingest", json!({ "content": content, "files": files, "background": true }))["job_id"].clone();
+    eventually("the session has written", || scene.has("waits"));
+    std::fs::create_dir_all(scene.folder.vault().join("raw/assets")).unwrap();
+    std::fs::write(scene.folder.vault().join("raw/assets/scan.txt"), "another").unwrap();
+    std::fs::write(scene.home().join("go"), "").unwrap();
+    let seen = || server.call("ingest_status", json!({ "job_id": job }));
+    eventually("it ends", || seen()["status"] == "completed");
+    let seen = seen();
+    assert_eq!(scene.folder.read("work/wiki/entities/A.md"), b"# A\n");
+    assert_eq!(
+        (scene.folder.read("work/wiki/entities/Bob.md"), scene.folder.read("raw/assets/scan.txt")),
+        (b"a person's\n".to_vec(), b"another".to_vec())
+    );
+    let kept: Vec<Vec<u8>> =
+        seen["conflicts"].as_array().unwrap().iter().map(|conflict| scene.folder.read(conflict["kept_as"].as_str().unwrap())).collect();
+    assert_eq!(kept, [b"colon\n".to_vec(), b"twin\n".to_vec()], "{seen}");
+    let left_out = seen["left_out"].to_string();
+    assert!(left_out.contains("raw/assets/scan.txt") && left_out.contains("agent/unfiled-"), "{left_out}");
+    let unfiled = std::fs::read_dir(scene.folder.path().join("state/agent"))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
+    assert_eq!(std::fs::read(unfiled.unwrap().path().join("work/AGENTS.md")).unwrap(), b"no\n");
+}
+
+#[test]
+fn a_vault_that_is_away_when_a_session_ends_fails_it_and_the_text_is_kept() {
+    let scene = Scene::with(&WRITES.replace("sleep 98768", "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }"));
+    let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
+    let job = server.call("ingest", json!({ "content": "write work/wiki/entities/Z.md slow\n", "background": true }))["job_id"].clone();
+    eventually("the session has written", || scene.has("waits"));
+    let away = scene.folder.path().join("away");
+    std::fs::rename(scene.folder.vault(), &away).unwrap();
+    std::fs::write(scene.home().join("go"), "").unwrap();
+    let seen = || server.call("ingest_status", json!({ "job_id": job }));
+    eventually("it ends", || seen()["status"] == "failed");
+    std::fs::rename(&away, scene.folder.vault()).unwrap();
+    assert_eq!(seen()["cost_usd"], 0.1);
+    let unfiled = std::fs::read_dir(scene.folder.path().join("state/agent"))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
+    assert_eq!(std::fs::read(unfiled.unwrap().path().join("work/wiki/entities/Z.md")).unwrap(), b"slow\n");
+}
+
 /// What no rule of the program is asked about: a program that reads and writes where it likes.
 #[test]
 fn the_kernel_keeps_a_session_from_the_vault_and_from_what_lies_beside_it() {

@@ -220,6 +220,7 @@ fn reading_under_a_grant_is_reading_a_vault_of_those_folders() {
             pair.call("vault_list_all", json!({ "path": folder }));
             pair.call("vault_search", json!({ "query": "boiler", "path": folder }));
             pair.pages("vault_tasks", json!({ "path": folder }));
+            pair.call("vault_query", json!({ "where": "file.name", "path": folder, "select": ["file.tags", "file.links"] }));
         }
         for word in WORDS {
             for query in [
@@ -238,9 +239,13 @@ fn reading_under_a_grant_is_reading_a_vault_of_those_folders() {
             pair.call("search_vault_content", json!({ "search_pattern": word }));
             pair.call("vault_list_all", json!({ "tag": word }));
             pair.call("vault_tasks", json!({ "tag": word }));
+            pair.pages("vault_query", json!({ "where": format!("file.hasTag(\"{word}\") || file.hasLink(\"{word}\")"), "limit": 3 }));
             pair.call("fetch_matching_files", json!({ "tags": [word] }));
         }
         pair.call("fetch_frontmatter_index", json!({}));
+        for count in ["tag", "property", "folder", "value:file.backlinks", "value:file.links.length"] {
+            pair.call("vault_query", json!({ "count": count }));
+        }
         pair.ask("resources/read", json!({ "uri": "config://vault-info" }));
         pair.ask("prompts/get", json!({ "name": "gather_notes", "arguments": { "topic": "boiler" } }));
         for show in ["unresolved", "orphans", "deadends", "ambiguous"] {

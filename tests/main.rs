@@ -60,6 +60,7 @@ mod oauth;
 mod oauth_attacks;
 mod oauth_owner;
 mod oauth_state;
+mod queries;
 mod research;
 mod search;
 mod search_language;

@@ -98,6 +98,8 @@ fn results_conform_to_the_output_schemas() {
         ("vault_links", json!({ "path": "Projects/Heating System.md" })),
         ("vault_links", json!({ "show": "orphans" })),
         ("vault_move", json!({ "from": "new/note.md", "to": "new/other.md" })),
+        ("vault_query", json!({ "where": "tags", "select": ["file.tags"], "group_by": "file.folder" })),
+        ("vault_query", json!({ "count": "tag" })),
         ("vault_rename_tag", json!({ "from": "heating", "to": "heat" })),
         ("vault_delete", json!({ "paths": ["new/other.md"] })),
         ("fetch_context", json!({ "context_type": "none" })),

@@ -7,6 +7,7 @@
 use super::copy::Copy;
 use super::{Agent, Failure, SoFar};
 use crate::limits;
+use crate::markdown::links::comparable_name;
 use crate::vault::VaultPath;
 use crate::vault::transaction::Step;
 use std::path::{Component, Path, PathBuf};
@@ -93,14 +94,14 @@ fn allowed(agent: &Agent) -> Vec<&Path> {
 /// # Errors
 /// [`Failure::NotAllowed`] for one that has become something else since it was checked, or that cannot be read.
 pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(Vec<VaultPath>, Vec<Step>), Failure> {
-    let (mut paths, mut steps) = (Vec::new(), Vec::new());
+    let (mut paths, mut steps, mut total) = (Vec::new(), Vec::new(), 0);
     for file in files {
         let (name, bytes) = match file {
             Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
                 paths.push(path.clone());
                 continue;
             }
-            Attached::Inside(path) => (path.as_str().to_owned(), agent.vault.bytes_if_any(path)?),
+            Attached::Inside(path) => (path.as_str().to_owned(), agent.vault.bytes_if_any(path).ok().flatten()),
             Attached::Outside(real) => {
                 let name = real.display().to_string();
                 if check(agent, std::slice::from_ref(&name))?.as_slice() != [file.clone()] {
@@ -110,6 +111,10 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
             }
         };
         let bytes = bytes.ok_or_else(|| Failure::NotAllowed(format!("files: {name:?} cannot be read. Nothing was begun.")))?;
+        total += bytes.len();
+        if total > limits::CHANGE_BYTES / 2 {
+            return Err(Failure::NotAllowed(format!("files: together they exceed {} bytes. Nothing was begun.", limits::CHANGE_BYTES / 2)));
+        }
         let (path, is_new) = find_name(agent, Path::new(&name), &bytes, &steps)?;
         if is_new {
             copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind()), SoFar::default()))?;
@@ -125,18 +130,22 @@ fn find_name(agent: &Agent, file: &Path, bytes: &[u8], steps: &[Step]) -> Result
     let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
+    let mut why = format!("{ASSETS} has {} files of this name already", limits::AGENT_NAMES);
     for number in 1..=limits::AGENT_NAMES {
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
         // Names that other systems refuse, as those of new notes.
         let name = name.replace(['<', '>', ':', '"', '|', '?', '*'], "-");
         let path = VaultPath::file(&format!("{ASSETS}/{name}"))?;
-        match agent.vault.bytes_if_any(&path)? {
-            Some(known) if known == bytes => return Ok((path, false)),
-            None if steps.iter().all(|step| !matches!(step, Step::Create { path: taken, .. } if *taken == path)) => {
-                return Ok((path, true));
-            }
+        let is_free = |path: &VaultPath| steps.iter().all(|step| comparable_name(step.path()) != comparable_name(path.as_str()));
+        match agent.vault.bytes_if_any(&path) {
+            Ok(Some(known)) if known == bytes => return Ok((path, false)),
+            Ok(None) if is_free(&path) => match agent.vault.may_write(&path, bytes.len()) {
+                Ok(()) => return Ok((path, true)),
+                // A name that differs by case only, or that other systems refuse.
+                Err(error) => why = error.to_string(),
+            },
             _ => {}
         }
     }
-    Err(Failure::NotAllowed(format!("files: {ASSETS} has {} files of this name already", limits::AGENT_NAMES)))
+    Err(Failure::NotAllowed(format!("files: {:?}: {why} Nothing was begun.", file.file_name().unwrap_or_default())))
 }

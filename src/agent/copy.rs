@@ -1,13 +1,14 @@
 //! What a session works on: a copy of the vault's visible files. What it has changed there is given to the vault as one change
 //! when the session is over, so that the vault's rules, its kept versions and `undo` hold for sessions too.
 
-use super::{Failure, Page, SoFar, session_dir};
-use crate::disk;
+use super::{Page, session_dir};
+use crate::disk::{self, Folder};
 use crate::limits;
+use crate::markdown::links::comparable_name;
 use crate::vault::transaction::Step;
 use crate::vault::{Entry, Error as VaultError, Vault, VaultPath, etag};
 use crate::wiki::TREES;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -22,11 +23,12 @@ const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
 #[derive(Debug)]
 pub(super) struct Copy {
     folder: PathBuf,
-    /// The etags of the pages that a session may change, as they were copied.
+    /// The etags of the wiki's files, as they were copied.
     originals: HashMap<String, String>,
 }
 
-/// A page that was changed in the vault while the session ran. Both texts are kept.
+/// A page that the vault has under this name with another text: one that was changed there while the session ran, or one whose name would be the
+/// same file on other systems. Both texts are kept.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Conflict {
     /// The page, which has the vault's text.
@@ -43,14 +45,23 @@ pub(super) struct Changes {
     pub(super) conflicts: Vec<Conflict>,
     /// Files that cannot become the vault's, and why.
     pub(super) left_out: Vec<String>,
+    /// All files of the copy that were changed, and of these the ones that are left out.
+    changed: Vec<String>,
+    refused: Vec<String>,
+}
+
+/// Bytes that a change may still have, and the names of new pages as systems without case compare them.
+struct Budget {
+    bytes: usize,
+    new: HashSet<String>,
 }
 
 impl Copy {
-    /// Copies the visible files of a vault into a new folder. Large files that no session may change are hard links where the file system
-    /// has them; what would exceed [`limits::AGENT_COPY_BYTES`] is not copied.
+    /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files outside of the wiki are hard links where the file
+    /// system has them; what would exceed [`limits::AGENT_COPY_BYTES`] is not copied.
     ///
     /// # Errors
-    /// The disk's.
+    /// The disk's; `FileTooLarge` where the wiki does not fit.
     pub(super) fn make(vault: &Vault, folder: PathBuf) -> io::Result<Copy> {
         disk::create_private_folder(&folder)?;
         for tree in TREES {
@@ -59,11 +70,20 @@ impl Copy {
         let mut copy = Copy { folder, originals: HashMap::new() };
         let root = VaultPath::folder("").map_err(|error| io::Error::other(error.to_string()))?;
         let (mut left, mut missing) = (limits::AGENT_COPY_BYTES, 0);
-        for entry in vault.files_below(&root, "") {
-            missing += u32::from(!copy.add_entry(vault, &entry, &mut left)?);
+        let (wiki, others): (Vec<_>, Vec<_>) = vault.files_below(&root, "").into_iter().partition(|entry| is_wiki(&entry.path));
+        for entry in wiki.iter().chain(&others) {
+            let is_there = copy.add_entry(vault, entry, &mut left)?;
+            if !is_there && is_wiki(&entry.path) && left < limits::NOTE_BYTES {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            missing += u32::from(!is_there);
         }
         if missing > 0 {
             log::warn!("agent: {missing} files are too large for the copy that a session gets");
+        }
+        if !copy.originals.contains_key(ALIASES) {
+            disk::write_new(&copy.folder.join(ALIASES), b"")?;
+            copy.originals.insert(ALIASES.to_owned(), etag(b""));
         }
         Ok(copy)
     }
@@ -71,7 +91,7 @@ impl Copy {
     /// Whether a file is in the copy now, or does not exist any more.
     fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
         let place = self.folder.join(&*entry.path);
-        if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_writable(&entry.path) {
+        if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
             place.parent().map_or(Ok(()), disk::create_private_folder)?;
             if disk::link(&vault.root().join(&*entry.path), &place).is_ok() {
                 return Ok(true);
@@ -87,7 +107,7 @@ impl Copy {
         *left = rest;
         self.add(&path, &bytes)?;
         disk::set_time(&place, UNIX_EPOCH + Duration::from_secs(entry.stamp.modified().0))?;
-        if is_writable(path.as_str()) {
+        if is_wiki(path.as_str()) {
             self.originals.insert(path.as_str().to_owned(), etag(&bytes));
         }
         Ok(true)
@@ -129,52 +149,64 @@ impl Copy {
         text.replace(&format!("{root}/"), "").replace(&root, "the vault")
     }
 
-    /// What the session has changed, compared with what the vault has now. `id` is put into the names of pages in conflict.
-    pub(super) fn changes(&self, vault: &Vault, id: &str) -> Result<Changes, Failure> {
+    /// What the session has changed, compared with what the vault has now. `id` is put into the names of pages in conflict; `bytes` is what the
+    /// change may have, before and after together.
+    pub(super) fn changes(&self, vault: &Vault, id: &str, bytes: usize) -> Changes {
         let mut changes = Changes::default();
-        let mut left = limits::CHANGE_BYTES;
-        for (path, bytes) in self.changed()? {
-            match self.step(vault, &path, bytes, id, &mut left) {
+        let mut budget = Budget { bytes, new: HashSet::new() };
+        for path in self.candidates(&mut changes.left_out) {
+            let step = match self.read(&path) {
+                Ok(bytes) if self.originals.get(&path) == Some(&etag(&bytes)) => continue,
+                Ok(_) if changes.steps.len() >= limits::AGENT_PAGES => Err(format!("a session may change {} pages", limits::AGENT_PAGES)),
+                Ok(bytes) => self.step(vault, &path, bytes, id, &mut budget),
+                Err(error) => Err(format!("it cannot be read: {}", error.kind())),
+            };
+            changes.changed.push(path.clone());
+            match step {
                 Ok(None) => {}
                 Ok(Some((step, conflict))) => {
                     changes.pages.push(Page { path: step.path().to_owned(), created: matches!(step, Step::Create { .. }) });
                     changes.conflicts.extend(conflict);
                     changes.steps.push(step);
                 }
-                Err(why) => changes.left_out.push(format!("{path}: {why}")),
+                Err(why) => {
+                    changes.left_out.push(format!("{path}: {why}"));
+                    changes.refused.push(path);
+                }
             }
         }
-        Ok(changes)
+        changes
     }
 
-    /// The files below the trees that are not as they were copied, and their bytes.
-    fn changed(&self) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-        let mut changed = Vec::new();
+    /// The plain files of the wiki, by path.
+    fn candidates(&self, left_out: &mut Vec<String>) -> Vec<String> {
+        let mut found = vec![ALIASES.to_owned()];
         let mut open: Vec<(String, usize)> = TREES.iter().map(|tree| ((*tree).to_owned(), 0)).collect();
-        let look = |path: String, changed: &mut Vec<(String, Vec<u8>)>| {
-            if changed.len() < limits::AGENT_PAGES
-                && let Ok(bytes) = disk::read_at_most(&self.folder.join(&path), limits::NOTE_BYTES)
-                && self.originals.get(&path) != Some(&etag(&bytes))
-            {
-                changed.push((path, bytes));
-            }
-        };
-        look(ALIASES.to_owned(), &mut changed);
         while let Some((folder, depth)) = open.pop() {
-            let failed =
-                |error: io::Error| Failure::Failed(format!("The session's copy cannot be read: {}", error.kind()), SoFar::default());
-            let mut entries: Vec<_> = std::fs::read_dir(self.folder.join(&folder)).map_err(failed)?.flatten().collect();
-            entries.sort_by_key(std::fs::DirEntry::file_name);
-            for entry in entries {
-                let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            let Ok(entries) = std::fs::read_dir(self.folder.join(&folder)) else {
+                left_out.push(format!("{folder}: the folder cannot be read"));
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = entry.file_name();
+                let path = format!("{folder}/{}", name.to_string_lossy());
                 match entry.file_type() {
+                    Ok(_) if name.to_str().is_none() => left_out.push(format!("{path}: its name is not UTF-8")),
                     Ok(kind) if kind.is_dir() && depth < limits::DEPTH => open.push((path, depth + 1)),
-                    Ok(kind) if kind.is_file() => look(path, &mut changed),
+                    Ok(kind) if kind.is_file() => found.push(path),
                     _ => {}
                 }
             }
         }
-        Ok(changed)
+        found.sort_unstable();
+        found
+    }
+
+    /// A file of the copy. Nothing that the session may have put there leads out of it.
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = Folder::open(&self.folder, Path::new(folder))?;
+        disk::read_plain(&folder.path().join(name), limits::NOTE_BYTES)
     }
 
     /// The step that brings a file's new bytes into the vault; `None` where the vault has them already.
@@ -184,43 +216,71 @@ impl Copy {
         path: &str,
         bytes: Vec<u8>,
         id: &str,
-        left: &mut usize,
+        budget: &mut Budget,
     ) -> Result<Option<(Step, Option<Conflict>)>, String> {
         let known = VaultPath::file(path).map_err(|error| error.to_string())?;
         if !is_writable(path) {
             return Err("no session may change this file".into());
         }
-        let now = match vault.bytes_if_any(&known) {
-            Ok(Some(now)) if now == bytes => return Ok(None),
-            other => other.map_err(|error| error.to_string())?,
-        };
-        let size = bytes.len() + now.as_ref().map_or(0, Vec::len);
-        *left = left.checked_sub(size).ok_or_else(|| format!("all changes together exceed {} bytes", limits::CHANGE_BYTES))?;
-        let create = |path: VaultPath, bytes: Vec<u8>| {
-            vault.may_write(&path, bytes.len()).map_err(|error| error.to_string())?;
-            Ok::<Step, String>(Step::Create { path, bytes })
-        };
-        match (now, self.originals.get(path)) {
-            (None, None) => Ok(Some((create(known, bytes)?, None))),
-            (Some(before), Some(original)) if etag(&before) == *original => {
-                vault.may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
-                Ok(Some((Step::Replace { path: known, before, after: bytes }, None)))
-            }
-            _ => {
-                let (stem, ending) = path.rsplit_once('.').unwrap_or((path, "md"));
-                let kept_as = format!("{stem} (ingest {}).{ending}", id.get(..8).unwrap_or(id));
-                let beside = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
-                Ok(Some((create(beside, bytes)?, Some(Conflict { path: path.to_owned(), kept_as }))))
-            }
+        if !vault.is_real(&known) {
+            return Err("it is, or lies behind, a symbolic link, and what that leads to is not the session's".into());
         }
+        let now = vault.bytes_if_any(&known).map_err(|error| error.to_string());
+        if now.as_ref().is_ok_and(|now| now.as_deref() == Some(&*bytes)) {
+            return Ok(None);
+        }
+        let size = bytes.len() + now.as_ref().map_or(0, |now| now.as_ref().map_or(0, Vec::len));
+        budget.bytes =
+            budget.bytes.checked_sub(size).ok_or_else(|| format!("all changes together exceed {} bytes", limits::CHANGE_BYTES))?;
+        if let (Ok(Some(before)), Some(original)) = (&now, self.originals.get(path))
+            && etag(before) == *original
+        {
+            vault.may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
+            return Ok(Some((Step::Replace { path: known, before: before.clone(), after: bytes }, None)));
+        }
+        let is_new = matches!(now, Ok(None)) && (path == ALIASES || !self.originals.contains_key(path));
+        if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
+            return Ok(Some((Step::Create { path: known, bytes }, None)));
+        }
+        let kept_as = name_beside(path, id);
+        let beside = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
+        vault.may_write(&beside, bytes.len()).map_err(|error| error.to_string())?;
+        budget.new.insert(comparable_name(&kept_as));
+        Ok(Some((Step::Create { path: beside, bytes }, Some(Conflict { path: path.to_owned(), kept_as }))))
     }
+
+    /// Moves changed files out of the copy, into a folder that stays. Returns the folder's name; `None` where there was nothing to move.
+    pub(super) fn set_aside(&self, changes: &Changes, all: bool, id: &str) -> Option<String> {
+        let base = self.folder.parent()?.parent()?;
+        let name = format!("unfiled-{id}");
+        let paths = if all { &changes.changed } else { &changes.refused };
+        let moved = paths.iter().filter(|path| {
+            let to = base.join(&name).join(path);
+            let made = to.parent().map_or(Ok(()), disk::create_private_folder).and_then(|()| disk::set_aside(&self.folder.join(path), &to));
+            made.inspect_err(|error| log::error!("agent: {path} of a session could not be kept: {}", error.kind())).is_ok()
+        });
+        (moved.count() > 0).then_some(name)
+    }
+}
+
+/// A free name for a page beside another, without characters that other systems refuse.
+fn name_beside(path: &str, id: &str) -> String {
+    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
+    let stem: String = stem.replace(['<', '>', ':', '"', '|', '?', '*', '\\'], "-").chars().take(60).collect();
+    let separator = if folder.is_empty() { "" } else { "/" };
+    format!("{folder}{separator}{stem} (ingest {}).{ending}", id.get(..8).unwrap_or(id))
+}
+
+/// Whether a file belongs to the wiki, and a session sees all of it.
+fn is_wiki(path: &str) -> bool {
+    let in_tree = |tree: &str| path.strip_prefix(tree).is_some_and(|rest| rest.starts_with('/'));
+    path == ALIASES || TREES.iter().any(|tree| in_tree(tree))
 }
 
 /// Whether a session may change a file of this path.
 fn is_writable(path: &str) -> bool {
-    let in_tree = |tree: &str| path.strip_prefix(tree).is_some_and(|rest| rest.starts_with('/'));
-    let name = path.rsplit('/').next().unwrap_or(path);
-    (path == ALIASES || TREES.iter().any(|tree| in_tree(tree))) && !INSTRUCTIONS.contains(&name)
+    is_wiki(path) && !INSTRUCTIONS.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
 impl Changes {

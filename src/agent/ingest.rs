@@ -9,9 +9,9 @@ use super::{Agent, Failure, Filed, Page, SoFar, Watcher, Work};
 use crate::git::Committed;
 use crate::limits;
 use crate::secret;
+use crate::vault::VaultPath;
 use crate::vault::transaction::Step;
 use crate::vault::versions::Caller;
-use crate::vault::{Error as VaultError, VaultPath};
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -97,45 +97,70 @@ impl Agent {
         let (paths, attached) = attach::bring(self, &attach::check(self, &request.files)?, copy)?;
         let task = Task { work: Work::Ingest, prompt: prompt(request, &paths)?, schema: schema() };
         let outcome = session::run(self, &ready, &task, watcher);
-        let filed = self.apply(copy, attached, login, id, outcome.is_ok());
+        let filed = self.apply(copy, &attached, login, id, outcome.is_ok());
         match (outcome, filed) {
             (Ok(finished), Ok(filed)) => Ok(self.told_of(request, finished, filed, copy)),
             (Ok(finished), Err(mut failure)) => {
-                failure.so_far_mut().into_iter().for_each(|so_far| so_far.clone_from(&finished.so_far));
+                if let Some(so_far) = failure.so_far_mut() {
+                    *so_far = SoFar { filed: std::mem::take(&mut so_far.filed), ..finished.so_far };
+                }
                 Err(failure)
             }
             (Err(mut failure), filed) => {
-                let filed = filed.unwrap_or_else(|why| Filed { left_out: vec![why.words().to_owned()], ..Filed::default() });
+                let filed = match filed {
+                    Ok(filed) => filed,
+                    Err(mut other) => other.so_far_mut().map(|so_far| *std::mem::take(&mut so_far.filed)).unwrap_or_default(),
+                };
                 failure.so_far_mut().into_iter().for_each(|so_far| *so_far.filed = filed.clone());
                 Err(failure)
             }
         }
     }
 
-    /// Gives what a session has changed in its copy to the vault, all or nothing. A session that was ended early brings its attachments only
-    /// with a page.
-    fn apply(&self, copy: &Copy, mut attached: Vec<Step>, login: &str, id: &str, has_finished: bool) -> Result<Filed, Failure> {
+    /// Gives what a session has changed in its copy to the vault, all or nothing; what the vault does not take is kept in the state folder. A
+    /// session that was ended early brings its attachments only with a page.
+    fn apply(&self, copy: &Copy, attached: &[Step], login: &str, id: &str, has_finished: bool) -> Result<Filed, Failure> {
         let caller = Arc::new(Caller::new(login, "ingest"));
         let vault = self.vault.on_behalf_of(&caller);
         let mut tries = 1..limits::AGENT_APPLY_TRIES;
-        let changes = loop {
-            let mut changes = copy.changes(&vault, id)?;
-            // Another session may have brought the same file.
-            attached.retain(|step| !matches!(step, Step::Create { path, bytes } if vault.bytes_if_any(path).is_ok_and(|now| now.as_ref() == Some(bytes))));
-            if has_finished || !changes.steps.is_empty() {
-                changes.pages.extend(attached.iter().map(|step| Page { path: step.path().to_owned(), created: true }));
-                changes.steps.splice(0..0, attached.clone());
-            }
-            match changes.make(&vault) {
-                Err(VaultError::Busy | VaultError::Conflict(_)) if tries.next().is_some() => {}
-                outcome => {
-                    outcome?;
-                    break changes;
+        loop {
+            let (mut brought, mut left_out) = (Vec::new(), Vec::new());
+            for step in attached {
+                let Step::Create { path, bytes } = step else { continue };
+                match vault.bytes_if_any(path) {
+                    Ok(None) => brought.push(step.clone()),
+                    // Another session may have brought the same file.
+                    Ok(Some(now)) if now == *bytes => {}
+                    _ => left_out.push(format!("{}: another file has got this name", path.as_str())),
                 }
             }
-        };
-        let commit = self.commit(&caller, if has_finished { "ingest" } else { "ingest (not finished)" });
-        Ok(Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, commit })
+            let used: usize = brought.iter().map(|step| if let Step::Create { bytes, .. } = step { bytes.len() } else { 0 }).sum();
+            let mut changes = copy.changes(&vault, id, limits::CHANGE_BYTES.saturating_sub(used));
+            if has_finished || !changes.steps.is_empty() {
+                changes.pages.extend(brought.iter().map(|step| Page { path: step.path().to_owned(), created: true }));
+                changes.steps.splice(0..0, brought);
+            }
+            let made = vault.refresh_now().and_then(|()| changes.make(&vault));
+            if made.is_err() && tries.next().is_some() {
+                std::thread::sleep(limits::AGENT_APPLY_PAUSE);
+                continue;
+            }
+            if let Some(folder) = copy.set_aside(&changes, made.is_err(), id) {
+                left_out.push(format!("What was not taken is kept on the server, in the folder agent/{folder} of its state folder"));
+            }
+            changes.left_out.extend(left_out);
+            let failed = |words: String, filed: Filed| Failure::Failed(words, SoFar { filed: Box::new(filed), ..SoFar::default() });
+            if let Err(error) = made {
+                let filed = Filed { left_out: changes.left_out, ..Filed::default() };
+                return Err(failed(format!("The vault does not take what the session wrote: {error}"), filed));
+            }
+            let commit = self.commit(&caller, if has_finished { "ingest" } else { "ingest (not finished)" });
+            let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, commit };
+            if filed.pages.is_empty() && !filed.left_out.is_empty() {
+                return Err(failed("The vault took nothing of what the session wrote.".into(), filed));
+            }
+            return Ok(filed);
+        }
     }
 
     fn commit(&self, caller: &Caller, how: &str) -> Option<Committed> {

@@ -52,8 +52,10 @@ pub const AGENT_PAGES: usize = 500;
 pub const AGENT_COPY_BYTES: u64 = 1024 * 1024 * 1024;
 /// Bytes from which a file is linked and not copied: an attachment.
 pub const AGENT_LINK_BYTES: u64 = 1024 * 1024;
-/// Tries to apply what a session has changed while pages change.
-pub const AGENT_APPLY_TRIES: usize = 5;
+/// Tries to give what a session has changed to the vault, while pages change or the vault is away for a moment.
+pub const AGENT_APPLY_TRIES: usize = 6;
+/// The pause between two of these.
+pub const AGENT_APPLY_PAUSE: Duration = Duration::from_millis(500);
 /// Bytes of the vault's CLAUDE.md that a session gets; of one longer, none.
 pub const AGENT_INSTRUCTIONS_BYTES: u64 = 64 * 1024;
 /// Skills of a vault.
@@ -69,4 +71,4 @@ pub const AGENT_DESCRIPTION_CHARS: usize = 1_024;
 /// Jobs that are remembered, all logins together; the oldest that has ended goes first.
 pub const AGENT_JOBS: usize = 100;
 /// Tries to find a name for a copy of an attached file.
-pub const AGENT_NAMES: u32 = 1_000;
+pub const AGENT_NAMES: u32 = 50;

@@ -201,6 +201,18 @@ pub const VERSIONS: usize = 200_000;
 pub const VERSIONS_LOG_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of all texts together, before and after, that one change of links or tags may have; in base64 they are in the journal.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
+/// Bytes of an expression of `vault_query`.
+pub const QUERY_BYTES: usize = 10_000;
+/// How deep an expression may be, chains of operators included: each level takes some of a thread's stack.
+pub const QUERY_DEPTH: usize = 100;
+/// Parts of expressions that one query evaluates; so many take about two seconds on a Pi.
+pub const QUERY_STEPS: u64 = 10_000_000;
+/// Bytes of a text that an expression makes.
+pub const QUERY_TEXT_BYTES: usize = 100_000;
+/// Values of a list that `split` makes.
+pub const QUERY_LIST: usize = 10_000;
+/// Characters of the rows of one page of `vault_query`.
+pub const QUERY_PAGE_CHARS: usize = 40_000;
 /// Notes that `search` of toolset `research` gives.
 pub const RESEARCH_RESULTS: usize = 10;
 /// Links of a page: each is found anew in the text of its note.

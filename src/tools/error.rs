@@ -50,8 +50,10 @@ pub enum Code {
     InvalidStatus,
     /// There is no such canvas.
     CanvasNotFound,
-    /// A note or canvas is malformed.
+    /// A note, canvas or base is malformed.
     ParseError,
+    /// An expression is wrong, at a position that the message names.
+    QueryError,
     /// The caller cancelled.
     Cancelled,
     /// A session failed, or could not be begun.
@@ -89,6 +91,7 @@ impl Code {
             Code::InvalidStatus => "INVALID_STATUS",
             Code::CanvasNotFound => "CANVAS_NOT_FOUND",
             Code::ParseError => "PARSE_ERROR",
+            Code::QueryError => "QUERY_ERROR",
             Code::Cancelled => "CANCELLED",
             Code::AgentFailed => "AGENT_FAILED",
             Code::AgentTimeout => "AGENT_TIMEOUT",

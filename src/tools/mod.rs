@@ -243,6 +243,17 @@ impl Context<'_> {
     pub fn path(&self, text: &str) -> Result<VaultPath, Error> {
         Ok(self.named(text, false)?.path)
     }
+
+    /// The path of a file or folder that exists.
+    pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
+        match VaultPath::folder(text) {
+            Ok(folder) if self.vault.list(&folder).is_ok() => return Ok(folder),
+            _ => {}
+        }
+        let path = self.path(text)?;
+        self.vault.entry(&path)?;
+        Ok(path)
+    }
 }
 
 /// Who waits for a tool's result; a tool that takes long turns to it now and then.

@@ -120,12 +120,14 @@ pub fn input(fields: &[Field]) -> Value {
 /// The JSON Schema of a result: its members, which a later version may add to, with their types alone. A client loads the schemas of
 /// all tools before the first call, and reads results without their help.
 pub fn output(fields: &[Field]) -> Value {
-    object(fields, &|field| match &field.shape {
-        Shape::List(Shape::Object(_)) => json!({ "type": "array", "items": { "type": "object" } }),
+    let of_field = |field: &Field| match &field.shape {
+        Shape::List(_) => json!({ "type": "array" }),
         Shape::Object(_) | Shape::Anything => json!({ "type": "object" }),
         Shape::Integer { .. } => json!({ "type": "integer" }),
         other => of_shape(other),
-    })
+    };
+    let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
+    json!({ "type": "object", "properties": properties })
 }
 
 fn object(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {

@@ -141,7 +141,7 @@ impl Entry {
     }
 
     /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
-    pub(super) fn has_tag(&self, tag: &str) -> bool {
+    pub fn has_tag(&self, tag: &str) -> bool {
         self.folded_tags().iter().any(|own| rest_below(own, tag).is_some())
     }
 }

@@ -183,7 +183,45 @@ impl LinkIndex {
     }
 }
 
+/// What links mean, as long as it lives; other calls that ask for links wait.
+pub struct LinkNames<'a>(MutexGuard<'a, LinkIndex>);
+
+impl LinkNames<'_> {
+    /// The file that a link with this path means in a file of a folder. Of several Obsidian takes one; here it is the first by path.
+    pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
+        match resolve(path, folder, self.0.files(&key_of(path))) {
+            Resolved::One(file) => Some(file.to_owned()),
+            Resolved::Several(files) => files.first().map(|file| (*file).to_owned()),
+            Resolved::Missing => None,
+        }
+    }
+
+    /// The files with links to a file.
+    pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
+        self.0.sources_of(file)
+    }
+
+    /// The files with a link whose path is written like this.
+    pub fn sources_of_text(&self, path: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        self.0.each_link(&key_of(path), &mut |own, _, source| {
+            if own == path {
+                found.insert(source.to_owned());
+            }
+        });
+        found
+    }
+}
+
 impl Vault {
+    /// What links mean.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub fn link_names(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<LinkNames<'_>, Error> {
+        self.link_index(go_on).map(LinkNames)
+    }
+
     /// The index of links, up to date with that of files.
     ///
     /// # Errors
@@ -223,7 +261,7 @@ impl Vault {
     }
 
     /// The text of a note or canvas with its links; nothing for other files, and where it cannot be read.
-    pub(super) fn links_in(&self, entry: &Entry) -> (String, Vec<Link>) {
+    pub fn links_in(&self, entry: &Entry) -> (String, Vec<Link>) {
         let has_links = entry.is_note() || entry.path.to_ascii_lowercase().ends_with(".canvas");
         if !has_links || matches!(entry.text, Text::None) {
             return (String::new(), Vec::new());

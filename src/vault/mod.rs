@@ -31,6 +31,7 @@
 //! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
 //! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
 //! | [`links`] | which links mean which files |
+//! | [`facts`] | the frontmatter of all notes beside each other, for queries |
 //! | [`rewrite`], `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
 //! | [`transaction`] | several files changed as one, or not at all |
@@ -44,6 +45,7 @@ mod correct;
 mod entry;
 pub mod error;
 mod events;
+pub mod facts;
 mod filling;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -131,6 +133,7 @@ pub struct Shared {
     parts: Mutex<Vec<Arc<Shared>>>,
     postings: postings::Cache,
     links: Mutex<links::LinkIndex>,
+    facts: Mutex<Arc<facts::Facts>>,
 }
 
 /// What the whole vault and its parts have in common.
@@ -145,8 +148,8 @@ struct Locks {
 impl Shared {
     fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, expressions: Arc<Quota>, whole: Option<Arc<Shared>>) -> io::Result<Shared> {
         let index = Arc::new(Index::new(jail.clone(), memory)?);
-        let (postings, links) = (postings::Cache::default(), Mutex::default());
-        Ok(Shared { jail, index, locks, expressions, whole, parts: Mutex::default(), postings, links })
+        let (postings, links, facts) = (postings::Cache::default(), Mutex::default(), Mutex::default());
+        Ok(Shared { jail, index, locks, expressions, whole, parts: Mutex::default(), postings, links, facts })
     }
 }
 
@@ -202,6 +205,11 @@ impl Vault {
     /// The whole vault, for what belongs to no caller.
     fn whole(&self) -> Vault {
         Vault { shared: Arc::clone(self.shared.whole.as_ref().unwrap_or(&self.shared)), ..self.clone() }
+    }
+
+    /// Whether no part of a path is a symbolic link.
+    pub fn is_real(&self, path: &VaultPath) -> bool {
+        self.real(path.as_str()) == path.as_str()
     }
 
     /// A path with the links on the way resolved, as far as it exists.
@@ -276,6 +284,11 @@ impl Vault {
             path.len().checked_sub(ending.len()).and_then(|at| path.get(at..)).is_some_and(|found| found.eq_ignore_ascii_case(ending))
         };
         self.index.below(folder, |entry| ends(&entry.path))
+    }
+
+    /// A file as the index has it; the disk is not looked at.
+    pub fn indexed(&self, path: &str) -> Option<Arc<Entry>> {
+        self.index.get(path)
     }
 
     /// A number that grows with every change that the index has seen.

@@ -3,13 +3,17 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
+use crate::clock::Now;
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use serde_yaml::Value as Yaml;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,8 +31,17 @@ pub struct Criteria {
 impl Entry {
     /// The frontmatter of a note; `None` when there is none, or it is malformed. YAML is parsed when it is asked for first.
     pub fn properties(&self) -> Option<Map<String, Value>> {
-        let json = self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str()));
-        serde_json::from_str(json.as_deref()?).ok()
+        serde_json::from_str(self.properties_json()?).ok()
+    }
+
+    /// The same as JSON, as it is kept.
+    pub fn properties_json(&self) -> Option<&str> {
+        self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str())).as_deref()
+    }
+
+    /// One property; the others are not made into values.
+    pub fn property(&self, name: &str) -> Option<Value> {
+        property_in(self.properties_json()?, name)
     }
 
     fn parse_properties(&self) -> Option<Value> {
@@ -83,6 +96,62 @@ impl Entry {
     }
 }
 
+/// One property of a frontmatter as JSON.
+pub fn property_in(json: &str, name: &str) -> Option<Value> {
+    let mut found = None;
+    // Where it ends at the property, the rest is not read, which the parser calls an error.
+    let _ = serde_json::Deserializer::from_str(json).deserialize_map(Pick { name, found: &mut found });
+    found
+}
+
+/// Reads one member of an object.
+struct Pick<'a> {
+    name: &'a str,
+    found: &'a mut Option<Value>,
+}
+
+impl<'de> Visitor<'de> for Pick<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(is_wanted) = members.next_key_seed(IsName(self.name))? {
+            if is_wanted {
+                *self.found = Some(members.next_value()?);
+                return Ok(());
+            }
+            members.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a string is a name.
+struct IsName<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for IsName<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, text: D) -> Result<bool, D::Error> {
+        text.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsName<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<bool, E> {
+        Ok(text == self.0)
+    }
+}
+
 impl Vault {
     /// The notes that have what is asked for, the oldest first.
     ///
@@ -119,6 +188,12 @@ impl Vault {
         }
         let bytes = self.bytes(&super::VaultPath::known(&entry.path))?;
         Ok(super::read::text_of(bytes))
+    }
+
+    /// When a file was created; where the file system does not say, when it was changed.
+    pub fn created(&self, entry: &Entry) -> Now {
+        let found = std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());
+        found.map_or(entry.stamp.modified(), Now::of)
     }
 
     /// The values of a property among all notes, with the number of notes that have each, most first.

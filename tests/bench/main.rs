@@ -92,6 +92,7 @@ fn bench(size: usize, small: bool) {
     );
     row("the disk's own durable write of a new small file", &flushes(&folder, false), None);
     row("the disk's own durable write in the place of another", &flushes(&folder, true), None);
+    queries(&mut server, &folder);
     links(&mut server, &folder);
     freshness(&mut server, &folder, size);
     println!("| memory at the end | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
@@ -137,6 +138,27 @@ fn rg(folder: &Path, query: &str) -> Option<Duration> {
         status.ok().map(|_| started.elapsed())
     };
     (0..5).filter_map(|_| run()).min()
+}
+
+/// A thousand notes with properties: an equality, other filters, counts.
+fn queries(server: &mut Server, folder: &Path) {
+    std::fs::create_dir_all(folder.join("new/queried")).unwrap();
+    for n in 0..1000 {
+        let (status, due) = (if n % 7 == 0 { "active" } else { "done" }, format!("2026-{:02}-{:02}", n % 12 + 1, n % 28 + 1));
+        let text = format!("---\nstatus: {status}\ndue: {due}\nprice: {}\n---\n{}\n", n % 100, corpus::text(n));
+        std::fs::write(folder.join(format!("new/queried/{n}.md")), text).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    let query = |arguments: serde_json::Value| ("vault_query", arguments);
+    row("vault_query, the first after a change", &server.times(1, |_| query(json!({ "where": "status" }))), None);
+    for (what, arguments) in [
+        ("vault_query, an equality", json!({ "where": "status == \"active\"", "limit": 20 })),
+        ("vault_query, a date", json!({ "where": "due < today() + \"7d\"", "limit": 20 })),
+        ("vault_query, a tag", json!({ "where": "file.hasTag(\"a\")", "limit": 20 })),
+        ("vault_query, changed this week, by folder", json!({ "where": "file.mtime > now() - \"7d\"", "count": "folder" })),
+    ] {
+        row(what, &server.times(100, |_| query(arguments.clone())), None);
+    }
 }
 
 /// A note that a thousand others link to: the links listed, and the note renamed.

@@ -159,6 +159,9 @@ fn told(job: &Job, seen: &Seen) -> Map<String, Value> {
     add("written", json!([]));
     add("turns", seen.so_far.turns.into());
     add("duration_ms", (seen.took.as_millis() as u64).into());
+    if seen.outcome.is_some() {
+        add("cost_usd", seen.so_far.cost_usd.into());
+    }
     if !seen.doing.is_empty() {
         add("doing", seen.doing.as_str().into());
     }

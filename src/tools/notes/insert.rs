@@ -13,8 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Insert text into a note",
     description: "Appends or inserts text in a note (a task, list item, log line, paragraph), at its end or start, under a \
         heading, at a block or line; to change words that are there use vault_edit. Nothing needs to be read before. For \
-        today's daily note pass daily:today and create. Every other byte stays; a blank line is added only where the \
-        text would join a paragraph.",
+        today's daily note pass daily:today and create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

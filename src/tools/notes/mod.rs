@@ -5,6 +5,7 @@ mod history;
 mod insert;
 mod links;
 mod move_file;
+mod query;
 mod read_notes;
 mod rename_tag;
 mod restore;
@@ -21,7 +22,7 @@ use crate::vault::rewrite::Rewritten;
 use serde_json::{Value, json};
 
 /// The tools, in the order in which they are listed.
-pub static TOOLS: [&Tool; 11] = [
+pub static TOOLS: [&Tool; 12] = [
     &read_notes::TOOL,
     &insert::TOOL,
     &set_properties::TOOL,
@@ -30,6 +31,7 @@ pub static TOOLS: [&Tool; 11] = [
     &links::TOOL,
     &tasks::TOOL,
     &set_task::TOOL,
+    &query::TOOL,
     &rename_tag::TOOL,
     &history::TOOL,
     &restore::TOOL,

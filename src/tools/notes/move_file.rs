@@ -18,11 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     reaches_out: false,
     input: &[
         required("from", ANY_TEXT, "Path or [[Name]] of the file, path of the folder, or Note.md#Heading"),
-        required(
-            "to",
-            ANY_TEXT,
-            "The whole new path from the vault's root; an existing folder, or one that ends in /, keeps the name; Note.md#New",
-        ),
+        required("to", ANY_TEXT, "The whole new path; an existing folder, or one that ends in /, keeps the name; Note.md#New"),
         defaulted("update_links", Shape::Flag, Default::Flag(true), "Rewrite links that would break"),
         DRY_RUN,
         IF_MATCH,

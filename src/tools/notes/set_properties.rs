@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Set properties of notes",
     description: "Tags notes, and sets, adds to or removes properties (frontmatter, YAML, metadata: status, dates, a tag, \
         aliases) of one or many; for text below the frontmatter use vault_edit. Order, comments, quotes and every other \
-        byte stay. All are changed, or none. To find by a property use vault_search with [name:value].",
+        byte stay. All or none. To find by a property use vault_query.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[

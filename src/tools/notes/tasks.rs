@@ -8,7 +8,6 @@ use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
 use crate::vault::notes::{Status, TaskQuery, VaultTask};
 use serde::Serialize;
 
@@ -116,16 +115,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if due_before.is_some_and(|day| day.len() != 10 || clock::parse(day).is_none()) {
         return Err(Error::new(Code::InvalidArgument, "Argument due_before is no date: give YYYY-MM-DD."));
     }
-    let path = match arguments.maybe("path") {
-        None => None,
-        Some(text) => Some(match VaultPath::folder(text) {
-            Ok(folder) if context.vault.list(&folder).is_ok() => folder,
-            _ => context.path(text)?,
-        }),
-    };
-    if let Some(path) = path.as_ref().filter(|path| context.vault.list(path).is_err()) {
-        context.vault.entry(path)?;
-    }
+    let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
     let query = TaskQuery {
         path,
         status: arguments.maybe("status").map(status).transpose()?,

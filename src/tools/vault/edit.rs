@@ -27,7 +27,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "edits",
             Shape::List(&Shape::Object(&[required("old_text", ANY_TEXT, OLD_TEXT), required("new_text", ANY_TEXT, NEW_TEXT), REPLACE_ALL])),
-            "Several replacements, one after the other, all or none; instead of old_text and new_text",
+            "Several replacements in order, all or none; instead of old_text",
         ),
         IF_MATCH,
     ],

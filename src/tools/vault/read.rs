@@ -25,19 +25,14 @@ pub(super) static TOOL: Tool = Tool {
     reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
-        defaulted("offset", LINE, Default::Integer(1), "First line to show, counted from 1"),
+        defaulted("offset", LINE, Default::Integer(1), "First line to show, from 1"),
         defaulted(
             "limit",
             Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
             Default::Integer(0),
-            "Number of lines; 0 means all from offset on, but from the first line a long file is cut",
+            "Number of lines; 0: all from offset on; from line 1 a long file is cut",
         ),
-        defaulted(
-            "column",
-            LINE,
-            Default::Integer(1),
-            "First character of the first line, counted from 1; only for lines too long for one answer",
-        ),
+        defaulted("column", LINE, Default::Integer(1), "First character of the first line, from 1; only for lines too long for one answer"),
     ],
     output: &[
         required("path", ANY_TEXT, ""),

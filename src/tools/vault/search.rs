@@ -22,8 +22,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Search the vault",
     description: "Searches notes: finds those about something, answers questions about what you wrote, know or decided; \
         to list tasks use vault_tasks. Names, aliases, tags, headings and text are searched, the most relevant first. \
-        Files that have all words are counted apart from those that have some, which say what is missing. One result per \
-        file: path, match_type, a snippet with the match in **bold**, and the line, for vault_read as offset.",
+        Files that have all words are counted apart from those that have some, which say what is missing. One result per file, with a snippet and the line, for vault_read as offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
@@ -54,7 +53,7 @@ pub(super) static TOOL: Tool = Tool {
             "snippets",
             Shape::OneOf(&[SHORT, PASSAGES, NONE]),
             Default::Text(SHORT),
-            "passages: also the parts of each note that answer best, up to 600 characters each; none: paths only",
+            "passages: also the parts of notes that answer best; none: paths only",
         ),
         optional(
             "max_chars",

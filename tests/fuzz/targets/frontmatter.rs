@@ -1,5 +1,5 @@
 //! The reader of notes: what it finds is where it says, in whole characters and in order; a property that is set is set, with
-//! every other byte kept; a query is read or is words.
+//! every other byte kept; a query is read or is words; an expression or a base is read, or has a mistake at a place inside of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,5 +27,6 @@ fuzz_target!(|text: &str| {
         assert!(text.get(tag).is_some_and(|tag| tag.len() > 1 && tag.starts_with('#')));
     }
     let _ = query::parse(text);
+    vault_sync_mcp::query::fuzz::query(text);
     vault_sync_mcp::accomplishments::fuzz::properties(text);
 });

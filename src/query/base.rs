@@ -1,0 +1,263 @@
+//! Bases: `.base` files, and code blocks of the language `base` in notes. Keys that are not known belong to a view's layout and are
+//! passed over.
+
+use super::Failure;
+use super::parse::{Expr, FILE_PROPERTIES, Wrong, parse};
+use crate::limits;
+use crate::markdown::blocks::{Kind, lines};
+use crate::yaml;
+use serde_yaml::Value as Yaml;
+
+/// A base.
+#[derive(Debug, Default)]
+pub(super) struct Base {
+    pub(super) filter: Filter,
+    pub(super) formulas: Vec<(String, Expr)>,
+    /// Summaries of its own, by name.
+    pub(super) summaries: Vec<(String, Expr)>,
+    /// Its views as they are written, by name: a mistake in one is none in the others.
+    views: Vec<(String, Yaml)>,
+}
+
+/// One view of a base.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) filter: Filter,
+    /// Property ids of its columns.
+    pub(super) order: Vec<String>,
+    pub(super) sort: Vec<Sort>,
+    pub(super) group_by: Option<Sort>,
+    pub(super) limit: Option<usize>,
+    /// Property ids and the names of their summaries.
+    pub(super) summaries: Vec<(String, String)>,
+}
+
+/// A property id, and whether the largest comes first.
+#[derive(Debug, Clone)]
+pub(super) struct Sort {
+    pub(super) id: String,
+    pub(super) is_descending: bool,
+}
+
+/// Which files are wanted.
+#[derive(Debug)]
+pub(super) enum Filter {
+    Is(Expr),
+    All(Vec<Filter>),
+    Any(Vec<Filter>),
+    None(Vec<Filter>),
+}
+
+impl Default for Filter {
+    fn default() -> Filter {
+        Filter::All(Vec::new())
+    }
+}
+
+/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`.
+pub(super) fn property(id: &str, formulas: &[String]) -> Result<Expr, Wrong> {
+    let wrong = |what: &str, name: &str| Wrong { position: 0, what: format!("there is no {what} {name}") };
+    match id.split_once('.') {
+        Some(("file", name)) if FILE_PROPERTIES.contains(&name) => Ok(Expr::Member(Box::new(Expr::File), name.to_owned())),
+        Some(("file", name)) => Err(wrong("file property", name)),
+        Some(("formula", name)) if formulas.iter().any(|known| known == name) => Ok(Expr::Formula(name.to_owned())),
+        Some(("formula", name)) => Err(wrong("formula", name)),
+        Some(("note", name)) => Ok(Expr::Name(name.to_owned())),
+        _ => Ok(Expr::Name(id.to_owned())),
+    }
+}
+
+impl Base {
+    /// Parses a base. `first_line` is the line of its file on which it begins, counted from 0.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the place.
+    pub(super) fn parse(text: &str, first_line: usize) -> Result<Base, Failure> {
+        let yaml = yaml::parse(text).map_err(|error| match error {
+            yaml::Error::Syntax(Some((line, column))) => {
+                Failure::Malformed(yaml::Error::Syntax(Some((line + first_line, column))).to_string())
+            }
+            other => Failure::Malformed(other.to_string()),
+        })?;
+        if !matches!(yaml, Yaml::Mapping(_) | Yaml::Null) {
+            return Err(Failure::Malformed(format!("no base: at line {} there should be filters, formulas or views", first_line + 1)));
+        }
+        let expressions = |key: &str| -> Result<Vec<(String, String)>, Failure> {
+            let Some(members) = yaml.get(key).and_then(Yaml::as_mapping) else { return Ok(Vec::new()) };
+            members.iter().map(|(name, expression)| Ok((text_of(name, key)?, text_of(expression, key)?))).collect()
+        };
+        let formulas = expressions("formulas")?;
+        let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
+        let parsed = |list: Vec<(String, String)>, what: &str| {
+            let parsed = list.into_iter().map(|(name, text)| match parse(&text, &names) {
+                Ok(expr) => Ok((name, expr)),
+                Err(wrong) => Err(Failure::Wrong(format!("{what} {name:?}, {wrong}"))),
+            });
+            parsed.collect::<Result<Vec<_>, _>>()
+        };
+        let formulas = parsed(formulas, "formula")?;
+        refuse_circles(&formulas)?;
+        let summaries = parsed(expressions("summaries")?, "summary")?;
+        let filter = Filter::parse(yaml.get("filters"), &names, "filters of the base", 0)?;
+        let views = match yaml.get("views") {
+            None | Some(Yaml::Null) => Vec::new(),
+            Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view.clone())).collect(),
+            Some(_) => return Err(Failure::Malformed("no base: views is no list".into())),
+        };
+        Ok(Base { filter, formulas, summaries, views })
+    }
+
+    /// The view of a name, else the first; `None` for a base without views.
+    ///
+    /// # Errors
+    /// [`Failure::Argument`] for a name that no view has; those of [`Base::parse`].
+    pub(super) fn view(&self, wanted: Option<&str>) -> Result<Option<View>, Failure> {
+        let same = |is_same: &dyn Fn(&str) -> bool| self.views.iter().find(|(name, _)| is_same(name));
+        let found = match wanted {
+            None => self.views.first(),
+            Some(wanted) => {
+                let found = same(&|name| name == wanted).or_else(|| same(&|name| name.eq_ignore_ascii_case(wanted)));
+                let known: Vec<&str> = self.views.iter().map(|(name, _)| name.as_str()).collect();
+                let missing = || Failure::Argument(format!("There is no view {wanted:?}; the base has: {}", known.join(", ")));
+                Some(found.ok_or_else(missing)?)
+            }
+        };
+        let formulas: Vec<String> = self.formulas.iter().map(|(name, _)| name.clone()).collect();
+        found.map(|(name, yaml)| View::parse(yaml, name, &formulas)).transpose()
+    }
+}
+
+fn name_of(view: &Yaml, number: usize) -> String {
+    view.get("name").and_then(Yaml::as_str).map_or_else(|| format!("View {}", number + 1), str::to_owned)
+}
+
+impl View {
+    fn parse(yaml: &Yaml, name: &str, formulas: &[String]) -> Result<View, Failure> {
+        let list = |key: &str| yaml.get(key).and_then(Yaml::as_sequence).map(Vec::as_slice).unwrap_or_default();
+        let sort = |yaml: &Yaml| -> Option<Sort> {
+            let id = yaml.as_str().or_else(|| yaml.get("property").or_else(|| yaml.get("column"))?.as_str())?.to_owned();
+            let direction = yaml.get("direction").and_then(Yaml::as_str).unwrap_or_default();
+            Some(Sort { id, is_descending: direction.eq_ignore_ascii_case("desc") })
+        };
+        let mut summaries = Vec::new();
+        for (id, summary) in yaml.get("summaries").and_then(Yaml::as_mapping).into_iter().flatten() {
+            summaries.push((text_of(id, "summaries")?, text_of(summary, "summaries")?));
+        }
+        Ok(View {
+            filter: Filter::parse(yaml.get("filters"), formulas, &format!("filters of view {name:?}"), 0)?,
+            order: list("order").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
+            sort: list("sort").iter().filter_map(sort).collect(),
+            group_by: yaml.get("groupBy").and_then(sort),
+            limit: yaml.get("limit").and_then(Yaml::as_u64).and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0),
+            summaries,
+        })
+    }
+}
+
+impl Filter {
+    fn parse(yaml: Option<&Yaml>, formulas: &[String], place: &str, depth: usize) -> Result<Filter, Failure> {
+        let wrong = |what: &str| Failure::Malformed(format!("no base: in the {place}, {what}"));
+        if depth > limits::QUERY_DEPTH {
+            return Err(wrong("filters are nested too deeply"));
+        }
+        let all = |list: &Yaml| match list {
+            Yaml::Sequence(list) => {
+                list.iter().map(|one| Filter::parse(Some(one), formulas, place, depth + 1)).collect::<Result<Vec<_>, _>>()
+            }
+            one => Ok(vec![Filter::parse(Some(one), formulas, place, depth + 1)?]),
+        };
+        match yaml {
+            None | Some(Yaml::Null) => Ok(Filter::All(Vec::new())),
+            Some(Yaml::String(text)) => {
+                parse(text, formulas).map(Filter::Is).map_err(|wrong| Failure::Wrong(format!("{place}, {text:?}, {wrong}")))
+            }
+            Some(Yaml::Bool(truth)) => Ok(if *truth { Filter::All(Vec::new()) } else { Filter::Any(Vec::new()) }),
+            Some(Yaml::Mapping(members)) => {
+                let mut parts = Vec::new();
+                for (key, list) in members {
+                    parts.push(match key.as_str() {
+                        Some("and") => Filter::All(all(list)?),
+                        Some("or") => Filter::Any(all(list)?),
+                        Some("not") => Filter::None(all(list)?),
+                        _ => return Err(wrong(&format!("there is {:?} where and, or or not should be", text_of(key, place)?))),
+                    });
+                }
+                Ok(Filter::All(parts))
+            }
+            Some(_) => Err(wrong("a filter is neither an expression nor and, or or not")),
+        }
+    }
+}
+
+/// A scalar as text.
+fn text_of(yaml: &Yaml, place: &str) -> Result<String, Failure> {
+    match yaml {
+        Yaml::String(text) => Ok(text.clone()),
+        Yaml::Number(number) => Ok(number.to_string()),
+        Yaml::Bool(truth) => Ok(truth.to_string()),
+        _ => Err(Failure::Malformed(format!("no base: in {place} there is a value that is no text"))),
+    }
+}
+
+/// Refuses formulas that need their own value.
+fn refuse_circles(formulas: &[(String, Expr)]) -> Result<(), Failure> {
+    for (name, _) in formulas {
+        let mut open = vec![name.as_str()];
+        let mut seen: Vec<&str> = Vec::new();
+        while let Some(current) = open.pop() {
+            let Some((_, expr)) = formulas.iter().find(|(known, _)| known == current) else { continue };
+            for used in used_formulas(expr) {
+                if used == name {
+                    return Err(Failure::Wrong(format!("formula {name:?} uses its own value, by way of {current:?}")));
+                }
+                if !seen.contains(&used) {
+                    seen.push(used);
+                    open.push(used);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The formulas that an expression uses itself.
+fn used_formulas(expr: &Expr) -> Vec<&str> {
+    let mut used = Vec::new();
+    expr.visit(&mut |expr| {
+        if let Expr::Formula(name) = expr {
+            used.push(name.as_str());
+        }
+    });
+    used
+}
+
+/// The text of a base in a note, and the line on which it begins, counted from 0: the code blocks of the language `base` are numbered
+/// from 1.
+pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
+    let (mut found, mut open) = (0, None::<(&str, bool)>);
+    let (mut inner, mut start) = (String::new(), 0);
+    for (number, line) in lines(text).iter().enumerate().filter(|(_, line)| line.kind == Kind::Code) {
+        let content = text.get(line.range.clone()).unwrap_or_default();
+        let bare = content.trim();
+        match open {
+            None => {
+                let language = bare.trim_start_matches(['`', '~']);
+                let is_base = language.trim() == "base";
+                found += usize::from(is_base);
+                (inner, start) = (String::new(), number + 1);
+                open = Some((bare.get(..bare.len() - language.len()).unwrap_or_default(), is_base));
+            }
+            Some((fence, is_base)) if !fence.is_empty() && bare.starts_with(fence) && bare.trim_start_matches(['`', '~']).is_empty() => {
+                if is_base && found == wanted {
+                    return Some((inner, start));
+                }
+                open = None;
+            }
+            Some(_) => {
+                inner.push_str(content);
+                inner.push('\n');
+            }
+        }
+    }
+    None
+}

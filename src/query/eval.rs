@@ -1,0 +1,446 @@
+//! Expressions evaluated for a file.
+
+use super::duration::Duration;
+use super::parse::{Expr, Operator};
+use super::value::{Date, Link, Value, is_wikilink};
+use crate::calendar::{DateTime, Zone};
+use crate::clock::Now;
+use crate::limits;
+use crate::markdown::links::{Link as NoteLink, Syntax};
+use crate::vault::links::LinkNames;
+use crate::vault::properties::property_in;
+use crate::vault::{Entry, Error, Vault};
+use serde_json::Value as Json;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A value, or why there is none, in words for a cell of a table.
+pub(super) type Outcome = Result<Value, String>;
+
+/// What is the same for all files of a query.
+pub(super) struct Evaluator<'a> {
+    pub(super) vault: &'a Vault,
+    pub(super) zone: &'a Zone,
+    pub(super) now: DateTime,
+    pub(super) formulas: Vec<(String, Expr)>,
+    /// The base, or the note in which it stands.
+    pub(super) this: Option<Arc<Entry>>,
+    pub(super) go_on: &'a dyn Fn(usize, usize) -> bool,
+    names: OnceCell<Result<LinkNames<'a>, Error>>,
+    /// The files with links to a file, by what was asked for.
+    sources: RefCell<HashMap<String, Rc<BTreeSet<String>>>>,
+    /// Parts of expressions that may still be evaluated.
+    steps: Cell<u64>,
+    random: Cell<u64>,
+}
+
+/// A file, and what was found out about it.
+pub(super) struct Row<'e> {
+    pub(super) entry: &'e Arc<Entry>,
+    /// Its frontmatter as JSON.
+    properties: &'e str,
+    formulas: RefCell<HashMap<String, Outcome>>,
+}
+
+/// What a function over a list, or a summary, is evaluated with.
+#[derive(Default)]
+pub(super) struct Locals {
+    pub(super) value: Option<Value>,
+    pub(super) index: Option<usize>,
+    pub(super) acc: Option<Value>,
+    /// The values of a property in all rows.
+    pub(super) values: Option<Value>,
+}
+
+impl Locals {
+    fn get(&self, name: &str) -> Option<Value> {
+        match name {
+            "value" => self.value.clone(),
+            "index" => self.index.map(|index| Value::Number(index as f64)),
+            "acc" => self.acc.clone(),
+            "values" => self.values.clone(),
+            _ => None,
+        }
+    }
+}
+
+impl<'e> Row<'e> {
+    pub(super) fn of(entry: &'e Arc<Entry>, properties: &'e str) -> Row<'e> {
+        Row { entry, properties, formulas: RefCell::default() }
+    }
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(
+        vault: &'a Vault,
+        zone: &'a Zone,
+        now: Now,
+        this: Option<Arc<Entry>>,
+        formulas: Vec<(String, Expr)>,
+        go_on: &'a dyn Fn(usize, usize) -> bool,
+    ) -> Evaluator<'a> {
+        Evaluator {
+            vault,
+            zone,
+            now: zone.at(now),
+            formulas,
+            this,
+            go_on,
+            names: OnceCell::new(),
+            sources: RefCell::default(),
+            steps: Cell::new(limits::QUERY_STEPS),
+            random: Cell::new(now.0 | 1),
+        }
+    }
+
+    pub(super) fn value(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> Outcome {
+        self.spend(1)?;
+        match expr {
+            Expr::Value(value) => Ok(value.clone()),
+            Expr::List(list) => list.iter().map(|item| self.value(item, row, locals)).collect::<Result<_, _>>().map(Value::List),
+            Expr::Name(name) => Ok(locals.get(name).unwrap_or_else(|| self.property_of(row, name))),
+            Expr::Note => Ok(properties(row.entry)),
+            Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
+            Expr::This => Ok(self.this.as_ref().map_or(Value::Null, |this| Value::File(Rc::from(&*this.path)))),
+            Expr::Formula(name) => self.formula(name, row),
+            Expr::Member(of, name) => match (&**of, &self.this) {
+                (Expr::File, _) => self.file_property(row.entry, name),
+                (Expr::This, None) => Ok(Value::Null),
+                (Expr::This, Some(this)) if name == "file" => Ok(Value::File(Rc::from(&*this.path))),
+                (Expr::This, Some(this)) => Ok(self.property(this, name)),
+                _ => self.member(&self.value(of, row, locals)?, name, row.entry),
+            },
+            Expr::Index(of, index) => {
+                let (of, index) = (self.value(of, row, locals)?, self.value(index, row, locals)?);
+                self.index(&of, &index, row.entry)
+            }
+            Expr::Call(name, arguments) => self.call(name, arguments, row, locals),
+            Expr::Method(of, name, arguments) => self.method(of, name, arguments, row, locals),
+            Expr::Not(of) => Ok(Value::Bool(!self.value(of, row, locals)?.is_truthy())),
+            Expr::Negative(of) => match self.value(of, row, locals)? {
+                Value::Number(number) => Ok(Value::Number(-number)),
+                Value::Duration(duration) => Ok(Value::Duration(duration.times(-1.0))),
+                Value::Null => Ok(Value::Null),
+                other => Err(format!("a {} has no negative", other.type_name())),
+            },
+            Expr::Binary(operator @ (Operator::And | Operator::Or), left, right) => {
+                let left = self.value(left, row, locals)?;
+                if left.is_truthy() == (*operator == Operator::Or) { Ok(left) } else { self.value(right, row, locals) }
+            }
+            Expr::Binary(operator, left, right) => {
+                let (left, right) = (self.value(left, row, locals)?, self.value(right, row, locals)?);
+                self.apply(*operator, &left, &right)
+            }
+        }
+    }
+
+    /// Counts work, so that no expression takes longer than a search may.
+    pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
+        let left = self.steps.get().saturating_sub(steps as u64);
+        self.steps.set(left);
+        if left == 0 { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
+    }
+
+    /// Whether all work that a query may cause was done before its end.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps.get() == 0
+    }
+
+    pub(super) fn next_random(&self) -> f64 {
+        // xorshift64
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        (x >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn formula(&self, name: &str, row: &Row<'_>) -> Outcome {
+        if let Some(known) = row.formulas.borrow().get(name) {
+            return known.clone();
+        }
+        let expr = self.formulas.iter().find_map(|(own, expr)| (own == name).then_some(expr));
+        let outcome = expr.map_or(Ok(Value::Null), |expr| self.value(expr, row, &Locals::default()));
+        row.formulas.borrow_mut().insert(name.to_owned(), outcome.clone());
+        outcome
+    }
+
+    fn apply(&self, operator: Operator, left: &Value, right: &Value) -> Outcome {
+        let ordered = |wanted: &[Ordering]| Ok(Value::Bool(self.compare(left, right).is_some_and(|order| wanted.contains(&order))));
+        match operator {
+            Operator::Equal => Ok(Value::Bool(self.are_equal(left, right))),
+            Operator::Unequal => Ok(Value::Bool(!self.are_equal(left, right))),
+            Operator::Less => ordered(&[Ordering::Less]),
+            Operator::LessOrEqual => ordered(&[Ordering::Less, Ordering::Equal]),
+            Operator::Greater => ordered(&[Ordering::Greater]),
+            Operator::GreaterOrEqual => ordered(&[Ordering::Greater, Ordering::Equal]),
+            _ => self.calculate(operator, left, right),
+        }
+    }
+
+    fn calculate(&self, operator: Operator, left: &Value, right: &Value) -> Outcome {
+        let wrong = || Err(format!("there is no such operation between a {} and a {}", left.type_name(), right.type_name()));
+        let is_sum = operator == Operator::Plus;
+        match (left, right) {
+            (Value::Number(one), Value::Number(another)) => Ok(Value::Number(match operator {
+                Operator::Plus => one + another,
+                Operator::Minus => one - another,
+                Operator::Times => one * another,
+                Operator::Divided => one / another,
+                _ => one % another,
+            })),
+            (Value::Date(date), Value::Date(other)) if operator == Operator::Minus => {
+                Ok(Value::Duration(Duration { months: 0.0, rest: date.at.seconds_since(other.at) as f64 }))
+            }
+            (Value::Date(date), Value::Text(text)) if is_sum || operator == Operator::Minus => match Duration::parse(text) {
+                Some(duration) => Ok(Value::Date(moved(*date, duration, is_sum))),
+                None if is_sum => Ok(Value::text_of(&format!("{}{text}", date.text()))),
+                None => Err(format!("{text:?} is no duration; write 7d, 2 weeks or 1M")),
+            },
+            (Value::Date(date), Value::Duration(duration)) if is_sum || operator == Operator::Minus => {
+                Ok(Value::Date(moved(*date, *duration, is_sum)))
+            }
+            (Value::Duration(one), Value::Duration(another)) if is_sum => Ok(Value::Duration(one.plus(*another))),
+            (Value::Duration(one), Value::Duration(another)) if operator == Operator::Minus => {
+                Ok(Value::Duration(one.plus(another.times(-1.0))))
+            }
+            (Value::Duration(one), Value::Number(factor)) if operator == Operator::Times => Ok(Value::Duration(one.times(*factor))),
+            (Value::Duration(one), Value::Number(part)) if operator == Operator::Divided => Ok(Value::Duration(one.times(1.0 / part))),
+            (Value::List(one), Value::List(another)) if is_sum => {
+                self.spend(one.len() + another.len())?;
+                Ok(Value::list_of(one.iter().chain(another.iter()).cloned()))
+            }
+            (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => bounded(format!("{}{}", left.text(), right.text())),
+            (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+            _ => wrong(),
+        }
+    }
+
+    /// Which of two comes first; a text beside a date is read as one.
+    pub(super) fn compare(&self, left: &Value, right: &Value) -> Option<Ordering> {
+        match (left, right) {
+            (Value::Date(date), Value::Text(text)) => Some(date.at.cmp(&self.zone.parse(text)?.0)),
+            (Value::Text(_), Value::Date(_)) => self.compare(right, left).map(Ordering::reverse),
+            _ => left.compare(right),
+        }
+    }
+
+    pub(super) fn are_equal(&self, left: &Value, right: &Value) -> bool {
+        match (left, right) {
+            (Value::Null, Value::Null) => true,
+            (Value::List(one), Value::List(another)) => {
+                one.len() == another.len() && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
+            }
+            (Value::Object(one), Value::Object(another)) => one == another,
+            (Value::File(one), Value::File(another)) => one == another,
+            (Value::Link(link), Value::File(file)) | (Value::File(file), Value::Link(link)) => {
+                self.file_of(link).is_some_and(|found| *found == **file)
+            }
+            (Value::Link(one), Value::Link(another)) => match (self.file_of(one), self.file_of(another)) {
+                (Some(one), Some(another)) => one == another,
+                (None, None) => one.path == another.path && one.subpath == another.subpath,
+                _ => false,
+            },
+            (Value::Link(link), Value::Text(text)) | (Value::Text(text), Value::Link(link)) => {
+                if is_wikilink(text) {
+                    self.are_equal(&Value::Link(Rc::clone(link)), &Value::Link(Rc::new(Link::parse(text, &link.folder))))
+                } else {
+                    *link.path == **text
+                }
+            }
+            _ => self.compare(left, right) == Some(Ordering::Equal),
+        }
+    }
+
+    fn index(&self, of: &Value, index: &Value, entry: &Arc<Entry>) -> Outcome {
+        match (of, index) {
+            (Value::Null, _) => Ok(Value::Null),
+            (Value::List(list), Value::Number(index)) => {
+                Ok(usize::try_from(*index as i64).ok().and_then(|index| list.get(index)).cloned().unwrap_or(Value::Null))
+            }
+            (of, Value::Text(name)) => self.member(of, name, entry),
+            _ => Err(format!("a {} has no member {}", of.type_name(), index.text())),
+        }
+    }
+
+    /// `a.name`.
+    fn member(&self, of: &Value, name: &str, entry: &Arc<Entry>) -> Outcome {
+        let number = |number: i64| Ok(Value::Number(number as f64));
+        match (of, name) {
+            (Value::Null, _) => Ok(Value::Null),
+            (Value::Object(members), _) => Ok(members.get(name).map_or(Value::Null, |json| self.value_of(json, entry))),
+            (Value::Text(text), "length") => number(text.encode_utf16().count() as i64),
+            (Value::List(list), "length") => number(list.len() as i64),
+            (Value::File(path), _) => match self.entry(path) {
+                Some(entry) => self.file_property(&entry, name),
+                None => Ok(Value::Null),
+            },
+            (Value::Date(date), _) => {
+                let ((year, month, day), (hour, minute, second)) = (date.at.date(), date.at.time());
+                match name {
+                    "year" => number(year),
+                    "month" => number(month as i64),
+                    "day" => number(day as i64),
+                    "hour" => number(hour),
+                    "minute" => number(minute),
+                    "second" => number(second),
+                    "millisecond" => number(0),
+                    _ => Err(format!("a date has no {name}")),
+                }
+            }
+            _ => Err(format!("a {} has no {name}", of.type_name())),
+        }
+    }
+
+    pub(super) fn entry(&self, path: &str) -> Option<Arc<Entry>> {
+        self.vault.indexed(path)
+    }
+
+    pub(super) fn file_property(&self, entry: &Arc<Entry>, name: &str) -> Outcome {
+        let path: &str = &entry.path;
+        let (stem, ending) = match entry.name().rsplit_once('.') {
+            Some((stem, ending)) if !stem.is_empty() => (stem, ending),
+            _ => (entry.name(), ""),
+        };
+        Ok(match name {
+            "file" => Value::File(path.into()),
+            "name" | "basename" => Value::text_of(stem),
+            "path" => Value::text_of(path),
+            "folder" => Value::Text(folder_of(entry)),
+            "ext" => Value::text_of(ending),
+            "size" => Value::Number(entry.stamp.size as f64),
+            "mtime" => self.moment(entry.stamp.modified()),
+            "ctime" => self.moment(self.vault.created(entry)),
+            "tags" => Value::list_of(entry.tags.iter().map(|tag| Value::text_of(tag))),
+            "properties" => properties(entry),
+            "links" => self.links(entry, false)?,
+            "embeds" => self.links(entry, true)?,
+            "backlinks" => {
+                let sources = self.sources(path)?;
+                let link = |source: &String| {
+                    let name = source.rsplit('/').next().unwrap_or(source);
+                    let display = name.strip_suffix(".md").unwrap_or(name).to_owned();
+                    Link { path: source.clone(), subpath: String::new(), display: Some(display), folder: "".into() }
+                };
+                Value::list_of(sources.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))
+            }
+            _ => return Err(format!("a file has no {name}")),
+        })
+    }
+
+    fn moment(&self, at: Now) -> Value {
+        Value::Date(Date { at: self.zone.at(at), has_time: true })
+    }
+
+    /// The links of a note, as the app lists them: with the text that is shown.
+    fn links(&self, entry: &Arc<Entry>, embeds: bool) -> Outcome {
+        let (text, links) = self.vault.links_in(entry);
+        self.spend(text.len() / 64 + links.len())?;
+        let folder = folder_of(entry);
+        let wanted = links.iter().filter(|link| !link.path.is_empty() && (!embeds || link.is_embed));
+        Ok(Value::list_of(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder))))))
+    }
+
+    fn property_of(&self, row: &Row<'_>, name: &str) -> Value {
+        property_in(row.properties, name).map_or(Value::Null, |json| self.value_of(&json, row.entry))
+    }
+
+    /// The value of a property.
+    pub(super) fn property(&self, entry: &Arc<Entry>, name: &str) -> Value {
+        entry.property(name).map_or(Value::Null, |json| self.value_of(&json, entry))
+    }
+
+    /// A value of the frontmatter: texts that are dates or links are values of those types.
+    pub(super) fn value_of(&self, json: &Json, entry: &Entry) -> Value {
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(truth) => Value::Bool(*truth),
+            Json::Number(number) => number.as_f64().map_or(Value::Null, Value::Number),
+            Json::String(text) if is_wikilink(text) => Value::Link(Rc::new(Link::parse(text, &folder_of(entry)))),
+            Json::String(text) => match self.zone.parse(text).filter(|_| text.len() >= 10) {
+                Some((at, has_time)) => Value::Date(Date { at, has_time }),
+                None => Value::text_of(text),
+            },
+            Json::Array(list) => Value::list_of(list.iter().map(|item| self.value_of(item, entry))),
+            Json::Object(members) => Value::Object(Rc::new(members.clone())),
+        }
+    }
+
+    /// What links mean; found out when the first expression asks.
+    fn names(&self) -> Option<&LinkNames<'a>> {
+        self.names.get_or_init(|| self.vault.link_names(self.go_on)).as_ref().ok()
+    }
+
+    /// The file that a link means.
+    pub(super) fn file_of(&self, link: &Link) -> Option<String> {
+        if link.path.contains("://") {
+            return None;
+        }
+        self.names()?.file_of(&link.path, &link.folder)
+    }
+
+    /// The files with links to a file; where a path means none, those with a link that is written like it.
+    pub(super) fn sources(&self, path: &str) -> Result<Rc<BTreeSet<String>>, String> {
+        if let Some(known) = self.sources.borrow().get(path) {
+            return Ok(Rc::clone(known));
+        }
+        let names = self.names().ok_or("the links of the vault are not known")?;
+        let found = Rc::new(match names.file_of(path, "") {
+            Some(file) => names.sources_of(&file),
+            None => names.sources_of_text(path),
+        });
+        self.sources.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
+        Ok(found)
+    }
+}
+
+/// The folder of a file; nothing for the root.
+pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
+    entry.path.rsplit_once('/').map_or("", |(folder, _)| folder).into()
+}
+
+fn properties(entry: &Entry) -> Value {
+    Value::Object(Rc::new(entry.properties().unwrap_or_default()))
+}
+
+/// A date later or earlier by a duration; months first, as moment.js does.
+fn moved(date: Date, duration: Duration, is_later: bool) -> Date {
+    let duration = if is_later { duration } else { duration.times(-1.0) };
+    let at = date.at.plus_months(duration.months.trunc() as i64);
+    let seconds = duration.months.fract() * Duration { months: 1.0, rest: 0.0 }.seconds() + duration.rest;
+    Date { at: at.plus_seconds(seconds as i64), has_time: date.has_time || seconds % 86_400.0 != 0.0 }
+}
+
+/// A text of the length that one may have.
+pub(super) fn bounded(text: String) -> Outcome {
+    if text.len() > limits::QUERY_TEXT_BYTES {
+        return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
+    }
+    Ok(Value::Text(text.into()))
+}
+
+/// A link of a note with its display text: what is written, else the target.
+fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
+    let written = text.get(link.range.clone()).unwrap_or_default();
+    let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();
+    let own = match link.syntax {
+        Syntax::Wikilink => written
+            .trim_start_matches('!')
+            .strip_prefix("[[")
+            .and_then(|inner| inner.strip_suffix("]]"))
+            .and_then(|inner| inner.split_once('|'))
+            .map(|(_, display)| display.trim().to_owned()),
+        Syntax::Markdown => written
+            .trim_start_matches('!')
+            .strip_prefix('[')
+            .and_then(|inner| inner.split_once("]("))
+            .map(|(display, _)| display.to_owned()),
+        Syntax::CanvasPath => None,
+    };
+    let target = || format!("{}{}", link.path, subpath.replace('#', " > "));
+    Link { path: link.path.clone(), subpath: subpath.clone(), display: Some(own.unwrap_or_else(target)), folder: Rc::clone(folder) }
+}

@@ -1,0 +1,450 @@
+//! The functions of the language, by the type of what they are called on.
+
+use super::duration::Duration;
+use super::eval::{Evaluator, Locals, Outcome, Row, bounded, folder_of};
+use super::parse::Expr;
+use super::value::{Date, Link, Pattern, Value};
+use crate::limits;
+use crate::text::fold::fold;
+use crate::vault::Entry;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Functions without a value before them, and how many arguments they take.
+pub(super) const GLOBALS: [(&str, usize, usize); 13] = [
+    ("date", 1, 1),
+    ("duration", 1, 1),
+    ("escapeHTML", 1, 1),
+    ("file", 1, 1),
+    ("if", 2, 3),
+    ("link", 1, 2),
+    ("list", 1, 1),
+    ("max", 1, usize::MAX),
+    ("min", 1, usize::MAX),
+    ("now", 0, 0),
+    ("number", 1, 1),
+    ("random", 0, 0),
+    ("today", 0, 0),
+];
+
+/// Functions whose values only Obsidian's window can show.
+pub(super) const NEED_THE_APP: [&str; 3] = ["html", "icon", "image"];
+
+/// Functions of a value, and how many arguments they take.
+pub(super) const METHODS: [(&str, usize, usize); 44] = [
+    ("abs", 0, 0),
+    ("asFile", 0, 0),
+    ("asLink", 0, 1),
+    ("ceil", 0, 0),
+    ("contains", 1, 1),
+    ("containsAll", 1, usize::MAX),
+    ("containsAny", 1, usize::MAX),
+    ("date", 0, 0),
+    ("endsWith", 1, 1),
+    ("filter", 1, 1),
+    ("flat", 0, 0),
+    ("floor", 0, 0),
+    ("format", 1, 1),
+    ("hasLink", 1, 1),
+    ("hasProperty", 1, 1),
+    ("hasTag", 1, usize::MAX),
+    ("inFolder", 1, 1),
+    ("isEmpty", 0, 0),
+    ("isTruthy", 0, 0),
+    ("isType", 1, 1),
+    ("join", 1, 1),
+    ("keys", 0, 0),
+    ("linksTo", 1, 1),
+    ("lower", 0, 0),
+    ("map", 1, 1),
+    ("matches", 1, 1),
+    ("mean", 0, 0),
+    ("reduce", 2, 2),
+    ("relative", 0, 0),
+    ("repeat", 1, 1),
+    ("replace", 2, 2),
+    ("reverse", 0, 0),
+    ("round", 0, 1),
+    ("slice", 1, 2),
+    ("sort", 0, 0),
+    ("split", 1, 2),
+    ("startsWith", 1, 1),
+    ("time", 0, 0),
+    ("title", 0, 0),
+    ("toFixed", 1, 1),
+    ("toString", 0, 0),
+    ("trim", 0, 0),
+    ("unique", 0, 0),
+    ("values", 0, 0),
+];
+
+impl Evaluator<'_> {
+    pub(super) fn call(&self, name: &str, arguments: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
+        if let ("if", [condition, then, rest @ ..]) = (name, arguments) {
+            let branch = if self.value(condition, row, locals)?.is_truthy() { Some(then) } else { rest.first() };
+            return branch.map_or(Ok(Value::Null), |branch| self.value(branch, row, locals));
+        }
+        let values = arguments.iter().map(|argument| self.value(argument, row, locals)).collect::<Result<Vec<_>, _>>()?;
+        let first = values.first().cloned().unwrap_or(Value::Null);
+        match (name, &first) {
+            ("now", _) => Ok(Value::Date(Date { at: self.now, has_time: true })),
+            ("today", _) => Ok(Value::Date(Date { at: self.now.midnight(), has_time: false })),
+            ("random", _) => Ok(Value::Number(self.next_random())),
+            ("list", Value::List(_)) => Ok(first),
+            ("list", _) => Ok(Value::list_of([first])),
+            ("min" | "max", _) => {
+                let numbers = values.iter().map(number_of).collect::<Result<Vec<f64>, _>>()?;
+                Ok(Value::Number(if name == "min" {
+                    numbers.into_iter().fold(f64::INFINITY, f64::min)
+                } else {
+                    numbers.into_iter().fold(f64::NEG_INFINITY, f64::max)
+                }))
+            }
+            (_, Value::Null) if name != "link" => Ok(Value::Null),
+            ("date", Value::Date(_)) | ("duration", Value::Duration(_)) | ("file", Value::File(_)) => Ok(first),
+            ("date", Value::Text(text)) => match self.zone.parse(text.trim()) {
+                Some((at, has_time)) => Ok(Value::Date(Date { at, has_time })),
+                None => Err(format!("{text:?} is no date; write YYYY-MM-DD or YYYY-MM-DD HH:mm:ss")),
+            },
+            ("duration", Value::Text(text)) => {
+                Duration::parse(text).map(Value::Duration).ok_or_else(|| format!("{text:?} is no duration; write 7d, 2 weeks or 1M"))
+            }
+            ("number", Value::Date(date)) => Ok(Value::Number(self.zone.seconds_at(date.at) as f64 * 1000.0)),
+            ("number", _) => number_of(&first).map(Value::Number),
+            ("escapeHTML", value) => {
+                let escaped = value
+                    .text()
+                    .replace('&', "&amp;")
+                    .replace('<', "&lt;")
+                    .replace('>', "&gt;")
+                    .replace('"', "&quot;")
+                    .replace('\'', "&#39;");
+                bounded(escaped)
+            }
+            ("link", value) => {
+                let display = values.get(1).map(Value::text);
+                Ok(Value::Link(Rc::new(match value {
+                    Value::Link(link) => Link { display: display.or_else(|| link.display.clone()), ..(**link).clone() },
+                    Value::File(path) => Link { path: path.to_string(), subpath: String::new(), display, folder: "".into() },
+                    other => {
+                        let link = Link::parse(&other.text(), &folder_of(row.entry));
+                        Link { display: display.or(link.display.clone()), ..link }
+                    }
+                })))
+            }
+            ("file", Value::Link(link)) => Ok(self.file_of(link).map_or(Value::Null, |path| Value::File(path.into()))),
+            ("file", Value::Text(text)) => {
+                let is_path = self.entry(text).map(|entry| entry.path.to_string());
+                let found = is_path.or_else(|| self.file_of(&Link::parse(text, &folder_of(row.entry))));
+                Ok(found.map_or(Value::Null, |path| Value::File(path.into())))
+            }
+            _ => Err(format!("{name}() does not take a {}", first.type_name())),
+        }
+    }
+
+    pub(super) fn method(&self, of: &Expr, name: &str, arguments: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
+        let is_row = matches!(of, Expr::File);
+        let of = self.value(of, row, locals)?;
+        if let (Value::List(list), "filter" | "map" | "reduce") = (&of, name) {
+            return self.over_list(list, name, arguments, row, locals);
+        }
+        let values = arguments.iter().map(|argument| self.value(argument, row, locals)).collect::<Result<Vec<_>, _>>()?;
+        let first = values.first().cloned().unwrap_or(Value::Null);
+        match (name, &of) {
+            ("isTruthy", _) => return Ok(Value::Bool(of.is_truthy())),
+            ("isType", _) => return Ok(Value::Bool(first.text() == of.type_name())),
+            ("toString", _) => return Ok(Value::Text(of.text().into())),
+            ("isEmpty", _) => return Ok(Value::Bool(of.is_empty())),
+            // A property that a note does not have.
+            (_, Value::Null) => return Ok(Value::Null),
+            _ => {}
+        }
+        let unsuited = || Err(format!("a {} has no function {name}()", of.type_name()));
+        match &of {
+            Value::Text(text) => self.of_text(text, name, &values).unwrap_or_else(unsuited),
+            Value::Number(number) => of_number(*number, name, &first).unwrap_or_else(unsuited),
+            Value::List(list) => self.of_list(list, name, &values).unwrap_or_else(unsuited),
+            Value::Date(date) => self.of_date(*date, name, &first).unwrap_or_else(unsuited),
+            Value::Link(link) => match name {
+                "asFile" => Ok(self.file_of(link).map_or(Value::Null, |path| Value::File(path.into()))),
+                "linksTo" => match self.file_of(link).and_then(|path| self.entry(&path)) {
+                    Some(entry) => self.has_link(&entry, &first),
+                    None => Ok(Value::Bool(false)),
+                },
+                // A link is a text, too: its target.
+                _ => self.of_text(&format!("{}{}", link.path, link.subpath), name, &values).unwrap_or_else(unsuited),
+            },
+            Value::File(_) if is_row => self.of_file(row.entry, name, &values).unwrap_or_else(unsuited),
+            Value::File(path) => match self.entry(path) {
+                Some(entry) => self.of_file(&entry, name, &values).unwrap_or_else(unsuited),
+                None => Ok(Value::Null),
+            },
+            Value::Object(members) => match name {
+                "keys" => Ok(Value::list_of(members.keys().map(|key| Value::text_of(key)))),
+                "values" => Ok(Value::list_of(members.values().map(|value| self.value_of(value, row.entry)))),
+                _ => unsuited(),
+            },
+            Value::Pattern(pattern) if name == "matches" => Ok(Value::Bool(pattern.regex.is_match(&first.text()))),
+            _ => unsuited(),
+        }
+    }
+
+    /// Functions whose argument is evaluated for each value of a list.
+    fn over_list(&self, list: &[Value], name: &str, arguments: &[Expr], row: &Row<'_>, outer: &Locals) -> Outcome {
+        let [body, rest @ ..] = arguments else { return Ok(Value::Null) };
+        let mut acc = match (name, rest) {
+            ("reduce", [start, ..]) => Some(self.value(start, row, outer)?),
+            _ => outer.acc.clone(),
+        };
+        let mut made = Vec::new();
+        for (index, value) in list.iter().enumerate() {
+            let locals = Locals { value: Some(value.clone()), index: Some(index), acc: acc.clone(), values: outer.values.clone() };
+            let outcome = self.value(body, row, &locals)?;
+            match name {
+                "filter" if !outcome.is_truthy() => {}
+                "filter" => made.push(value.clone()),
+                "map" => made.push(outcome),
+                _ => acc = Some(outcome),
+            }
+        }
+        Ok(if name == "reduce" { acc.unwrap_or(Value::Null) } else { Value::list_of(made) })
+    }
+
+    fn of_text(&self, text: &str, name: &str, values: &[Value]) -> Option<Outcome> {
+        let first = values.first().cloned().unwrap_or(Value::Null);
+        let argument = first.text();
+        let has = |value: &Value| text.contains(&value.text());
+        let truth = |truth: bool| Ok(Value::Bool(truth));
+        if let Err(spent) = self.spend(text.len() / 64) {
+            return Some(Err(spent));
+        }
+        Some(match name {
+            "contains" => truth(has(&first)),
+            "containsAll" => truth(values.iter().all(has)),
+            "containsAny" => truth(values.iter().any(has)),
+            "startsWith" => truth(text.starts_with(&argument)),
+            "endsWith" => truth(text.ends_with(&argument)),
+            "lower" => Ok(Value::Text(text.to_lowercase().into())),
+            "trim" => Ok(Value::text_of(text.trim())),
+            "title" => Ok(Value::Text(title(text).into())),
+            "reverse" => Ok(Value::Text(text.chars().rev().collect::<String>().into())),
+            "repeat" => number_of(&first).and_then(|count| match text.len().checked_mul(count as usize) {
+                Some(length) if length <= limits::QUERY_TEXT_BYTES => Ok(Value::Text(text.repeat(count as usize).into())),
+                _ => Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES)),
+            }),
+            "slice" => {
+                let chars: Vec<char> = text.chars().collect();
+                between(chars.len(), values)
+                    .map(|(from, to)| Value::Text(chars.get(from..to).unwrap_or_default().iter().collect::<String>().into()))
+            }
+            "split" => self.split(text, values),
+            "replace" => bounded(replace(text, &first, &values.get(1).map(Value::text).unwrap_or_default())),
+            _ => return None,
+        })
+    }
+
+    fn split(&self, text: &str, values: &[Value]) -> Outcome {
+        let most = values.get(1).map_or(Ok(f64::INFINITY), number_of)?;
+        let parts: Vec<&str> = match values.first() {
+            Some(Value::Pattern(pattern)) => pattern.regex.split(text).take(limits::QUERY_LIST).collect(),
+            Some(separator) if separator.text().is_empty() => {
+                text.split("").filter(|part| !part.is_empty()).take(limits::QUERY_LIST).collect()
+            }
+            separator => text.split(&separator.map(Value::text).unwrap_or_default()).take(limits::QUERY_LIST).collect(),
+        };
+        self.spend(parts.len())?;
+        Ok(Value::list_of(parts.into_iter().take(most as usize).map(Value::text_of)))
+    }
+
+    fn of_list(&self, list: &Rc<[Value]>, name: &str, values: &[Value]) -> Option<Outcome> {
+        let first = values.first().cloned().unwrap_or(Value::Null);
+        let has = |wanted: &Value| list.iter().any(|value| self.are_equal(value, wanted));
+        // Each value may be compared with all others.
+        let work = if name == "unique" { list.len().saturating_mul(list.len()) / 8 } else { list.len() };
+        if let Err(spent) = self.spend(work) {
+            return Some(Err(spent));
+        }
+        Some(match name {
+            "contains" => Ok(Value::Bool(has(&first))),
+            "containsAll" => Ok(Value::Bool(values.iter().all(has))),
+            "containsAny" => Ok(Value::Bool(values.iter().any(has))),
+            "join" => bounded(list.iter().map(Value::text).collect::<Vec<_>>().join(&first.text())),
+            "reverse" => Ok(Value::list_of(list.iter().rev().cloned())),
+            "sort" => {
+                let mut sorted = list.to_vec();
+                sorted.sort_by(Value::order);
+                Ok(Value::list_of(sorted))
+            }
+            "slice" => between(list.len(), values).map(|(from, to)| Value::list_of(list.get(from..to).unwrap_or_default().iter().cloned())),
+            "flat" => {
+                let mut flat = Vec::new();
+                for value in list.iter() {
+                    match value {
+                        Value::List(inner) => flat.extend(inner.iter().cloned()),
+                        other => flat.push(other.clone()),
+                    }
+                }
+                Ok(Value::list_of(flat))
+            }
+            "unique" => {
+                let mut kept: Vec<&Value> = Vec::new();
+                for value in list.iter() {
+                    // Links that are written in two ways stay two, as in the app.
+                    let is_same = |known: &&Value| known.type_name() == value.type_name() && known.text() == value.text();
+                    if !kept.iter().any(is_same) {
+                        kept.push(value);
+                    }
+                }
+                Ok(Value::list_of(kept.into_iter().cloned()))
+            }
+            "mean" => Ok(mean(&numbers(list)).map_or(Value::Null, Value::Number)),
+            _ => return None,
+        })
+    }
+
+    fn of_date(&self, date: Date, name: &str, first: &Value) -> Option<Outcome> {
+        Some(Ok(match name {
+            "date" => Value::Date(Date { at: date.at.midnight(), has_time: false }),
+            "time" => Value::Text(date.at.format("HH:mm:ss").into()),
+            "format" => Value::Text(date.at.format(&first.text()).into()),
+            "relative" => Value::Text(Duration { months: 0.0, rest: date.at.seconds_since(self.now) as f64 }.relative().into()),
+            _ => return None,
+        }))
+    }
+
+    fn of_file(&self, entry: &Arc<Entry>, name: &str, values: &[Value]) -> Option<Outcome> {
+        let first = values.first().cloned().unwrap_or(Value::Null);
+        Some(match name {
+            "asLink" => Ok(Value::Link(Rc::new(Link {
+                path: entry.path.to_string(),
+                subpath: String::new(),
+                display: values.first().map(Value::text),
+                folder: "".into(),
+            }))),
+            "hasLink" => self.has_link(entry, &first),
+            "hasProperty" => Ok(Value::Bool(entry.property(&first.text()).is_some())),
+            "hasTag" => {
+                let wanted = |value: &Value| fold(value.text().trim().trim_start_matches('#').trim_end_matches('/'));
+                Ok(Value::Bool(values.iter().any(|value| entry.has_tag(&wanted(value)))))
+            }
+            "inFolder" => {
+                let text = first.text();
+                let folder = text.trim_matches('/');
+                let own = folder_of(entry);
+                let is_below = own.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                Ok(Value::Bool(folder.is_empty() || is_below))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether a file has a link to another one.
+    fn has_link(&self, entry: &Arc<Entry>, other: &Value) -> Outcome {
+        let sources = match other {
+            Value::File(path) => self.sources(path)?,
+            Value::Link(link) => self.sources(&self.file_of(link).unwrap_or_else(|| link.path.clone()))?,
+            Value::Null => return Ok(Value::Bool(false)),
+            other => {
+                let link = Link::parse(&other.text(), &folder_of(entry));
+                self.sources(&self.file_of(&link).unwrap_or(link.path))?
+            }
+        };
+        Ok(Value::Bool(sources.contains(&*entry.path)))
+    }
+}
+
+/// The numbers among some values.
+pub(super) fn numbers(values: &[Value]) -> Vec<f64> {
+    values.iter().filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None }).collect()
+}
+
+pub(super) fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+fn number_of(value: &Value) -> Result<f64, String> {
+    match value {
+        Value::Number(number) => Ok(*number),
+        Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
+        Value::Text(text) => text.trim().parse().map_err(|_| format!("{text:?} is no number")),
+        other => Err(format!("a {} is no number", other.type_name())),
+    }
+}
+
+fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
+    let digits = || if matches!(first, Value::Null) { Ok(0) } else { number_of(first).map(|digits| digits.clamp(0.0, 20.0) as usize) };
+    Some(match name {
+        "abs" => Ok(Value::Number(number.abs())),
+        "ceil" => Ok(Value::Number(number.ceil())),
+        "floor" => Ok(Value::Number(number.floor())),
+        "round" => digits().map(|digits| {
+            let factor = 10_f64.powi(digits as i32);
+            // Halves up, as JavaScript rounds.
+            Value::Number((number * factor + 0.5).floor() / factor)
+        }),
+        "toFixed" => digits().map(|digits| Value::Text(format!("{number:.digits$}").into())),
+        _ => return None,
+    })
+}
+
+/// The bounds that `slice` takes: negative ones count from the end.
+fn between(length: usize, values: &[Value]) -> Result<(usize, usize), String> {
+    let bound = |value: Option<&Value>, missing: usize| -> Result<usize, String> {
+        let Some(value) = value else { return Ok(missing) };
+        let number = number_of(value)?;
+        Ok((if number < 0.0 { length as f64 + number } else { number }).clamp(0.0, length as f64) as usize)
+    };
+    let (from, to) = (bound(values.first(), 0)?, bound(values.get(1), length)?);
+    Ok((from, to.max(from)))
+}
+
+fn replace(text: &str, wanted: &Value, with: &str) -> String {
+    match wanted {
+        Value::Pattern(pattern) => {
+            let Pattern { regex, is_global, .. } = &**pattern;
+            regex.replacen(text, usize::from(!is_global), dollar_groups(with)).into_owned()
+        }
+        other => text.replace(&other.text(), with),
+    }
+}
+
+/// A replacement of JavaScript as the regular expressions here take it: `$1` is the first group whatever follows, and there are no names.
+fn dollar_groups(with: &str) -> String {
+    let mut made = String::new();
+    let mut rest = with;
+    while let Some(at) = rest.find('$') {
+        let (before, behind) = rest.split_at(at);
+        made.push_str(before);
+        let behind = behind.strip_prefix('$').unwrap_or(behind);
+        let digits = behind.bytes().take(2).take_while(u8::is_ascii_digit).count();
+        let (group, after) = behind.split_at(digits);
+        rest = after;
+        match (group, after.chars().next()) {
+            ("", Some('&')) => {
+                made.push_str("${0}");
+                rest = after.strip_prefix('&').unwrap_or(after);
+            }
+            ("", after) => {
+                made.push_str("$$");
+                rest = rest.strip_prefix('$').filter(|_| after == Some('$')).unwrap_or(rest);
+            }
+            (group, _) => made.push_str(&format!("${{{group}}}")),
+        }
+    }
+    made.push_str(rest);
+    made
+}
+
+fn title(text: &str) -> String {
+    let mut is_first = true;
+    let mut made = String::new();
+    for c in text.chars() {
+        if is_first {
+            made.extend(c.to_uppercase())
+        } else {
+            made.push(c)
+        }
+        is_first = c.is_whitespace();
+    }
+    made
+}

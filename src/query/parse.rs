@@ -1,0 +1,444 @@
+//! Expressions: from text to a tree. Names of functions, of file properties and of formulas are checked here, so that nothing unknown is found
+//! only when a note is looked at.
+
+use super::functions::{GLOBALS, METHODS, NEED_THE_APP};
+use super::value::{Pattern, Value};
+use crate::limits;
+use regex::RegexBuilder;
+use std::fmt;
+use std::rc::Rc;
+
+/// A tree, or a part of one.
+#[derive(Debug)]
+pub(super) enum Expr {
+    Value(Value),
+    List(Vec<Expr>),
+    /// A property of the note; inside of `filter`, `map` and `reduce` also `value`, `index` and `acc`.
+    Name(String),
+    /// All properties of the note.
+    Note,
+    File,
+    /// The base or the note in which it stands.
+    This,
+    Formula(String),
+    /// `a.b` and `a["b"]`.
+    Member(Box<Expr>, String),
+    Index(Box<Expr>, Box<Expr>),
+    Call(&'static str, Vec<Expr>),
+    Method(Box<Expr>, &'static str, Vec<Expr>),
+    Not(Box<Expr>),
+    Negative(Box<Expr>),
+    Binary(Operator, Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    /// Gives this expression and all parts of it.
+    pub(super) fn visit<'a>(&'a self, look: &mut dyn FnMut(&'a Expr)) {
+        look(self);
+        match self {
+            Expr::List(parts) | Expr::Call(_, parts) => parts.iter().for_each(|part| part.visit(look)),
+            Expr::Method(of, _, parts) => {
+                of.visit(look);
+                parts.iter().for_each(|part| part.visit(look));
+            }
+            Expr::Member(of, _) | Expr::Not(of) | Expr::Negative(of) => of.visit(look),
+            Expr::Index(one, another) | Expr::Binary(_, one, another) => {
+                one.visit(look);
+                another.visit(look);
+            }
+            Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => {}
+        }
+    }
+
+    /// Texts that the frontmatter of every note has for which this expression is true, as they stand in JSON: those of equalities that have to
+    /// hold.
+    pub(super) fn required(&self) -> Vec<String> {
+        match self {
+            Expr::Binary(Operator::And, one, another) => [one.required(), another.required()].concat(),
+            Expr::Binary(Operator::Equal, one, another) => match (&**one, &**another) {
+                (Expr::Name(_), Expr::Value(Value::Text(text))) | (Expr::Value(Value::Text(text)), Expr::Name(_))
+                    // A date and a link may be written in several ways.
+                    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains("[[") =>
+                {
+                    serde_json::to_string(&**text).into_iter().collect()
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Or,
+    And,
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Plus,
+    Minus,
+    Times,
+    Divided,
+    Modulo,
+}
+
+/// Operators as they are written, those first that begin like others, with what binds more tightly having the higher number.
+const OPERATORS: [(&str, Operator, u8); 13] = [
+    ("||", Operator::Or, 1),
+    ("&&", Operator::And, 2),
+    ("==", Operator::Equal, 3),
+    ("!=", Operator::Unequal, 3),
+    ("<=", Operator::LessOrEqual, 4),
+    (">=", Operator::GreaterOrEqual, 4),
+    ("<", Operator::Less, 4),
+    (">", Operator::Greater, 4),
+    ("+", Operator::Plus, 5),
+    ("-", Operator::Minus, 5),
+    ("*", Operator::Times, 6),
+    ("/", Operator::Divided, 6),
+    ("%", Operator::Modulo, 6),
+];
+
+/// Properties of files.
+pub(super) const FILE_PROPERTIES: [&str; 14] =
+    ["backlinks", "basename", "ctime", "embeds", "ext", "file", "folder", "links", "mtime", "name", "path", "properties", "size", "tags"];
+
+/// What is wrong with an expression, and where. `Display` is one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// Characters before it.
+    pub(super) position: usize,
+    pub(super) what: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at character {}: {}", self.position + 1, self.what)
+    }
+}
+
+/// Parses an expression. `formulas` are the names of the formulas that it may use.
+///
+/// # Errors
+/// [`Wrong`].
+pub(super) fn parse(text: &str, formulas: &[String]) -> Result<Expr, Wrong> {
+    let mut parser = Parser { text, at: 0, depth: 0, formulas };
+    if text.len() > limits::QUERY_BYTES {
+        return Err(parser.wrong(0, format!("it is longer than {} bytes", limits::QUERY_BYTES)));
+    }
+    let expr = parser.binary(1)?;
+    parser.skip_space();
+    if parser.at < text.len() { Err(parser.unexpected()) } else { Ok(expr) }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    formulas: &'a [String],
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn wrong(&self, at: usize, what: impl Into<String>) -> Wrong {
+        Wrong { position: self.text.get(..at).unwrap_or_default().chars().count(), what: what.into() }
+    }
+
+    fn unexpected(&self) -> Wrong {
+        let what = match self.rest().chars().next() {
+            Some('=') => "unexpected =; equality is ==".to_owned(),
+            Some(c) => format!("unexpected {c}"),
+            None => "it ends too early".to_owned(),
+        };
+        self.wrong(self.at, what)
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(token);
+        self.at += if found { token.len() } else { 0 };
+        found
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), Wrong> {
+        if self.take(token) {
+            return Ok(());
+        }
+        Err(self.wrong(self.at, format!("{token} is missing here")))
+    }
+
+    /// Operands joined by operators that bind at least this tightly.
+    fn binary(&mut self, tightness: u8) -> Result<Expr, Wrong> {
+        let outer = self.depth;
+        self.deepen()?;
+        let mut left = self.unary()?;
+        loop {
+            self.skip_space();
+            let rest = self.rest();
+            let found = OPERATORS.iter().find(|(token, _, own)| *own >= tightness && rest.starts_with(token));
+            let Some((token, operator, own)) = found else { break };
+            // A chain is a tree as deep as it is long.
+            self.deepen()?;
+            self.at += token.len();
+            let right = self.binary(own + 1)?;
+            left = Expr::Binary(*operator, Box::new(left), Box::new(right));
+        }
+        self.depth = outer;
+        Ok(left)
+    }
+
+    fn deepen(&mut self) -> Result<(), Wrong> {
+        self.depth += 1;
+        if self.depth > limits::QUERY_DEPTH {
+            Err(self.wrong(self.at, format!("it is nested deeper than {}", limits::QUERY_DEPTH)))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn unary(&mut self) -> Result<Expr, Wrong> {
+        self.skip_space();
+        let rest = self.rest();
+        let is_not = rest.starts_with('!') && !rest.starts_with("!=");
+        if !is_not && !rest.starts_with('-') {
+            return self.postfix();
+        }
+        self.at += 1;
+        self.deepen()?;
+        let operand = Box::new(self.unary()?);
+        self.depth -= 1;
+        Ok(if is_not { Expr::Not(operand) } else { Expr::Negative(operand) })
+    }
+
+    fn postfix(&mut self) -> Result<Expr, Wrong> {
+        let mut expr = self.primary()?;
+        let outer = self.depth;
+        loop {
+            self.deepen()?;
+            if self.take(".") {
+                let at = self.at;
+                let name = self.name()?;
+                expr = if self.take("(") { self.method(expr, name, at)? } else { self.member(expr, name.to_owned(), at)? };
+            } else if self.take("[") {
+                let at = self.at;
+                let index = self.binary(1)?;
+                self.expect("]")?;
+                expr = match index {
+                    Expr::Value(Value::Text(name)) => self.member(expr, name.to_string(), at)?,
+                    index => Expr::Index(Box::new(expr), Box::new(index)),
+                };
+            } else {
+                self.depth = outer;
+                return Ok(expr);
+            }
+        }
+    }
+
+    fn member(&self, of: Expr, name: String, at: usize) -> Result<Expr, Wrong> {
+        match of {
+            Expr::Note => Ok(Expr::Name(name)),
+            Expr::Name(scope) if scope == "formula" => self.formula(name, at),
+            Expr::File if !FILE_PROPERTIES.contains(&name.as_str()) => Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES)),
+            Expr::Member(of, file) if matches!(*of, Expr::This) && file == "file" && !FILE_PROPERTIES.contains(&name.as_str()) => {
+                Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES))
+            }
+            Expr::This if name == "note" => Ok(Expr::This),
+            of => Ok(Expr::Member(Box::new(of), name)),
+        }
+    }
+
+    fn formula(&self, name: String, at: usize) -> Result<Expr, Wrong> {
+        if self.formulas.contains(&name) {
+            return Ok(Expr::Formula(name));
+        }
+        let known: Vec<&str> = self.formulas.iter().map(String::as_str).collect();
+        Err(self.unknown(at, "formula", &name, &known))
+    }
+
+    fn unknown(&self, at: usize, what: &str, name: &str, known: &[&str]) -> Wrong {
+        let nearest = known
+            .iter()
+            .min_by_key(|known| strsim::levenshtein(known, name))
+            .filter(|known| strsim::levenshtein(known, name) <= name.len() / 3);
+        let meant = nearest.map(|known| format!("; is {known} meant?")).unwrap_or_default();
+        self.wrong(at, format!("there is no {what} {name}{meant}"))
+    }
+
+    fn arguments(&mut self, name: &str, at: usize, least: usize, most: usize) -> Result<Vec<Expr>, Wrong> {
+        let mut list = Vec::new();
+        if !self.take(")") {
+            loop {
+                list.push(self.binary(1)?);
+                if self.take(")") {
+                    break;
+                }
+                self.expect(",")?;
+            }
+        }
+        if !(least..=most).contains(&list.len()) {
+            let takes = match (least, most) {
+                (0, 0) => "none".to_owned(),
+                (least, usize::MAX) => format!("{least} or more"),
+                (least, most) if least == most => least.to_string(),
+                (least, most) => format!("{least} to {most}"),
+            };
+            return Err(self.wrong(at, format!("{name}() takes {takes} arguments, not {}", list.len())));
+        }
+        Ok(list)
+    }
+
+    fn method(&mut self, of: Expr, name: &str, at: usize) -> Result<Expr, Wrong> {
+        let Some((known, least, most)) = METHODS.iter().find(|(known, ..)| *known == name) else {
+            return Err(self.unknown(at, "function", name, &METHODS.map(|(known, ..)| known)));
+        };
+        let arguments = self.arguments(name, at, *least, *most)?;
+        Ok(Expr::Method(Box::new(of), known, arguments))
+    }
+
+    fn call(&mut self, name: &str, at: usize) -> Result<Expr, Wrong> {
+        if NEED_THE_APP.contains(&name) {
+            return Err(self.wrong(at, format!("{name}() shows something in Obsidian's window and is not supported here")));
+        }
+        let Some((known, least, most)) = GLOBALS.iter().find(|(known, ..)| *known == name) else {
+            return Err(self.unknown(at, "function", name, &GLOBALS.map(|(known, ..)| known)));
+        };
+        let arguments = self.arguments(name, at, *least, *most)?;
+        Ok(Expr::Call(known, arguments))
+    }
+
+    fn name(&mut self) -> Result<&'a str, Wrong> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').unwrap_or(rest.len());
+        let name = rest.get(..end).unwrap_or_default();
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(self.unexpected());
+        }
+        self.at += end;
+        Ok(name)
+    }
+
+    fn primary(&mut self) -> Result<Expr, Wrong> {
+        self.skip_space();
+        let at = self.at;
+        match self.rest().chars().next() {
+            Some('(') => {
+                self.at += 1;
+                let inner = self.binary(1)?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Some('[') => {
+                self.at += 1;
+                let mut list = Vec::new();
+                while !self.take("]") {
+                    if !list.is_empty() {
+                        self.expect(",")?;
+                    }
+                    list.push(self.binary(1)?);
+                }
+                Ok(Expr::List(list))
+            }
+            Some(quote @ ('"' | '\'')) => self.string(quote),
+            Some('/') => self.pattern(),
+            Some(c) if c.is_ascii_digit() => self.number(),
+            Some('{') => Err(self.wrong(at, "objects cannot be written in an expression")),
+            _ => {
+                let name = self.name()?;
+                if self.take("(") {
+                    return self.call(name, at);
+                }
+                Ok(match name {
+                    "null" => Expr::Value(Value::Null),
+                    "true" => Expr::Value(Value::Bool(true)),
+                    "false" => Expr::Value(Value::Bool(false)),
+                    "note" => Expr::Note,
+                    "file" => Expr::File,
+                    "this" => Expr::This,
+                    name => Expr::Name(name.to_owned()),
+                })
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<Expr, Wrong> {
+        let rest = self.rest();
+        let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let mut end = digits(rest);
+        let behind = rest.get(end..).unwrap_or_default();
+        if let Some(fraction) = behind.strip_prefix('.') {
+            if digits(fraction) == 0 {
+                return Err(self.wrong(
+                    self.at + end,
+                    "digits are missing behind the point; a function of a number needs it in parentheses: (1).round()",
+                ));
+            }
+            end += 1 + digits(fraction);
+        }
+        let number = rest.get(..end).and_then(|text| text.parse().ok()).ok_or_else(|| self.unexpected())?;
+        self.at += end;
+        Ok(Expr::Value(Value::Number(number)))
+    }
+
+    fn string(&mut self, quote: char) -> Result<Expr, Wrong> {
+        let start = self.at;
+        let mut text = String::new();
+        let mut chars = self.rest().char_indices().skip(1);
+        while let Some((offset, c)) = chars.next() {
+            match c {
+                '\\' => match chars.next() {
+                    Some((_, 'n')) => text.push('\n'),
+                    Some((_, 't')) => text.push('\t'),
+                    Some((_, 'r')) => text.push('\r'),
+                    Some((_, other)) => text.push(other),
+                    None => break,
+                },
+                c if c == quote => {
+                    self.at += offset + c.len_utf8();
+                    return Ok(Expr::Value(Value::text_of(&text)));
+                }
+                c => text.push(c),
+            }
+        }
+        Err(self.wrong(start, "the quote that ends the text is missing"))
+    }
+
+    fn pattern(&mut self) -> Result<Expr, Wrong> {
+        let start = self.at;
+        let (mut is_class, mut is_escaped) = (false, false);
+        let end = self.rest().char_indices().skip(1).find_map(|(offset, c)| {
+            let ends = c == '/' && !is_class && !is_escaped;
+            is_class = (is_class || c == '[' && !is_escaped) && (c != ']' || is_escaped);
+            is_escaped = c == '\\' && !is_escaped;
+            ends.then_some(offset)
+        });
+        let Some(end) = end else { return Err(self.wrong(start, "the slash that ends the regular expression is missing")) };
+        let source = self.rest().get(1..end).unwrap_or_default().to_owned();
+        self.at += end + 1;
+        let rest = self.rest();
+        let flags = rest.get(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())).unwrap_or_default();
+        if let Some(flag) = flags.chars().find(|flag| !"gimsu".contains(*flag)) {
+            return Err(self.wrong(self.at, format!("there is no flag {flag} of regular expressions; there are g, i, m, s and u")));
+        }
+        self.at += flags.len();
+        let mut builder = RegexBuilder::new(&source);
+        builder.case_insensitive(flags.contains('i')).multi_line(flags.contains('m')).dot_matches_new_line(flags.contains('s'));
+        let regex = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
+        let regex = regex.map_err(|error| {
+            let words = error.to_string();
+            let last = words.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+            self.wrong(start, format!("the regular expression cannot be used: {last}"))
+        })?;
+        Ok(Expr::Value(Value::Pattern(Rc::new(Pattern { regex, source, is_global: flags.contains('g') }))))
+    }
+}

@@ -1,0 +1,402 @@
+//! The answer to a query: the files that are wanted as rows, in their order and groups, with summaries; or only counts.
+
+use super::Failure;
+use super::base::{Base, Filter, Sort, in_note, property};
+use super::duration::Duration;
+use super::eval::{Evaluator, Locals, Outcome, Row};
+use super::functions::{mean, numbers};
+use super::parse::{Expr, parse};
+use super::value::Value;
+use crate::calendar::Zone;
+use crate::clock::Now;
+use crate::limits;
+use crate::vault::facts::Facts;
+use crate::vault::properties::property_in;
+use crate::vault::{Entry, Vault, VaultPath};
+use serde_json::{Map, Value as Json, json};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A query. What is `None` or empty asks for nothing.
+#[derive(Debug, Default)]
+pub struct Query {
+    /// An expression.
+    pub condition: Option<String>,
+    /// A `.base` file, or a note and the number of a code block in it.
+    pub base: Option<(VaultPath, usize)>,
+    /// The name of a view of the base; without it the first.
+    pub view: Option<String>,
+    /// Only in this file or below this folder.
+    pub path: Option<VaultPath>,
+    /// Property ids.
+    pub select: Vec<String>,
+    /// Property ids; one may end in ` desc`.
+    pub sort: Vec<String>,
+    pub group_by: Option<String>,
+    /// `tag`, `property`, `folder` or `value:` and a property id.
+    pub count: Option<String>,
+    /// Rows, or counts, of a page.
+    pub limit: usize,
+    /// The row that the page before ended with: its number and path.
+    pub after: Option<(usize, String)>,
+}
+
+/// What a query gives.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// Files that are wanted.
+    pub total: usize,
+    /// Property ids.
+    pub columns: Vec<String>,
+    pub rows: Vec<Map<String, Json>>,
+    /// The values of the property that rows are grouped by, in order, and how many rows each has.
+    pub groups: Option<Vec<(Json, usize)>>,
+    pub summaries: Map<String, Json>,
+    pub counts: Option<Map<String, Json>>,
+    /// The last row, where more follow.
+    pub last: Option<(usize, String)>,
+    /// Properties in the condition that no note has; only where no file is wanted.
+    pub unknown: Vec<String>,
+}
+
+/// A row with what it is sorted by.
+struct Sorted<'e> {
+    row: Row<'e>,
+    group: Value,
+    keys: Vec<Value>,
+}
+
+/// Where an answer comes from.
+pub struct Source<'a> {
+    pub vault: &'a Vault,
+    pub zone: &'a Zone,
+    pub now: Now,
+    pub go_on: &'a dyn Fn(usize, usize) -> bool,
+}
+
+/// Answers a query.
+///
+/// # Errors
+/// [`Failure`].
+pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
+    let mut this = None;
+    let base = match &query.base {
+        Some((path, number)) => {
+            this = Some(source.vault.entry(path)?);
+            read_base(source.vault, path, *number)?
+        }
+        None => Base::default(),
+    };
+    let view = base.view(query.view.as_deref())?;
+    let view = view.as_ref();
+    let Base { filter, formulas, summaries, .. } = base;
+    let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
+    let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
+    let condition = condition.map_err(|wrong| Failure::Wrong(format!("where, {wrong}")))?;
+    let id = |place: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("{place} {id:?}: {}", wrong.what)));
+    let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
+    if order.is_empty() {
+        order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
+    }
+    let order = order.iter().map(|sort| Ok((id("sort", &sort.id)?, sort.is_descending))).collect::<Result<Vec<_>, Failure>>()?;
+    let group = query.group_by.as_deref().map(direction_of).or_else(|| view.and_then(|view| view.group_by.clone()));
+    let group = group.map(|sort| Ok::<_, Failure>((id("group_by", &sort.id)?, sort.is_descending))).transpose()?;
+    let columns = match view {
+        _ if !query.select.is_empty() => query.select.clone(),
+        Some(view) => view.order.clone(),
+        None => Vec::new(),
+    };
+    let cells = columns.iter().map(|column| id("select", column)).collect::<Result<Vec<_>, Failure>>()?;
+    let evaluator = Evaluator::new(source.vault, source.zone, source.now, this, formulas, source.go_on);
+    let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
+    let facts = source.vault.facts(source.go_on)?;
+    let rows = select(source, query, &facts, &evaluator, condition.as_ref(), &filters)?;
+    if let Some(count) = &query.count {
+        let counts = count_by(&evaluator, count, &rows, |property| id("count", property))?;
+        return page_of_counts(query, rows.len(), counts);
+    }
+    let mut rows: Vec<Sorted<'_>> = rows
+        .into_iter()
+        .map(|row| {
+            let value = |expr: &Expr| evaluator.value(expr, &row, &Locals::default()).unwrap_or(Value::Null);
+            Sorted {
+                group: group.as_ref().map_or(Value::Null, |(expr, _)| value(expr)),
+                keys: order.iter().map(|(expr, _)| value(expr)).collect(),
+                row,
+            }
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let by_group = group.as_ref().map_or(Ordering::Equal, |(_, descending)| ordered(&a.group, &b.group, *descending));
+        let by_keys = || {
+            a.keys.iter().zip(&b.keys).zip(&order).map(|((a, b), (_, descending))| ordered(a, b, *descending)).find(|order| order.is_ne())
+        };
+        by_group.then_with(|| by_keys().unwrap_or(Ordering::Equal))
+    });
+    let total = rows.len();
+    if let Some(limit) = view.and_then(|view| view.limit) {
+        rows.truncate(limit);
+    }
+    let mut answer = Answer { total, groups: group.map(|_| groups_of(&rows)), ..Answer::default() };
+    for (column, name) in view.iter().flat_map(|view| &view.summaries) {
+        let expr = id("summary of", column)?;
+        let values: Vec<Value> =
+            rows.iter().map(|sorted| evaluator.value(&expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
+        answer.summaries.insert(column.clone(), cell(summarize(&evaluator, name, &summaries, &values, rows.first())?));
+    }
+    let from = first_of_page(&rows, query.after.as_ref());
+    let mut size = 0;
+    for (number, sorted) in rows.iter().enumerate().skip(from).take(query.limit) {
+        let mut members = Map::new();
+        for (column, expr) in columns.iter().zip(&cells) {
+            members.insert(column.clone(), cell(evaluator.value(expr, &sorted.row, &Locals::default())));
+        }
+        members.insert("path".into(), (*sorted.row.entry.path).into());
+        size += Json::Object(members.clone()).to_string().chars().count() + 1;
+        if size > limits::QUERY_PAGE_CHARS && number > from {
+            break;
+        }
+        answer.rows.push(members);
+        answer.last = Some((number, sorted.row.entry.path.to_string()));
+    }
+    answer.last = answer.last.filter(|(number, _)| number + 1 < rows.len());
+    answer.columns = columns;
+    if evaluator.is_spent() {
+        return Err(takes_too_long());
+    }
+    if total == 0 {
+        answer.unknown = unknown_properties(&facts, condition.as_ref())?;
+    }
+    Ok(answer)
+}
+
+fn takes_too_long() -> Failure {
+    Failure::Wrong("the query takes too long; give it a path, or a simpler expression".into())
+}
+
+fn cell(outcome: Outcome) -> Json {
+    outcome.map_or_else(|why| json!({ "error": why }), |value| value.json())
+}
+
+/// What is empty comes last in both directions.
+fn ordered(a: &Value, b: &Value, is_descending: bool) -> Ordering {
+    let order = a.order(b);
+    if is_descending && !matches!(a, Value::Null) && !matches!(b, Value::Null) { order.reverse() } else { order }
+}
+
+fn direction_of(text: &str) -> Sort {
+    match text.trim().rsplit_once(' ') {
+        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => Sort { id: id.trim().to_owned(), is_descending: true },
+        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => Sort { id: id.trim().to_owned(), is_descending: false },
+        _ => Sort { id: text.trim().to_owned(), is_descending: false },
+    }
+}
+
+fn read_base(vault: &Vault, path: &VaultPath, number: usize) -> Result<Base, Failure> {
+    let entry = vault.entry(path)?;
+    let text = vault.text(&entry)?;
+    if !entry.is_note() {
+        return Base::parse(&text, 0);
+    }
+    let Some((text, line)) = in_note(&text, number) else {
+        return Err(Failure::Argument(format!("{} has no code block {number} of the language base", path.as_str())));
+    };
+    Base::parse(&text, line)
+}
+
+/// The files that are wanted, by path.
+fn select<'e>(
+    source: &Source<'_>,
+    query: &Query,
+    facts: &'e Facts,
+    evaluator: &Evaluator<'_>,
+    condition: Option<&Expr>,
+    filters: &[&Filter],
+) -> Result<Vec<Row<'e>>, Failure> {
+    let root = VaultPath::folder("")?;
+    let files = facts.below(query.path.as_ref().unwrap_or(&root));
+    // Without those whose frontmatter has not what an equality asks for.
+    let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
+    let candidates = needle.map_or_else(|| files.iter().collect(), |needle| facts.with_text(files, &needle));
+    let mut rows = Vec::new();
+    for (number, file) in candidates.iter().enumerate() {
+        if number % limits::SEARCH_BLOCK == 0 && !(source.go_on)(number, candidates.len()) {
+            return Err(Failure::Vault(crate::vault::Error::Cancelled));
+        }
+        if query.base.is_none() && !file.is_note {
+            continue;
+        }
+        let row = Row::of(&file.entry, facts.properties(file));
+        let is_wanted = condition.is_none_or(|condition| is_true(evaluator, condition, &row));
+        if is_wanted && filters.iter().all(|filter| passes(evaluator, filter, &row)) {
+            rows.push(row);
+        }
+        if evaluator.is_spent() {
+            return Err(takes_too_long());
+        }
+    }
+    Ok(rows)
+}
+
+/// A value that cannot be computed is not true.
+fn is_true(evaluator: &Evaluator<'_>, expr: &Expr, row: &Row<'_>) -> bool {
+    evaluator.value(expr, row, &Locals::default()).is_ok_and(|value| value.is_truthy())
+}
+
+fn passes(evaluator: &Evaluator<'_>, filter: &Filter, row: &Row<'_>) -> bool {
+    match filter {
+        Filter::Is(expr) => is_true(evaluator, expr, row),
+        Filter::All(parts) => parts.iter().all(|part| passes(evaluator, part, row)),
+        Filter::Any(parts) => parts.iter().any(|part| passes(evaluator, part, row)),
+        Filter::None(parts) => !parts.iter().any(|part| passes(evaluator, part, row)),
+    }
+}
+
+fn groups_of(rows: &[Sorted<'_>]) -> Vec<(Json, usize)> {
+    let mut groups: Vec<(Json, usize)> = Vec::new();
+    for value in rows.iter().map(|sorted| sorted.group.json()) {
+        match groups.last_mut().filter(|(last, _)| *last == value) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((value, 1)),
+        }
+    }
+    groups
+}
+
+/// The number of the row with which a page begins: the one after the last of the page before, wherever that is now.
+fn first_of_page(rows: &[Sorted<'_>], after: Option<&(usize, String)>) -> usize {
+    let Some((number, path)) = after else { return 0 };
+    let is_it = |sorted: &Sorted<'_>| *sorted.row.entry.path == **path;
+    match rows.get(*number).filter(|row| is_it(row)) {
+        Some(_) => number + 1,
+        None => rows.iter().position(is_it).map_or(*number, |found| found + 1),
+    }
+}
+
+/// How many files have each of something.
+fn count_by(
+    evaluator: &Evaluator<'_>,
+    count: &str,
+    rows: &[Row<'_>],
+    id: impl Fn(&str) -> Result<Expr, Failure>,
+) -> Result<BTreeMap<String, usize>, Failure> {
+    let value = count.strip_prefix("value:").map(|property| id(property.trim())).transpose()?;
+    let names_of = |row: &Row<'_>| -> BTreeSet<String> {
+        let entry: &Entry = row.entry;
+        match (count, &value) {
+            (_, Some(expr)) => match evaluator.value(expr, row, &Locals::default()) {
+                Ok(Value::List(values)) => values.iter().map(Value::text).collect(),
+                Ok(Value::Null) | Err(_) => BTreeSet::new(),
+                Ok(value) => BTreeSet::from([value.text()]),
+            },
+            ("tag", _) => entry.tags.iter().map(|tag| tag.to_string()).collect(),
+            ("property", _) => entry.properties().into_iter().flat_map(|members| members.into_iter().map(|(name, _)| name)).collect(),
+            _ => BTreeSet::from([entry.path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned()]),
+        }
+    };
+    if value.is_none() && !["tag", "property", "folder"].contains(&count) {
+        return Err(Failure::Argument("Argument count must be tag, property, folder, or value: and a property.".into()));
+    }
+    let mut counts = BTreeMap::new();
+    for name in rows.iter().flat_map(names_of) {
+        *counts.entry(name).or_default() += 1;
+    }
+    Ok(counts)
+}
+
+/// The most frequent first.
+fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Result<Answer, Failure> {
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
+    let from = query.after.as_ref().map_or(0, |(number, _)| number + 1);
+    let mut answer = Answer { total, ..Answer::default() };
+    let (mut page, mut size) = (Map::new(), 0);
+    for (number, (name, count)) in counts.iter().enumerate().skip(from).take(query.limit) {
+        size += name.chars().count() + 16;
+        if size > limits::QUERY_PAGE_CHARS {
+            break;
+        }
+        page.insert(name.clone(), (*count).into());
+        answer.last = Some((number, name.clone()));
+    }
+    answer.last = answer.last.filter(|(number, _)| number + 1 < counts.len());
+    answer.counts = Some(page);
+    Ok(answer)
+}
+
+/// Properties in an expression that no note has: most likely misspelt.
+fn unknown_properties(facts: &Facts, condition: Option<&Expr>) -> Result<Vec<String>, Failure> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    if let Some(condition) = condition {
+        condition.visit(&mut |expr| {
+            if let Expr::Name(name) = expr {
+                names.insert(name);
+            }
+        });
+    }
+    names.retain(|name| !["value", "index", "acc"].contains(name));
+    let root = VaultPath::folder("")?;
+    for file in facts.below(&root) {
+        if names.is_empty() {
+            break;
+        }
+        names.retain(|name| property_in(facts.properties(file), name).is_none());
+    }
+    Ok(names.into_iter().map(str::to_owned).collect())
+}
+
+/// The value of a summary: one of the base's own, or one of those that every base has.
+fn summarize(
+    evaluator: &Evaluator<'_>,
+    name: &str,
+    own: &[(String, Expr)],
+    values: &[Value],
+    row: Option<&Sorted<'_>>,
+) -> Result<Outcome, Failure> {
+    if let Some((_, expr)) = own.iter().find(|(known, _)| known == name) {
+        let Some(sorted) = row else { return Ok(Ok(Value::Null)) };
+        let locals = Locals { values: Some(Value::list_of(values.iter().cloned())), ..Locals::default() };
+        return Ok(evaluator.value(expr, &sorted.row, &locals));
+    }
+    let mut found = numbers(values);
+    found.sort_by(f64::total_cmp);
+    let dates = || values.iter().filter(|value| matches!(value, Value::Date(_)));
+    let (earliest, latest) = (dates().min_by(|a, b| a.order(b)).cloned(), dates().max_by(|a, b| a.order(b)).cloned());
+    let number = |number: Option<f64>| number.map_or(Value::Null, Value::Number);
+    let count = |is_wanted: &dyn Fn(&Value) -> bool| Value::Number(values.iter().filter(|value| is_wanted(value)).count() as f64);
+    let middle = || {
+        let half = found.len() / 2;
+        let upper = found.get(half)?;
+        if found.len() % 2 == 1 { Some(*upper) } else { Some((found.get(half.checked_sub(1)?)? + upper) / 2.0) }
+    };
+    let deviation = || {
+        let mean = mean(&found)?;
+        Some((found.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / found.len() as f64).sqrt())
+    };
+    Ok(Ok(match name {
+        "Average" => number(mean(&found)),
+        "Min" => number(found.first().copied()),
+        "Max" => number(found.last().copied()),
+        "Sum" => Value::Number(found.iter().sum()),
+        "Median" => number(middle()),
+        "Stddev" => number(deviation()),
+        "Range" => match (&earliest, &latest) {
+            (Some(Value::Date(first)), Some(Value::Date(last))) if found.is_empty() => {
+                Value::Duration(Duration { months: 0.0, rest: last.at.seconds_since(first.at) as f64 })
+            }
+            _ => number(found.first().zip(found.last()).map(|(first, last)| last - first)),
+        },
+        "Earliest" => earliest.unwrap_or(Value::Null),
+        "Latest" => latest.unwrap_or(Value::Null),
+        "Checked" => count(&|value| matches!(value, Value::Bool(true))),
+        "Unchecked" => count(&|value| matches!(value, Value::Bool(false))),
+        "Empty" => count(&Value::is_empty),
+        "Filled" => count(&|value| !value.is_empty()),
+        "Unique" => {
+            let distinct: BTreeSet<String> =
+                values.iter().filter(|value| !value.is_empty()).map(|value| format!("{} {}", value.type_name(), value.text())).collect();
+            Value::Number(distinct.len() as f64)
+        }
+        _ => return Err(Failure::Wrong(format!("there is no summary {name:?}"))),
+    }))
+}

@@ -1,0 +1,204 @@
+//! The values of the expression language, and how they compare and are written.
+
+use super::duration::Duration;
+use crate::calendar::DateTime;
+use crate::text::fold::fold;
+use regex::Regex;
+use serde_json::{Map, Number, Value as Json, json};
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(Rc<str>),
+    Date(Date),
+    Duration(Duration),
+    List(Rc<[Value]>),
+    Object(Rc<Map<String, Json>>),
+    Link(Rc<Link>),
+    /// A file of the vault, by its path.
+    File(Rc<str>),
+    Pattern(Rc<Pattern>),
+}
+
+/// A date in the owner's time zone, with or without a time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Date {
+    pub(super) at: DateTime,
+    pub(super) has_time: bool,
+}
+
+/// A link, internal or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    /// As it is written, without subpath.
+    pub(super) path: String,
+    /// `#Heading` or `#^id`, or nothing.
+    pub(super) subpath: String,
+    pub(super) display: Option<String>,
+    /// The folder of the note in which it stands.
+    pub(super) folder: Rc<str>,
+}
+
+/// A regular expression.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    pub(super) regex: Regex,
+    /// As it was written, between slashes.
+    pub(super) source: String,
+    /// Whether `replace` replaces all matches.
+    pub(super) is_global: bool,
+}
+
+impl Date {
+    pub(super) fn text(self) -> String {
+        self.at.format(if self.has_time { "YYYY-MM-DD[T]HH:mm:ss" } else { "YYYY-MM-DD" })
+    }
+}
+
+impl Link {
+    /// A link as it is written in a note (`[[path#subpath|display]]`), or a path with a subpath.
+    pub(super) fn parse(text: &str, folder: &Rc<str>) -> Link {
+        let inner = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(text);
+        let (target, display) = inner.split_once('|').map_or((inner, None), |(target, display)| (target, Some(display.trim().to_owned())));
+        let at = target.find('#').filter(|_| !target.contains("://")).unwrap_or(target.len());
+        let (path, subpath) = target.split_at(at);
+        Link { path: path.trim().to_owned(), subpath: subpath.to_owned(), display, folder: Rc::clone(folder) }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let target = format!("{}{}", self.path, self.subpath);
+        match &self.display {
+            Some(display) => format!("[[{target}|{display}]]"),
+            None => format!("[[{target}]]"),
+        }
+    }
+}
+
+/// Whether a text is one wikilink and nothing else.
+pub(super) fn is_wikilink(text: &str) -> bool {
+    text.starts_with("[[") && text.ends_with("]]") && text.matches("[[").count() == 1
+}
+
+impl Value {
+    pub(super) fn text_of(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    pub(super) fn list_of(values: impl IntoIterator<Item = Value>) -> Value {
+        Value::List(values.into_iter().collect())
+    }
+
+    /// The name of its type, as `isType` takes it.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::Text(_) => "string",
+            Value::Date(_) => "date",
+            Value::Duration(_) => "duration",
+            Value::List(_) => "list",
+            Value::Object(_) => "object",
+            Value::Link(_) => "link",
+            Value::File(_) => "file",
+            Value::Pattern(_) => "regexp",
+        }
+    }
+
+    pub(super) fn is_truthy(&self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(truth) => *truth,
+            Value::Number(number) => *number != 0.0 && !number.is_nan(),
+            Value::Text(text) => !text.is_empty(),
+            Value::List(list) => !list.is_empty(),
+            Value::Object(members) => !members.is_empty(),
+            Value::Date(_) | Value::Duration(_) | Value::Link(_) | Value::File(_) | Value::Pattern(_) => true,
+        }
+    }
+
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Value::Null | Value::Text(_) | Value::List(_) | Value::Object(_)) && !self.is_truthy()
+    }
+
+    /// As text, as it is joined and shown.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Value::Null => String::new(),
+            Value::Bool(truth) => truth.to_string(),
+            Value::Number(number) => number_text(*number),
+            Value::Text(text) => text.to_string(),
+            Value::Date(date) => date.text(),
+            Value::Duration(duration) => duration.text(),
+            Value::List(list) => list.iter().map(Value::text).collect::<Vec<_>>().join(", "),
+            Value::Object(members) => Json::Object((**members).clone()).to_string(),
+            Value::Link(link) => link.text(),
+            Value::File(path) => path.to_string(),
+            Value::Pattern(pattern) => format!("/{}/", pattern.source),
+        }
+    }
+
+    /// As it stands in an answer.
+    pub(super) fn json(&self) -> Json {
+        match self {
+            Value::Null => Json::Null,
+            Value::Bool(truth) => Json::Bool(*truth),
+            // Whole numbers as such.
+            Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
+            Value::Number(number) => Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number),
+            Value::List(list) => list.iter().map(Value::json).collect(),
+            Value::Object(members) => Json::Object((**members).clone()),
+            Value::File(path) => format!("[[{path}]]").into(),
+            other => other.text().into(),
+        }
+    }
+
+    /// Which of two comes first; `None` where they cannot be compared.
+    pub(super) fn compare(&self, other: &Value) -> Option<Ordering> {
+        match (self, other) {
+            (Value::Number(one), Value::Number(another)) => one.partial_cmp(another),
+            (Value::Text(one), Value::Text(another)) => Some(one.cmp(another)),
+            (Value::Date(one), Value::Date(another)) => Some(one.at.cmp(&another.at)),
+            (Value::Duration(one), Value::Duration(another)) => one.seconds().partial_cmp(&another.seconds()),
+            (Value::Duration(one), Value::Text(text)) => one.seconds().partial_cmp(&Duration::parse(text)?.seconds()),
+            (Value::Text(_), Value::Duration(_)) => other.compare(self).map(Ordering::reverse),
+            (Value::Bool(one), Value::Bool(another)) => Some(one.cmp(another)),
+            _ => None,
+        }
+    }
+
+    /// The order of rows and of `sort`: by type, within one by value; text without regard to case. What is empty comes last.
+    pub(super) fn order(&self, other: &Value) -> Ordering {
+        let rank = |value: &Value| match value {
+            Value::Number(_) => 0,
+            Value::Date(_) => 1,
+            Value::Duration(_) => 2,
+            Value::Bool(_) => 3,
+            Value::Null => 5,
+            _ => 4,
+        };
+        let by_text = || fold(&self.text()).cmp(&fold(&other.text())).then_with(|| self.text().cmp(&other.text()));
+        rank(self).cmp(&rank(other)).then_with(|| match self {
+            Value::Number(_) | Value::Date(_) | Value::Duration(_) | Value::Bool(_) => self.compare(other).unwrap_or(Ordering::Equal),
+            _ => by_text(),
+        })
+    }
+}
+
+/// A number as JavaScript writes it.
+pub(super) fn number_text(number: f64) -> String {
+    if number.is_nan() {
+        "NaN".into()
+    } else if number.is_infinite() {
+        if number > 0.0 { "Infinity".into() } else { "-Infinity".into() }
+    } else {
+        // No negative zero.
+        (number + 0.0).to_string()
+    }
+}

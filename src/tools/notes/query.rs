@@ -1,0 +1,129 @@
+//! `vault_query`: notes by properties, tags, dates and links, as rows or as counts.
+
+use crate::clock::Now;
+use crate::query::Failure;
+use crate::query::table::{Query, Source, answer};
+use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::VaultPath;
+use serde_json::{Value, json};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "vault_query",
+    title: "Query notes by properties",
+    description: "Finds and counts notes by properties (frontmatter), tags, dates, folders and links, as a table or as counts: status \
+        active, overdue, changed this week, most used tags; or answers an Obsidian base; for words in the text use vault_search, for \
+        tasks vault_tasks.",
+    effect: Effect::Reads,
+    reaches_out: false,
+    input: &[
+        optional(
+            "where",
+            ANY_TEXT,
+            "Filter in the language of Obsidian's Bases: status == \"active\" && due < today() + \"7d\", file.hasTag(\"a\"), \
+             file.inFolder(\"X\"), file.mtime > now() - \"1 week\", !rating, tags.contains(\"x\")",
+        ),
+        optional("base", ANY_TEXT, "A .base file, or Note.md#base for the first base in a note"),
+        optional("view", ANY_TEXT, "Of the base; else its first"),
+        optional("path", ANY_TEXT, "Only in this folder or note"),
+        optional("select", Shape::List(&ANY_TEXT), "Properties to show: status, file.mtime"),
+        optional("sort", Shape::List(&ANY_TEXT), "Properties: due, file.mtime desc"),
+        optional("group_by", ANY_TEXT, "Property"),
+        optional("count", ANY_TEXT, "Only counts: tag, property, folder, or value:status"),
+        LIMIT,
+        CURSOR,
+    ],
+    output: &[
+        required("total", COUNT, "Notes that match"),
+        optional("columns", Shape::List(&ANY_TEXT), ""),
+        optional("rows", Shape::List(&Shape::Anything), ""),
+        optional("groups", Shape::List(&Shape::Anything), ""),
+        optional("summaries", Shape::Anything, ""),
+        optional("counts", Shape::Anything, ""),
+        optional("unknown_properties", Shape::List(&ANY_TEXT), ""),
+        TRUNCATED,
+        NEXT_CURSOR,
+    ],
+    run,
+};
+
+fn failed(failure: Failure) -> Error {
+    match failure {
+        Failure::Wrong(what) => Error::new(Code::QueryError, format!("In {what}.")),
+        Failure::Malformed(what) => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
+        Failure::Argument(what) => Error::new(Code::InvalidArgument, what),
+        Failure::Vault(error) => error.into(),
+    }
+}
+
+/// A `.base` file, or a note with the number of one of its code blocks: `Note.md#base`, `Note.md#base-2`.
+fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> {
+    let Some((note, block)) = text.rsplit_once('#').filter(|(_, block)| block.starts_with("base")) else {
+        return Ok((context.path(text)?, 1));
+    };
+    let number = match block.strip_prefix("base").map(|rest| rest.strip_prefix('-').unwrap_or(rest)) {
+        Some("") => Some(1),
+        Some(number) => number.parse().ok(),
+        None => None,
+    };
+    let number =
+        number.ok_or_else(|| Error::new(Code::InvalidArgument, "Argument base: the blocks of a note are #base, #base-2, #base-3."))?;
+    Ok((context.path(note)?, number))
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect::<Vec<_>>();
+    let condition = arguments.maybe("where").map(str::to_owned);
+    let count = arguments.maybe("count").map(str::to_owned);
+    let base = arguments.maybe("base").map(|text| base(context, text)).transpose()?;
+    if condition.is_none() && count.is_none() && base.is_none() {
+        return Err(Error::new(Code::InvalidArgument, "Give where, base or count."));
+    }
+    let after = paging::after(arguments)?.and_then(|last| {
+        let (number, path) = last.split_once('\0')?;
+        Some((number.parse().ok()?, path.to_owned()))
+    });
+    let query = Query {
+        condition,
+        base,
+        view: arguments.maybe("view").map(str::to_owned),
+        path: arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?,
+        select: texts("select"),
+        sort: texts("sort"),
+        group_by: arguments.maybe("group_by").map(str::to_owned),
+        count,
+        limit: arguments.number(LIMIT.name),
+        after,
+    };
+    let go_on = |done: usize, total: usize| {
+        context.caller.progress(done as u64, Some(total as u64), "files looked at");
+        !context.caller.has_cancelled()
+    };
+    let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), go_on: &go_on };
+    let answer = answer(&source, &query).map_err(failed)?;
+    let last = answer.last.map(|(number, path)| format!("{number}\0{path}"));
+    let mut told = json!({ "total": answer.total });
+    if let (Some(members), Ok(Value::Object(next))) = (told.as_object_mut(), serde_json::to_value(Next::after(arguments, last.as_deref())))
+    {
+        members.extend(next);
+        match answer.counts {
+            Some(counts) => drop(members.insert("counts".into(), counts.into())),
+            None => {
+                members.insert("columns".into(), answer.columns.into());
+                members.insert("rows".into(), answer.rows.into_iter().map(Value::Object).collect());
+            }
+        }
+        if let Some(groups) = answer.groups {
+            let groups = groups.into_iter().map(|(value, count)| json!({ "value": value, "count": count }));
+            members.insert("groups".into(), groups.collect());
+        }
+        if !answer.summaries.is_empty() {
+            members.insert("summaries".into(), answer.summaries.into());
+        }
+        if !answer.unknown.is_empty() {
+            members.insert("unknown_properties".into(), answer.unknown.into());
+        }
+    }
+    Reply::of(&told)
+}

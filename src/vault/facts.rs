@@ -1,0 +1,85 @@
+//! All files with the frontmatter of the notes, as JSON in one text: a question about properties goes through this text from its beginning to
+//! its end, and a text that a property has to have is found in it without looking at the files. Made anew by the first question
+//! after a change.
+
+use super::entry::Entry;
+use super::{Error, Vault, VaultPath};
+use memchr::memmem;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+
+/// The files by path.
+#[derive(Debug, Default)]
+pub struct Facts {
+    version: u64,
+    files: Vec<FileFacts>,
+    text: String,
+}
+
+#[derive(Debug)]
+pub struct FileFacts {
+    pub entry: Arc<Entry>,
+    pub is_note: bool,
+    /// In the text of [`Facts`].
+    range: Range<usize>,
+}
+
+impl Facts {
+    /// The frontmatter of a file as JSON; empty where there is none.
+    pub fn properties(&self, file: &FileFacts) -> &str {
+        self.text.get(file.range.clone()).unwrap_or_default()
+    }
+
+    /// The file of this path, or those below a folder.
+    pub fn below(&self, path: &VaultPath) -> &[FileFacts] {
+        let is_in = |file: &FileFacts| path.is_root() || *file.entry.path == *path.as_str() || path.contains(&file.entry.path);
+        let is_before = |file: &FileFacts| *file.entry.path < *path.as_str() && !is_in(file);
+        let from = if path.is_root() { 0 } else { self.files.partition_point(is_before) };
+        let rest = self.files.get(from..).unwrap_or_default();
+        // Between a folder and what is below it there may be names that go on with a character before the slash.
+        let from = rest.iter().position(is_in).unwrap_or(rest.len());
+        let rest = rest.get(from..).unwrap_or_default();
+        rest.get(..rest.iter().position(|file| !is_in(file)).unwrap_or(rest.len())).unwrap_or_default()
+    }
+
+    /// The files among neighbours whose frontmatter has a text.
+    pub fn with_text<'a>(&'a self, files: &'a [FileFacts], wanted: &str) -> Vec<&'a FileFacts> {
+        let (Some(first), Some(last)) = (files.first(), files.last()) else { return Vec::new() };
+        let text = self.text.as_bytes().get(first.range.start..last.range.end).unwrap_or_default();
+        let mut found: Vec<&FileFacts> = Vec::new();
+        for at in memmem::find_iter(text, wanted) {
+            let file = files.get(files.partition_point(|file| file.range.end <= first.range.start + at));
+            if let Some(file) = file.filter(|file| found.last().is_none_or(|last| last.range.end <= file.range.start)) {
+                found.push(file);
+            }
+        }
+        found
+    }
+}
+
+impl Vault {
+    /// All files with their frontmatter, as they are now.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    pub fn facts(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Arc<Facts>, Error> {
+        self.refresh()?;
+        let version = self.changes();
+        let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.version == version && !known.files.is_empty() {
+            return Ok(Arc::clone(&known));
+        }
+        let entries = self.files_below(&VaultPath::folder("")?, "");
+        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
+        // The frontmatter of many notes may be parsed here for the first time.
+        self.on_all_cores(&entries, bytes, &|entry| entry.properties_json().map_or(0, str::len), go_on)?;
+        let mut facts = Facts { version, ..Facts::default() };
+        for entry in entries {
+            let from = facts.text.len();
+            facts.text.push_str(entry.properties_json().unwrap_or_default());
+            facts.files.push(FileFacts { is_note: entry.is_note(), range: from..facts.text.len(), entry });
+        }
+        *known = Arc::new(facts);
+        Ok(Arc::clone(&known))
+    }
+}

@@ -1,0 +1,247 @@
+//! `vault_query`: expressions over notes, bases, and counts.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+
+const NOTES: [(&str, &[u8]); 7] = [
+    ("Projects/Boiler.md", b"---\nstatus: active\ndue: 2026-01-05\nprice: 120.5\nrating: 4\nowner: \"[[Ada]]\"\ntags: [home/heat]\n---\nSee [[Ada]] #urgent\n"),
+    ("Projects/Roof.md", b"---\nstatus: active\ndue: 2099-01-05\nprice: 80\ndone: true\ntags: [home]\n---\n![[roof.png]]\n"),
+    ("Projects/Garden/Fence.md", b"---\nstatus: done\nprice: 20\ndone: false\n---\n"),
+    ("People/Ada.md", b"---\naliases: [Countess]\nborn: 1815-12-10\n---\n# Ada\n"),
+    ("Plain.md", b"no properties\n"),
+    ("Books.base", b"formulas:\n  half: price / 2\n  label: 'status + \": \" + formula.half.toString()'\nsummaries:\n  spread: values.sort()[values.length - 1] - values.sort()[0]\nfilters:\n  and:\n    - file.inFolder(\"Projects\")\n    - not:\n        - status == \"dropped\"\nviews:\n  - type: table\n    name: All\n    order: [file.name, price, formula.half, formula.label]\n    sort:\n      - property: price\n        direction: DESC\n    summaries:\n      price: Sum\n      formula.half: spread\n    rowHeight: tall\n  - type: cards\n    name: Active\n    filters: status == \"active\"\n    groupBy:\n      property: done\n      direction: ASC\n    limit: 1\n    order: [file.name]\n"),
+    ("Overview.md", b"# Overview\n\n```js\nnot a base\n```\n\n```base\nviews:\n  - type: table\n    filters: file.hasLink(this.file)\n```\n\n```base\nviews:\n  - type: table\n    name: Second\n    filters: 'file.ext == \"png\"'\n```\n[[Plain]]\n"),
+];
+
+fn server() -> (Folder, Server) {
+    let folder = Folder::with(&NOTES);
+    std::fs::write(folder.vault().join("roof.png"), b"png").unwrap();
+    std::fs::write(folder.vault().join("People/Bob.md"), b"Reads [[Overview]].\n").unwrap();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC")]);
+    (folder, server)
+}
+
+/// The paths that a filter gives.
+fn paths(server: &Server, condition: &str) -> Vec<String> {
+    let answer = server.call("vault_query", json!({ "where": condition }));
+    answer["rows"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn filters_choose_notes_by_properties_tags_dates_folders_and_links() {
+    let (_folder, server) = server();
+    let (boiler, roof, fence, ada) = ("Projects/Boiler.md", "Projects/Roof.md", "Projects/Garden/Fence.md", "People/Ada.md");
+    for (condition, expected) in [
+        ("status == \"active\"", &[boiler, roof][..]),
+        ("status == 'active' && due < today() + \"7d\"", &[boiler]),
+        ("due", &[boiler, roof]),
+        ("!status", &["Overview.md", ada, "People/Bob.md", "Plain.md"]),
+        ("file.hasTag(\"home\")", &[boiler, roof]),
+        ("file.hasTag(\"#HOME/heat\", \"nothing\")", &[boiler]),
+        ("file.hasTag(\"urgent\") || done", &[boiler, roof]),
+        ("file.inFolder(\"Projects\") && !file.inFolder(\"Projects/Garden\")", &[boiler, roof]),
+        ("file.folder == \"Projects/Garden\"", &[fence]),
+        ("file.hasLink(\"Ada\")", &[boiler]),
+        ("owner == link(\"People/Ada\")", &[boiler]),
+        ("file.name == \"Ada\" && born.year == 1815 && aliases.contains(\"Countess\")", &[ada]),
+        ("price > 50 && price <= 120.5", &[boiler, roof]),
+        ("price * 2 == 160", &[roof]),
+        ("file.mtime > now() - \"1 hour\" && file.size > 0 && file.path == \"Plain.md\"", &["Plain.md"]),
+        ("/^proj/i.matches(file.path) && done == false", &[fence]),
+        ("file.backlinks.length > 0", &["Overview.md", ada, "Plain.md"]),
+        ("[price, 90].filter(value > 85).map(value + index).reduce(acc + value, 0) > 150", &[boiler]),
+        ("file.properties.status == \"done\" && file.properties.keys().contains(\"price\")", &[fence]),
+        ("born < \"1900-01-01\"", &[ada]),
+        // What cannot be computed is not true.
+        ("number(status) > 0", &[]),
+        ("price.lower() == \"x\" || status == \"done\"", &[]),
+    ] {
+        assert_eq!(paths(&server, condition), expected, "{condition}");
+    }
+}
+
+#[test]
+fn what_is_unknown_or_malformed_is_an_error_with_its_place() {
+    let (_folder, server) = server();
+    for (condition, words) in [
+        ("status = \"active\"", &["character 8", "=="][..]),
+        ("statsu() == 1", &["character 1", "no function statsu"]),
+        ("status.lowr() == 1", &["character 8", "is lower meant"]),
+        ("file.tag == 1", &["character 6", "is tags meant"]),
+        ("formula.x == 1", &["no formula x"]),
+        ("status == \"active", &["character 11", "quote"]),
+        ("(status", &["character 8", ") is missing"]),
+        ("status ==", &["ends too early"]),
+        ("a && html(\"x\")", &["character 6", "html()", "not supported"]),
+        ("/(?=a)/.matches(status)", &["character 1", "look-around"]),
+        ("/(a)\\1/.matches(status)", &["character 1", "backreferences"]),
+        ("1.round()", &["parentheses"]),
+        ("+1", &["unexpected +"]),
+        ("{\"a\": 1}", &["objects"]),
+        ("if(1)", &["2 to 3 arguments"]),
+        (&"(".repeat(5_000), &["nested deeper"]),
+        (&"!".repeat(5_000), &["nested deeper"]),
+        (&"a || ".repeat(1_900), &["nested deeper"]),
+        (&"a".repeat(20_000), &["longer than"]),
+    ] {
+        let error = server.fail("vault_query", json!({ "where": condition }));
+        let message = error["message"].as_str().unwrap();
+        assert!(error["code"] == "QUERY_ERROR" && words.iter().all(|word| message.contains(word)), "{condition:.40}: {error}");
+    }
+    assert_eq!(server.call("vault_query", json!({ "where": "statsu == 1" }))["unknown_properties"], json!(["statsu"]));
+    assert!(server.call("vault_query", json!({ "where": "status == \"none\"" })).get("unknown_properties").is_none());
+    for arguments in
+        [json!({}), json!({ "count": "words" }), json!({ "where": "a", "cursor": "x" }), json!({ "base": "Books.base", "view": "None" })]
+    {
+        assert_eq!(server.fail("vault_query", arguments.clone())["code"], "INVALID_ARGUMENT", "{arguments}");
+    }
+}
+
+/// Work that grows without end stops, and the server goes on.
+#[test]
+fn hostile_expressions_end() {
+    let (_folder, server) = server();
+    let started = std::time::Instant::now();
+    for condition in [
+        "\"x\".repeat(99999).split(\"\").map(\"x\".repeat(99999).split(\"\").map(value)).length > 0",
+        "\"x\".repeat(1e9) == 1",
+        "[1,2,3,4,5,6,7,8,9,10].reduce(acc + acc, \"xxxxxxxxxxxxxxxx\").repeat(99999)",
+        "\"ab\".repeat(50000).split(\"\").unique().length",
+    ] {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_query", "arguments": { "where": condition } } });
+        assert!(server.post(&message).status < 500, "{condition}");
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!(paths(&server, "status == \"done\"").len(), 1);
+}
+
+#[test]
+fn rows_have_what_is_selected_in_the_order_that_is_asked_for() {
+    let (_folder, server) = server();
+    let answer = server.call(
+        "vault_query",
+        json!({ "where": "price", "select": ["price", "owner", "due", "file.tags", "file.name"], "sort": ["status", "price desc"] }),
+    );
+    assert_eq!((&answer["total"], &answer["columns"][1]), (&json!(3), &json!("owner")));
+    let rows = answer["rows"].as_array().unwrap();
+    assert_eq!(
+        rows[0],
+        json!({ "path": "Projects/Boiler.md", "price": 120.5, "owner": "[[Ada]]", "due": "2026-01-05", "file.tags": ["home/heat", "urgent"], "file.name": "Boiler" })
+    );
+    assert_eq!(rows.iter().map(|row| row["price"].to_string()).collect::<Vec<_>>(), ["120.5", "80", "20"]);
+    // What is empty comes last in both directions.
+    let due = |sort: &str| server.call("vault_query", json!({ "where": "price", "sort": [sort] }))["rows"][2]["path"].clone();
+    assert_eq!((due("due"), due("due desc")), (json!("Projects/Garden/Fence.md"), json!("Projects/Garden/Fence.md")));
+    let grouped = server.call("vault_query", json!({ "where": "price", "group_by": "status desc", "path": "Projects" }));
+    assert_eq!(grouped["groups"], json!([{ "value": "done", "count": 1 }, { "value": "active", "count": 2 }]));
+    let cells = server.call("vault_query", json!({ "where": "born", "select": ["born", "note.born", "file.links", "missing"] }));
+    assert_eq!(cells["rows"][0]["missing"], Value::Null);
+}
+
+#[test]
+fn counts_answer_maps_of_the_vault() {
+    let (_folder, server) = server();
+    let counts = |arguments: Value| server.call("vault_query", arguments);
+    assert_eq!(counts(json!({ "count": "tag" }))["counts"], json!({ "home/heat": 1, "home": 1, "urgent": 1 }));
+    assert_eq!(counts(json!({ "count": "value:status" }))["counts"], json!({ "active": 2, "done": 1 }));
+    let folders = counts(json!({ "count": "folder" }));
+    assert_eq!(folders["counts"], json!({ "Projects": 2, "People": 2, "/": 2, "Projects/Garden": 1 }));
+    assert_eq!(folders["total"], 7);
+    assert_eq!(counts(json!({ "count": "property", "where": "due" }))["counts"]["due"], 2);
+    assert_eq!(counts(json!({ "count": "value:formula.half", "base": "Books.base" }))["counts"]["40"], 1);
+}
+
+#[test]
+fn a_base_is_answered_as_its_view_describes() {
+    let (folder, server) = server();
+    let all = server.call("vault_query", json!({ "base": "Books.base" }));
+    assert_eq!(all["columns"], json!(["file.name", "price", "formula.half", "formula.label"]));
+    assert_eq!(
+        all["rows"][0],
+        json!({ "path": "Projects/Boiler.md", "file.name": "Boiler", "price": 120.5, "formula.half": 60.25, "formula.label": "active: 60.25" })
+    );
+    assert_eq!(all["summaries"], json!({ "price": 220.5, "formula.half": 50.25 }));
+    let active = server.call("vault_query", json!({ "base": "Books.base", "view": "active" }));
+    assert_eq!((&active["total"], active["rows"].as_array().unwrap().len()), (&json!(2), 1), "the view's limit");
+    assert_eq!(active["rows"][0]["path"], "Projects/Roof.md", "what is empty comes last");
+    let both = server.call("vault_query", json!({ "base": "Books.base", "where": "formula.half < 50" }));
+    assert_eq!(both["total"], 2);
+    // Blocks in notes: `this` is the note.
+    let block = server.call("vault_query", json!({ "base": "Overview.md#base" }));
+    assert_eq!(block["rows"], json!([{ "path": "People/Bob.md" }]));
+    assert_eq!(server.call("vault_query", json!({ "base": "[[Overview]]#base-2" }))["rows"], json!([{ "path": "roof.png" }]));
+    assert_eq!(server.fail("vault_query", json!({ "base": "Overview.md#base-3" }))["code"], "INVALID_ARGUMENT");
+    for (text, code, words) in [
+        ("views:\n  - name: [\n", "PARSE_ERROR", "line"),
+        ("- a\n", "PARSE_ERROR", "filters, formulas or views"),
+        ("filters:\n  xor: [a]\n", "PARSE_ERROR", "xor"),
+        ("formulas:\n  a: formula.b\n  b: formula.a + 1\n", "QUERY_ERROR", "own value"),
+        ("filters: a ==\n", "QUERY_ERROR", "filters of the base"),
+        ("views:\n  - name: V\n    filters: foo()\n", "QUERY_ERROR", "view \"V\""),
+        ("views:\n  - summaries: {price: Mode}\n", "QUERY_ERROR", "Mode"),
+        ("views:\n  - order: [file.nothing]\n", "QUERY_ERROR", "nothing"),
+    ] {
+        std::fs::write(folder.vault().join("Bad.base"), text).unwrap();
+        let error = server.fail("vault_query", json!({ "base": "Bad.base" }));
+        assert!(error["code"] == code && error["message"].as_str().unwrap().contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn every_summary_of_obsidian_is_computed() {
+    let notes: Vec<(String, String)> = [(1, "2026-01-01", "true"), (2, "2026-01-11", "false"), (2, "2026-01-05", "true"), (7, "", "")]
+        .iter()
+        .enumerate()
+        .map(|(number, (n, day, flag))| (format!("{number}.md"), format!("---\nn: {n}\nday: {day}\nflag: {flag}\n---\n")))
+        .collect();
+    let files: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let folder = Folder::with(&files);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC")]);
+    for (property, name, expected) in [
+        ("n", "Average", json!(3)),
+        ("n", "Min", json!(1)),
+        ("n", "Max", json!(7)),
+        ("n", "Sum", json!(12)),
+        ("n", "Range", json!(6)),
+        ("n", "Median", json!(2)),
+        ("n", "Stddev", json!(2.345_207_879_911_715)),
+        ("n", "Unique", json!(3)),
+        ("day", "Earliest", json!("2026-01-01")),
+        ("day", "Latest", json!("2026-01-11")),
+        ("day", "Range", json!("10 days")),
+        ("day", "Empty", json!(1)),
+        ("day", "Filled", json!(3)),
+        ("flag", "Checked", json!(2)),
+        ("flag", "Unchecked", json!(1)),
+    ] {
+        let base = format!("filters: 'file.ext == \"md\"'\nviews:\n  - summaries: {{{property}: {name}}}\n");
+        std::fs::write(folder.vault().join("s.base"), base).unwrap();
+        assert_eq!(server.call("vault_query", json!({ "base": "s.base" }))["summaries"][property], expected, "{name}");
+    }
+}
+
+/// Pages do not skip or repeat rows while notes come and go.
+#[test]
+fn long_answers_come_in_pages() {
+    let notes: Vec<String> = (0..500).map(|number| format!("n{number:03}.md")).collect();
+    let text = format!("---\nn: 1\nlong: {}\n---\n", "x".repeat(200));
+    let files: Vec<(&str, &[u8])> = notes.iter().map(|path| (path.as_str(), text.as_bytes())).collect();
+    let folder = Folder::with(&files);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    let (mut seen, mut cursor) = (Vec::new(), None::<Value>);
+    loop {
+        let mut arguments = json!({ "where": "n == 1", "select": ["long"], "limit": 1000 });
+        if let Some(cursor) = &cursor {
+            arguments["cursor"] = cursor.clone();
+        }
+        let answer = server.call("vault_query", arguments);
+        assert!(answer["total"].as_u64().unwrap() >= 499 && answer.to_string().len() < 100_000);
+        seen.extend(answer["rows"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().to_owned()));
+        match answer.get("next_cursor") {
+            Some(next) => cursor = Some(next.clone()),
+            None => break,
+        }
+        let _ = std::fs::remove_file(folder.vault().join("n000.md"));
+    }
+    assert_eq!(seen, notes);
+}
