@@ -175,12 +175,32 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             Command::Help
         }
         [other, ..] => {
-            mistakes.push(format!("{other:?} is not a command; see --help"));
+            let near = |known: &&&str| strsim::osa_distance(known, other) <= 2 || known.len() > 3 && other.starts_with(**known);
+            let meant = COMMANDS.iter().filter(near).min_by_key(|known| strsim::osa_distance(known, other));
+            let meant = if ["server", "run", "start", "http"].contains(other) { Some(&"serve") } else { meant };
+            let meant = meant.map(|meant| format!(" Is {meant} meant?")).unwrap_or_default();
+            mistakes.push(format!("{other:?} is not a command; see --help.{meant}"));
             Command::Help
         }
     };
     Parsed { command, raw, mistakes }
 }
+
+const COMMANDS: [&str; 13] = [
+    "serve",
+    "stdio",
+    "demo",
+    "check",
+    "grants",
+    "revoke",
+    "undo",
+    "init-wiki",
+    "lint",
+    "hash-password",
+    "generate-token",
+    "supervise",
+    "help",
+];
 
 /// A number of minutes, hours or days: `30m`, `2h`, `7d`.
 fn duration(text: &str) -> Option<Duration> {

@@ -330,6 +330,9 @@ pub static SETTINGS: [Setting; 38] = [
 /// typing for every four letters, two at most.
 pub fn meant_by(name: &str) -> Option<&'static Setting> {
     let name = name.to_ascii_uppercase().replace('-', "_");
+    if name == "VAULT_DIR" {
+        return SETTINGS.iter().find(|setting| setting.variable == "VAULT_PATH");
+    }
     let most = (name.len() / 4).min(2);
     let distances = SETTINGS.iter().map(|setting| (strsim::osa_distance(&name, setting.variable), setting));
     distances.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, setting)| setting)

@@ -132,6 +132,20 @@ fn check_says_what_would_be_served() {
     let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     let told = out(&output);
     assert!(told.contains("Note: LISTEN_ADDR: something listens on 127.0.0.1:") && !told.contains("plain HTTP"), "{told}");
+    let empty = Folder::with(&[]);
+    let told = out(&run(&["check", "--vault-path", empty.vault().to_str().unwrap()], &good, ""));
+    assert!(told.contains("no files") && !told.contains("in order"), "{told}");
+    for (arguments, settings, words) in [
+        (vec!["server"], &good[..], "Is serve meant?"),
+        (vec!["chek"], &good, "Is check meant?"),
+        (vec![], &[("VAULT_DIR", "/x")], "VAULT_DIR is set, which is no setting"),
+        (vec![], &[], "vault-sync-mcp demo"),
+        (vec!["check", "--vault-path", "'/x'"], &good, "has quotes around its value"),
+        (vec!["check", "--server-url", "http://192.168.1.5:8080"], &good, "tunnel"),
+    ] {
+        let output = run(&arguments, settings, "");
+        assert!(output.status.code() == Some(2) && err(&output).contains(words), "{arguments:?}: {}", err(&output));
+    }
     let without = run(&["check", "--toolsets", "accomplishments", "--context-docs-folder", "../docs"], &good, "");
     assert_eq!(without.status.code(), Some(2));
     for words in [

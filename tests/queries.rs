@@ -43,6 +43,8 @@ fn filters_choose_notes_by_properties_tags_dates_folders_and_links() {
         ("file.folder == \"Projects/Garden\"", &[fence]),
         ("file.hasLink(\"Ada\")", &[boiler]),
         ("owner == link(\"People/Ada\")", &[boiler]),
+        ("owner == \"Ada\"", &[boiler]),
+        ("max(price, missing) == null && status == \"done\" && (2.5).toFixed(0) == \"3\"", &[fence]),
         ("file.name == \"Ada\" && born.year == 1815 && aliases.contains(\"Countess\")", &[ada]),
         ("price > 50 && price <= 120.5", &[boiler, roof]),
         ("price * 2 == 160", &[roof]),
@@ -107,6 +109,14 @@ fn hostile_expressions_end() {
         "\"x\".repeat(1e9) == 1",
         "[1,2,3,4,5,6,7,8,9,10].reduce(acc + acc, \"xxxxxxxxxxxxxxxx\").repeat(99999)",
         "\"ab\".repeat(50000).split(\"\").unique().length",
+        "\"x\".repeat(9999).split(\"\").slice(0,4).reduce(\"x\".repeat(9999).split(\"\").reduce([acc],acc),1).length > 0",
+        "\"x\".repeat(9999).split(\"\").reduce([acc, acc], \"\").toString()",
+        "\"x\".repeat(99999).replace(\"x\", \"y\".repeat(99999))",
+        "\"x\".repeat(99999).replace(/x/g, \"y\".repeat(99999))",
+        "[1].reduce(\"x\".repeat(99999).split(\"\").map(acc).join(\"\"), \"x\".repeat(99999))",
+        "[1].reduce(\"x\".repeat(99999).split(\"\").map(acc).flat().length, \"x\".repeat(99999).split(\"\"))",
+        "\"x\".repeat(99999).split(\"\").map(\"x\".repeat(99999 + index)).length",
+        "\"x\".repeat(9999).split(\"\").map(/[ab]*a[ab]{300}c/.matches(\"ab\".repeat(30000) + index)).length > 0",
     ] {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_query", "arguments": { "where": condition } } });
         assert!(server.post(&message).status < 500, "{condition}");
@@ -171,6 +181,22 @@ fn a_base_is_answered_as_its_view_describes() {
     assert_eq!(block["rows"], json!([{ "path": "People/Bob.md" }]));
     assert_eq!(server.call("vault_query", json!({ "base": "[[Overview]]#base-2" }))["rows"], json!([{ "path": "roof.png" }]));
     assert_eq!(server.fail("vault_query", json!({ "base": "Overview.md#base-3" }))["code"], "INVALID_ARGUMENT");
+    // Blocks in a callout, behind indented code, and not closed.
+    let odd = "text\n\n    indented\n\n> [!note]\n> ```base\n> filters: file.name == \"Plain\"\n> ```\n\n~~~base\nfilters: file.name == \"Ada\"\n";
+    std::fs::write(folder.vault().join("Odd.md"), odd).unwrap();
+    for (block, path) in [("#base", "Plain.md"), ("#base-2", "People/Ada.md")] {
+        assert_eq!(server.call("vault_query", json!({ "base": format!("Odd.md{block}") }))["rows"], json!([{ "path": path }]), "{block}");
+    }
+    std::fs::write(folder.vault().join("Bom.base"), "\u{feff}views:\r\n  - name: 2024\r\n    filters: file.name == \"Ada\"\r\n").unwrap();
+    assert_eq!(server.call("vault_query", json!({ "base": "Bom.base", "view": "2024" }))["total"], 1);
+    // A mistake in one view is none in another.
+    std::fs::write(folder.vault().join("Two.base"), "views:\n  - name: A\n  - name: B\n    filters: foo()\n").unwrap();
+    assert!(server.call("vault_query", json!({ "base": "Two.base" }))["total"].as_u64().unwrap() > 5);
+    assert_eq!(server.fail("vault_query", json!({ "base": "Two.base", "view": "B" }))["code"], "QUERY_ERROR");
+    let chain: String = (1..190).map(|n| format!("  f{n}: '{}formula.f{}'\n", "-".repeat(80), n - 1)).collect();
+    std::fs::write(folder.vault().join("Chain.base"), format!("formulas:\n  f0: '1'\n{chain}")).unwrap();
+    let deep = server.call("vault_query", json!({ "base": "Chain.base", "select": ["formula.f189"], "path": "Plain.md" }));
+    assert!(deep["rows"][0]["formula.f189"]["error"].is_string(), "{deep}");
     for (text, code, words) in [
         ("views:\n  - name: [\n", "PARSE_ERROR", "line"),
         ("- a\n", "PARSE_ERROR", "filters, formulas or views"),
@@ -218,6 +244,37 @@ fn every_summary_of_obsidian_is_computed() {
         std::fs::write(folder.vault().join("s.base"), base).unwrap();
         assert_eq!(server.call("vault_query", json!({ "base": "s.base" }))["summaries"][property], expected, "{name}");
     }
+}
+
+/// Whatever notes, formulas and groups hold.
+#[test]
+fn no_answer_is_longer_than_a_client_takes() {
+    let notes: Vec<(String, String)> = (0..1000)
+        .map(|n| {
+            (
+                format!("{n:04}.md"),
+                format!("---\nk: {n:04}{}\nbig: {}\n---\n", "k".repeat(100), "q".repeat(if n == 7 { 60_000 } else { 2 })),
+            )
+        })
+        .collect();
+    let files: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let folder = Folder::with(&files);
+    let text = "formulas:\n  x: '\"x\".repeat(9999).split(\"\").map(\"y\".repeat(999))'\nsummaries:\n  all: values\nfilters: 'file.ext == \"md\"'\nviews:\n  - summaries: {k: all}\n";
+    std::fs::write(folder.vault().join("x.base"), text).unwrap();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    for arguments in [
+        json!({ "where": "k", "group_by": "k", "limit": 5 }),
+        json!({ "where": "k", "group_by": "k", "limit": 1000 }),
+        json!({ "base": "x.base", "limit": 1 }),
+        json!({ "base": "x.base", "limit": 1, "select": ["formula.x", "formula.x"] }),
+        json!({ "where": "k", "select": ["big"], "sort": ["k"] }),
+        json!({ "count": "value:k", "limit": 1000 }),
+    ] {
+        let answer = server.call("vault_query", arguments.clone());
+        assert!(answer.to_string().len() < 100_000, "{arguments}: {}", answer.to_string().len());
+    }
+    let counts = server.call("vault_query", json!({ "count": "value:big" }))["counts"].as_object().unwrap().len();
+    assert_eq!(counts, 2, "a long name stops nothing");
 }
 
 /// Pages do not skip or repeat rows while notes come and go.

@@ -24,14 +24,18 @@ pub(super) fn check(raw: &Raw) -> u8 {
         }
         Err(error) => mistakes.push(Mistake { setting: "LISTEN_ADDR", what: format!("cannot be used: {error}{}", serve::hint(&error)) }),
     }
+    let is_empty = vault.as_ref().is_some_and(|vault| vault.size() == 0);
     if let Some(vault) = vault {
+        if is_empty {
+            notes.push("VAULT_PATH has no files that are served".into());
+        }
         say(&summary(&config, vault.size()));
     }
     for note in notes {
         say(&format!("Note: {note}\n"));
     }
     if mistakes.is_empty() {
-        return say("Everything is in order.\n");
+        return say(if is_empty { "Nothing is wrong, but see the notes above.\n" } else { "Everything is in order.\n" });
     }
     wrong(mistakes.iter())
 }

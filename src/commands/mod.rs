@@ -79,7 +79,11 @@ fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &surroundings());
     mistakes.extend(probes::to_start(&config, purpose));
     if !mistakes.is_empty() {
-        return wrong(mistakes.iter());
+        let code = wrong(mistakes.iter());
+        if raw.get("VAULT_PATH").is_none() && matches!(purpose, For::Network) {
+            tell("To try it without any configuration: vault-sync-mcp demo\n");
+        }
+        return code;
     }
     start_logging(config.log_level);
     run(config)

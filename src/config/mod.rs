@@ -178,6 +178,7 @@ impl Config {
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
             reader.notes.push("This kernel has no Landlock: sessions of toolset agent are held by the program's own rules alone".into());
         }
+        reader.quoted();
         reader.misspelt(&around.variables);
         (Config { notes: reader.notes, ..config }, reader.mistakes)
     }
@@ -186,6 +187,19 @@ impl Config {
 impl Reader<'_> {
     fn wrong(&mut self, setting: &'static str, what: impl Into<String>) {
         self.mistakes.push(Mistake { setting, what: what.into() });
+    }
+
+    /// Refuses values with quotes around them: shells take those away, systemd's and Docker's files of variables partly do not.
+    fn quoted(&mut self) {
+        for setting in SETTINGS.iter().map(|row| row.variable) {
+            let inner = self
+                .text(setting)
+                .and_then(|text| text.get(1..text.len().checked_sub(1)?).zip(text.chars().next().zip(text.chars().last())));
+            if inner.is_some_and(|(_, (first, last))| first == last && ['"', '\''].contains(&first)) {
+                self.mistakes.retain(|mistake| mistake.setting != setting);
+                self.wrong(setting, "has quotes around its value; leave them out");
+            }
+        }
     }
 
     /// Says which variables look like settings that are not set.
@@ -495,7 +509,10 @@ fn check_origin(text: &str) -> Result<(), &'static str> {
         ("https", Some("443")) | ("http", Some("80")) => Err("must not name the default port: clients leave it out"),
         ("https", _) => Ok(()),
         ("http", _) if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
-        ("http", _) => Err("must be https unless the host is 127.0.0.1, [::1] or localhost"),
+        ("http", _) => Err(
+            "must be https unless the host is 127.0.0.1, [::1] or localhost: clients send their tokens to it. Put a TLS proxy (Caddy) in front, or a \
+             tunnel (Tailscale, cloudflared), and give its https URL; for a try on this machine use http://localhost with the port",
+        ),
         _ => Err("must start with https://"),
     }
 }

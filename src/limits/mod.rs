@@ -207,6 +207,12 @@ pub const QUERY_BYTES: usize = 10_000;
 pub const QUERY_DEPTH: usize = 100;
 /// Parts of expressions that one query evaluates; so many take about two seconds on a Pi.
 pub const QUERY_STEPS: u64 = 10_000_000;
+/// How long one query may take.
+pub const QUERY_TIME: Duration = Duration::from_secs(5);
+/// Formulas of a base.
+pub const QUERY_FORMULAS: usize = 200;
+/// Characters of one cell, and of the value of a group or summary.
+pub const QUERY_CELL_CHARS: usize = 5_000;
 /// Bytes of a text that an expression makes.
 pub const QUERY_TEXT_BYTES: usize = 100_000;
 /// Values of a list that `split` makes.

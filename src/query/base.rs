@@ -73,7 +73,7 @@ impl Base {
     /// # Errors
     /// [`Failure::Malformed`], [`Failure::Wrong`] naming the place.
     pub(super) fn parse(text: &str, first_line: usize) -> Result<Base, Failure> {
-        let yaml = yaml::parse(text).map_err(|error| match error {
+        let yaml = yaml::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| match error {
             yaml::Error::Syntax(Some((line, column))) => {
                 Failure::Malformed(yaml::Error::Syntax(Some((line + first_line, column))).to_string())
             }
@@ -84,14 +84,19 @@ impl Base {
         }
         let expressions = |key: &str| -> Result<Vec<(String, String)>, Failure> {
             let Some(members) = yaml.get(key).and_then(Yaml::as_mapping) else { return Ok(Vec::new()) };
-            members.iter().map(|(name, expression)| Ok((text_of(name, key)?, text_of(expression, key)?))).collect()
+            if members.len() > limits::QUERY_FORMULAS {
+                return Err(Failure::Malformed(format!("a base with more than {} {key}", limits::QUERY_FORMULAS)));
+            }
+            // One that is empty is null.
+            let text = |yaml: &Yaml| if yaml.is_null() { Ok("null".to_owned()) } else { text_of(yaml, key) };
+            members.iter().map(|(name, expression)| Ok((text_of(name, key)?, text(expression)?))).collect()
         };
         let formulas = expressions("formulas")?;
         let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
         let parsed = |list: Vec<(String, String)>, what: &str| {
             let parsed = list.into_iter().map(|(name, text)| match parse(&text, &names) {
                 Ok(expr) => Ok((name, expr)),
-                Err(wrong) => Err(Failure::Wrong(format!("{what} {name:?}, {wrong}"))),
+                Err(wrong) => Err(Failure::Wrong(format!("In {what} {name:?}, {wrong}"))),
             });
             parsed.collect::<Result<Vec<_>, _>>()
         };
@@ -128,7 +133,7 @@ impl Base {
 }
 
 fn name_of(view: &Yaml, number: usize) -> String {
-    view.get("name").and_then(Yaml::as_str).map_or_else(|| format!("View {}", number + 1), str::to_owned)
+    view.get("name").and_then(|name| text_of(name, "views").ok()).unwrap_or_else(|| format!("View {}", number + 1))
 }
 
 impl View {
@@ -169,7 +174,7 @@ impl Filter {
         match yaml {
             None | Some(Yaml::Null) => Ok(Filter::All(Vec::new())),
             Some(Yaml::String(text)) => {
-                parse(text, formulas).map(Filter::Is).map_err(|wrong| Failure::Wrong(format!("{place}, {text:?}, {wrong}")))
+                parse(text, formulas).map(Filter::Is).map_err(|wrong| Failure::Wrong(format!("In the {place}, {text:?}, {wrong}")))
             }
             Some(Yaml::Bool(truth)) => Ok(if *truth { Filter::All(Vec::new()) } else { Filter::Any(Vec::new()) }),
             Some(Yaml::Mapping(members)) => {
@@ -208,7 +213,7 @@ fn refuse_circles(formulas: &[(String, Expr)]) -> Result<(), Failure> {
             let Some((_, expr)) = formulas.iter().find(|(known, _)| known == current) else { continue };
             for used in used_formulas(expr) {
                 if used == name {
-                    return Err(Failure::Wrong(format!("formula {name:?} uses its own value, by way of {current:?}")));
+                    return Err(Failure::Wrong(format!("Formula {name:?} uses its own value, by way of {current:?}")));
                 }
                 if !seen.contains(&used) {
                     seen.push(used);
@@ -234,30 +239,34 @@ fn used_formulas(expr: &Expr) -> Vec<&str> {
 /// The text of a base in a note, and the line on which it begins, counted from 0: the code blocks of the language `base` are numbered
 /// from 1.
 pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
-    let (mut found, mut open) = (0, None::<(&str, bool)>);
+    let (mut found, mut open) = (0, None::<(&str, &str, bool)>);
     let (mut inner, mut start) = (String::new(), 0);
     for (number, line) in lines(text).iter().enumerate().filter(|(_, line)| line.kind == Kind::Code) {
         let content = text.get(line.range.clone()).unwrap_or_default();
-        let bare = content.trim();
+        // Behind the marks of a quote or callout.
+        let bare = content.trim_start_matches(['>', ' ', '\t']).trim_end();
         match open {
             None => {
                 let language = bare.trim_start_matches(['`', '~']);
+                let fence = bare.get(..bare.len() - language.len()).unwrap_or_default();
                 let is_base = language.trim() == "base";
-                found += usize::from(is_base);
+                found += usize::from(is_base && fence.len() > 2);
                 (inner, start) = (String::new(), number + 1);
-                open = Some((bare.get(..bare.len() - language.len()).unwrap_or_default(), is_base));
+                let before = content.get(..content.len() - content.trim_start_matches(['>', ' ', '\t']).len()).unwrap_or_default();
+                open = (fence.len() > 2).then_some((fence, before, is_base));
             }
-            Some((fence, is_base)) if !fence.is_empty() && bare.starts_with(fence) && bare.trim_start_matches(['`', '~']).is_empty() => {
+            Some((fence, _, is_base)) if bare.starts_with(fence) && bare.trim_start_matches(['`', '~']).is_empty() => {
                 if is_base && found == wanted {
                     return Some((inner, start));
                 }
                 open = None;
             }
-            Some(_) => {
-                inner.push_str(content);
+            Some((_, before, _)) => {
+                inner.push_str(content.strip_prefix(before).or_else(|| content.strip_prefix(before.trim_end())).unwrap_or(content));
                 inner.push('\n');
             }
         }
     }
-    None
+    // A block that is not closed goes on to the end.
+    open.filter(|(.., is_base)| *is_base && found == wanted).map(|_| (inner, start))
 }

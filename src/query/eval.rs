@@ -4,7 +4,7 @@ use super::duration::Duration;
 use super::parse::{Expr, Operator};
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::calendar::{DateTime, Zone};
-use crate::clock::Now;
+use crate::clock::{Deadline, Now};
 use crate::limits;
 use crate::markdown::links::{Link as NoteLink, Syntax};
 use crate::vault::links::LinkNames;
@@ -20,6 +20,12 @@ use std::sync::Arc;
 /// A value, or why there is none, in words for a cell of a table.
 pub(super) type Outcome = Result<Value, String>;
 
+/// Steps after which cancelling and the time are looked at.
+const LOOK_EVERY: u64 = 1 << 15;
+
+/// Files with links to a file.
+type Sources = Rc<BTreeSet<String>>;
+
 /// What is the same for all files of a query.
 pub(super) struct Evaluator<'a> {
     pub(super) vault: &'a Vault,
@@ -31,9 +37,15 @@ pub(super) struct Evaluator<'a> {
     pub(super) go_on: &'a dyn Fn(usize, usize) -> bool,
     names: OnceCell<Result<LinkNames<'a>, Error>>,
     /// The files with links to a file, by what was asked for.
-    sources: RefCell<HashMap<String, Rc<BTreeSet<String>>>>,
+    sources: RefCell<HashMap<String, Sources>>,
+    /// The last of these that a function asked for, with the text and the folder that it was asked with: the next file is often in the
+    /// same folder.
+    last_sources: RefCell<Option<(String, Rc<str>, Sources)>>,
     /// Parts of expressions that may still be evaluated.
     steps: Cell<u64>,
+    /// How many expressions are being evaluated inside each other.
+    depth: Cell<usize>,
+    deadline: Deadline,
     random: Cell<u64>,
 }
 
@@ -91,16 +103,33 @@ impl<'a> Evaluator<'a> {
             go_on,
             names: OnceCell::new(),
             sources: RefCell::default(),
+            last_sources: RefCell::default(),
             steps: Cell::new(limits::QUERY_STEPS),
+            depth: Cell::new(0),
+            deadline: Deadline::after(limits::QUERY_TIME),
             random: Cell::new(now.0 | 1),
         }
     }
 
     pub(super) fn value(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> Outcome {
         self.spend(1)?;
+        let depth = self.depth.get();
+        if depth > limits::QUERY_DEPTH * 3 {
+            return Err("formulas use formulas that use formulas, too deeply".into());
+        }
+        self.depth.set(depth + 1);
+        let outcome = self.evaluate(expr, row, locals);
+        self.depth.set(depth);
+        outcome
+    }
+
+    fn evaluate(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> Outcome {
         match expr {
             Expr::Value(value) => Ok(value.clone()),
-            Expr::List(list) => list.iter().map(|item| self.value(item, row, locals)).collect::<Result<_, _>>().map(Value::List),
+            Expr::List(list) => {
+                let values = list.iter().map(|item| self.value(item, row, locals)).collect::<Result<Vec<_>, _>>()?;
+                self.list(values)
+            }
             Expr::Name(name) => Ok(locals.get(name).unwrap_or_else(|| self.property_of(row, name))),
             Expr::Note => Ok(properties(row.entry)),
             Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
@@ -137,11 +166,31 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Counts work, so that no expression takes longer than a search may.
+    /// Counts work, so that no expression takes longer than a search may; cancelling and the time are looked at now and then.
     pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
-        let left = self.steps.get().saturating_sub(steps as u64);
-        self.steps.set(left);
-        if left == 0 { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
+        let before = self.steps.get();
+        let left = before.saturating_sub(steps as u64);
+        let is_time_to_look = before / LOOK_EVERY != left / LOOK_EVERY;
+        let goes_on = !is_time_to_look || self.deadline.left().is_some() && (self.go_on)(0, 0);
+        self.steps.set(if goes_on { left } else { 0 });
+        if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
+    }
+
+    /// A text that was made, of the length that one may have.
+    pub(super) fn made(&self, text: String) -> Outcome {
+        if text.len() > limits::QUERY_TEXT_BYTES {
+            return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
+        }
+        self.spend(text.len() / 16)?;
+        Ok(Value::Text(text.into()))
+    }
+
+    /// A list that was made; each value takes memory.
+    pub(super) fn list(&self, values: impl IntoIterator<Item = Value>) -> Outcome {
+        let list = Value::list_of(values);
+        let Value::List(inner) = &list else { return Ok(list) };
+        self.spend(inner.len() * 4)?;
+        if list.is_too_deep() { Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH)) } else { Ok(list) }
     }
 
     /// Whether all work that a query may cause was done before its end.
@@ -210,11 +259,8 @@ impl<'a> Evaluator<'a> {
             }
             (Value::Duration(one), Value::Number(factor)) if operator == Operator::Times => Ok(Value::Duration(one.times(*factor))),
             (Value::Duration(one), Value::Number(part)) if operator == Operator::Divided => Ok(Value::Duration(one.times(1.0 / part))),
-            (Value::List(one), Value::List(another)) if is_sum => {
-                self.spend(one.len() + another.len())?;
-                Ok(Value::list_of(one.iter().chain(another.iter()).cloned()))
-            }
-            (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => bounded(format!("{}{}", left.text(), right.text())),
+            (Value::List(one), Value::List(another)) if is_sum => self.list(one.iter().chain(another.iter()).cloned()),
+            (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => self.made(format!("{}{}", left.text(), right.text())),
             (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
             _ => wrong(),
         }
@@ -384,7 +430,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The files with links to a file; where a path means none, those with a link that is written like it.
-    pub(super) fn sources(&self, path: &str) -> Result<Rc<BTreeSet<String>>, String> {
+    pub(super) fn sources(&self, path: &str) -> Result<Sources, String> {
         if let Some(known) = self.sources.borrow().get(path) {
             return Ok(Rc::clone(known));
         }
@@ -395,6 +441,22 @@ impl<'a> Evaluator<'a> {
         });
         self.sources.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
         Ok(found)
+    }
+}
+
+impl Evaluator<'_> {
+    /// The same for a link as it is written in a file of a folder.
+    pub(super) fn sources_of_text(&self, text: &str, folder: &Rc<str>) -> Result<Sources, String> {
+        if let Some((known, from, sources)) = &*self.last_sources.borrow()
+            && known == text
+            && from == folder
+        {
+            return Ok(Rc::clone(sources));
+        }
+        let link = Link::parse(text, folder);
+        let sources = self.sources(&self.file_of(&link).unwrap_or(link.path))?;
+        *self.last_sources.borrow_mut() = Some((text.to_owned(), Rc::clone(folder), Rc::clone(&sources)));
+        Ok(sources)
     }
 }
 
@@ -413,14 +475,6 @@ fn moved(date: Date, duration: Duration, is_later: bool) -> Date {
     let at = date.at.plus_months(duration.months.trunc() as i64);
     let seconds = duration.months.fract() * Duration { months: 1.0, rest: 0.0 }.seconds() + duration.rest;
     Date { at: at.plus_seconds(seconds as i64), has_time: date.has_time || seconds % 86_400.0 != 0.0 }
-}
-
-/// A text of the length that one may have.
-pub(super) fn bounded(text: String) -> Outcome {
-    if text.len() > limits::QUERY_TEXT_BYTES {
-        return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
-    }
-    Ok(Value::Text(text.into()))
 }
 
 /// A link of a note with its display text: what is written, else the target.

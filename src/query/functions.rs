@@ -1,82 +1,44 @@
 //! The functions of the language, by the type of what they are called on.
 
 use super::duration::Duration;
-use super::eval::{Evaluator, Locals, Outcome, Row, bounded, folder_of};
+use super::eval::{Evaluator, Locals, Outcome, Row, folder_of};
 use super::parse::Expr;
-use super::value::{Date, Link, Pattern, Value};
+use super::value::{Date, Link, Pattern, Value, joined};
 use crate::limits;
 use crate::text::fold::fold;
 use crate::vault::Entry;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Functions without a value before them, and how many arguments they take.
-pub(super) const GLOBALS: [(&str, usize, usize); 13] = [
-    ("date", 1, 1),
-    ("duration", 1, 1),
-    ("escapeHTML", 1, 1),
-    ("file", 1, 1),
-    ("if", 2, 3),
+/// Functions without a value before them, by how many arguments they take.
+pub(super) const GLOBALS: [Names; 5] = [
+    ("now random today", 0, 0),
+    ("date duration escapeHTML file list number", 1, 1),
     ("link", 1, 2),
-    ("list", 1, 1),
-    ("max", 1, usize::MAX),
-    ("min", 1, usize::MAX),
-    ("now", 0, 0),
-    ("number", 1, 1),
-    ("random", 0, 0),
-    ("today", 0, 0),
+    ("max min", 1, usize::MAX),
+    ("if", 2, 3),
 ];
 
 /// Functions whose values only Obsidian's window can show.
 pub(super) const NEED_THE_APP: [&str; 3] = ["html", "icon", "image"];
 
-/// Functions of a value, and how many arguments they take.
-pub(super) const METHODS: [(&str, usize, usize); 44] = [
-    ("abs", 0, 0),
-    ("asFile", 0, 0),
-    ("asLink", 0, 1),
-    ("ceil", 0, 0),
-    ("contains", 1, 1),
-    ("containsAll", 1, usize::MAX),
-    ("containsAny", 1, usize::MAX),
-    ("date", 0, 0),
-    ("endsWith", 1, 1),
-    ("filter", 1, 1),
-    ("flat", 0, 0),
-    ("floor", 0, 0),
-    ("format", 1, 1),
-    ("hasLink", 1, 1),
-    ("hasProperty", 1, 1),
-    ("hasTag", 1, usize::MAX),
-    ("inFolder", 1, 1),
-    ("isEmpty", 0, 0),
-    ("isTruthy", 0, 0),
-    ("isType", 1, 1),
-    ("join", 1, 1),
-    ("keys", 0, 0),
-    ("linksTo", 1, 1),
-    ("lower", 0, 0),
-    ("map", 1, 1),
-    ("matches", 1, 1),
-    ("mean", 0, 0),
-    ("reduce", 2, 2),
-    ("relative", 0, 0),
-    ("repeat", 1, 1),
-    ("replace", 2, 2),
-    ("reverse", 0, 0),
-    ("round", 0, 1),
-    ("slice", 1, 2),
-    ("sort", 0, 0),
-    ("split", 1, 2),
-    ("startsWith", 1, 1),
-    ("time", 0, 0),
-    ("title", 0, 0),
-    ("toFixed", 1, 1),
-    ("toString", 0, 0),
-    ("trim", 0, 0),
-    ("unique", 0, 0),
-    ("values", 0, 0),
+/// Functions of a value, by how many arguments they take.
+pub(super) const METHODS: [Names; 6] = [
+    ("abs asFile ceil date flat floor isEmpty isTruthy keys lower mean relative reverse sort time title toString trim unique values", 0, 0),
+    ("asLink round", 0, 1),
+    ("contains endsWith filter format hasLink hasProperty inFolder isType join linksTo map matches repeat startsWith toFixed", 1, 1),
+    ("slice split", 1, 2),
+    ("containsAll containsAny hasTag", 1, usize::MAX),
+    ("reduce replace", 2, 2),
 ];
+
+/// Names separated by spaces, and the least and most arguments of each.
+type Names = (&'static str, usize, usize);
+
+/// All names of a table, with what each takes.
+pub(super) fn names(table: &'static [Names]) -> impl Iterator<Item = Names> {
+    table.iter().flat_map(|(names, least, most)| names.split(' ').map(move |name| (name, *least, *most)))
+}
 
 impl Evaluator<'_> {
     pub(super) fn call(&self, name: &str, arguments: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
@@ -91,7 +53,8 @@ impl Evaluator<'_> {
             ("today", _) => Ok(Value::Date(Date { at: self.now.midnight(), has_time: false })),
             ("random", _) => Ok(Value::Number(self.next_random())),
             ("list", Value::List(_)) => Ok(first),
-            ("list", _) => Ok(Value::list_of([first])),
+            ("list", _) => self.list([first]),
+            ("min" | "max", _) if values.iter().any(|value| matches!(value, Value::Null)) => Ok(Value::Null),
             ("min" | "max", _) => {
                 let numbers = values.iter().map(number_of).collect::<Result<Vec<f64>, _>>()?;
                 Ok(Value::Number(if name == "min" {
@@ -119,7 +82,7 @@ impl Evaluator<'_> {
                     .replace('>', "&gt;")
                     .replace('"', "&quot;")
                     .replace('\'', "&#39;");
-                bounded(escaped)
+                self.made(escaped)
             }
             ("link", value) => {
                 let display = values.get(1).map(Value::text);
@@ -153,7 +116,7 @@ impl Evaluator<'_> {
         match (name, &of) {
             ("isTruthy", _) => return Ok(Value::Bool(of.is_truthy())),
             ("isType", _) => return Ok(Value::Bool(first.text() == of.type_name())),
-            ("toString", _) => return Ok(Value::Text(of.text().into())),
+            ("toString", _) => return self.made(of.text()),
             ("isEmpty", _) => return Ok(Value::Bool(of.is_empty())),
             // A property that a note does not have.
             (_, Value::Null) => return Ok(Value::Null),
@@ -180,11 +143,15 @@ impl Evaluator<'_> {
                 None => Ok(Value::Null),
             },
             Value::Object(members) => match name {
-                "keys" => Ok(Value::list_of(members.keys().map(|key| Value::text_of(key)))),
-                "values" => Ok(Value::list_of(members.values().map(|value| self.value_of(value, row.entry)))),
+                "keys" => self.list(members.keys().map(|key| Value::text_of(key))),
+                "values" => self.list(members.values().map(|value| self.value_of(value, row.entry))),
                 _ => unsuited(),
             },
-            Value::Pattern(pattern) if name == "matches" => Ok(Value::Bool(pattern.regex.is_match(&first.text()))),
+            Value::Pattern(pattern) if name == "matches" => {
+                let text = first.text();
+                self.spend(text.len() * 4)?;
+                Ok(Value::Bool(pattern.regex.is_match(&text)))
+            }
             _ => unsuited(),
         }
     }
@@ -207,7 +174,7 @@ impl Evaluator<'_> {
                 _ => acc = Some(outcome),
             }
         }
-        Ok(if name == "reduce" { acc.unwrap_or(Value::Null) } else { Value::list_of(made) })
+        if name == "reduce" { Ok(acc.unwrap_or(Value::Null)) } else { self.list(made) }
     }
 
     fn of_text(&self, text: &str, name: &str, values: &[Value]) -> Option<Outcome> {
@@ -229,7 +196,7 @@ impl Evaluator<'_> {
             "title" => Ok(Value::Text(title(text).into())),
             "reverse" => Ok(Value::Text(text.chars().rev().collect::<String>().into())),
             "repeat" => number_of(&first).and_then(|count| match text.len().checked_mul(count as usize) {
-                Some(length) if length <= limits::QUERY_TEXT_BYTES => Ok(Value::Text(text.repeat(count as usize).into())),
+                Some(length) if length <= limits::QUERY_TEXT_BYTES => self.made(text.repeat(count as usize)),
                 _ => Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES)),
             }),
             "slice" => {
@@ -238,7 +205,19 @@ impl Evaluator<'_> {
                     .map(|(from, to)| Value::Text(chars.get(from..to).unwrap_or_default().iter().collect::<String>().into()))
             }
             "split" => self.split(text, values),
-            "replace" => bounded(replace(text, &first, &values.get(1).map(Value::text).unwrap_or_default())),
+            "replace" => {
+                let with = values.get(1).map(Value::text).unwrap_or_default();
+                let count = match &first {
+                    Value::Pattern(pattern) => pattern.regex.find_iter(text).count(),
+                    _ => text.matches(&argument).count(),
+                };
+                // Groups of the matches together are no longer than the text, each time that they are named.
+                let most = text.len() * (1 + with.matches('$').count()) + count * with.len();
+                match self.spend(most / 16) {
+                    Ok(()) if most <= limits::QUERY_TEXT_BYTES * 10 => self.made(replace(text, &first, &with)),
+                    _ => Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES)),
+                }
+            }
             _ => return None,
         })
     }
@@ -253,10 +232,10 @@ impl Evaluator<'_> {
             separator => text.split(&separator.map(Value::text).unwrap_or_default()).take(limits::QUERY_LIST).collect(),
         };
         self.spend(parts.len())?;
-        Ok(Value::list_of(parts.into_iter().take(most as usize).map(Value::text_of)))
+        self.list(parts.into_iter().take(most as usize).map(Value::text_of))
     }
 
-    fn of_list(&self, list: &Rc<[Value]>, name: &str, values: &[Value]) -> Option<Outcome> {
+    fn of_list(&self, list: &[Value], name: &str, values: &[Value]) -> Option<Outcome> {
         let first = values.first().cloned().unwrap_or(Value::Null);
         let has = |wanted: &Value| list.iter().any(|value| self.are_equal(value, wanted));
         // Each value may be compared with all others.
@@ -268,12 +247,12 @@ impl Evaluator<'_> {
             "contains" => Ok(Value::Bool(has(&first))),
             "containsAll" => Ok(Value::Bool(values.iter().all(has))),
             "containsAny" => Ok(Value::Bool(values.iter().any(has))),
-            "join" => bounded(list.iter().map(Value::text).collect::<Vec<_>>().join(&first.text())),
-            "reverse" => Ok(Value::list_of(list.iter().rev().cloned())),
+            "join" => self.made(joined(list, &first.text())),
+            "reverse" => self.list(list.iter().rev().cloned()),
             "sort" => {
                 let mut sorted = list.to_vec();
                 sorted.sort_by(Value::order);
-                Ok(Value::list_of(sorted))
+                self.list(sorted)
             }
             "slice" => between(list.len(), values).map(|(from, to)| Value::list_of(list.get(from..to).unwrap_or_default().iter().cloned())),
             "flat" => {
@@ -284,7 +263,7 @@ impl Evaluator<'_> {
                         other => flat.push(other.clone()),
                     }
                 }
-                Ok(Value::list_of(flat))
+                self.list(flat)
             }
             "unique" => {
                 let mut kept: Vec<&Value> = Vec::new();
@@ -295,7 +274,7 @@ impl Evaluator<'_> {
                         kept.push(value);
                     }
                 }
-                Ok(Value::list_of(kept.into_iter().cloned()))
+                self.list(kept.into_iter().cloned())
             }
             "mean" => Ok(mean(&numbers(list)).map_or(Value::Null, Value::Number)),
             _ => return None,
@@ -330,8 +309,7 @@ impl Evaluator<'_> {
             "inFolder" => {
                 let text = first.text();
                 let folder = text.trim_matches('/');
-                let own = folder_of(entry);
-                let is_below = own.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                let is_below = entry.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
                 Ok(Value::Bool(folder.is_empty() || is_below))
             }
             _ => return None,
@@ -344,10 +322,7 @@ impl Evaluator<'_> {
             Value::File(path) => self.sources(path)?,
             Value::Link(link) => self.sources(&self.file_of(link).unwrap_or_else(|| link.path.clone()))?,
             Value::Null => return Ok(Value::Bool(false)),
-            other => {
-                let link = Link::parse(&other.text(), &folder_of(entry));
-                self.sources(&self.file_of(&link).unwrap_or(link.path))?
-            }
+            other => self.sources_of_text(&other.text(), &folder_of(entry))?,
         };
         Ok(Value::Bool(sources.contains(&*entry.path)))
     }
@@ -382,7 +357,13 @@ fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
             // Halves up, as JavaScript rounds.
             Value::Number((number * factor + 0.5).floor() / factor)
         }),
-        "toFixed" => digits().map(|digits| Value::Text(format!("{number:.digits$}").into())),
+        "toFixed" => digits().map(|digits| {
+            // Halves away from zero, as JavaScript; the formatter here takes the even neighbour.
+            let scaled = number.abs() * 10_f64.powi(digits as i32);
+            let is_half = scaled.fract() == 0.5;
+            let rounded = if is_half { (scaled + 0.5).floor() / 10_f64.powi(digits as i32) * number.signum() } else { number };
+            Value::Text(format!("{rounded:.digits$}").into())
+        }),
         _ => return None,
     })
 }

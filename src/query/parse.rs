@@ -1,7 +1,7 @@
 //! Expressions: from text to a tree. Names of functions, of file properties and of formulas are checked here, so that nothing unknown is found
 //! only when a note is looked at.
 
-use super::functions::{GLOBALS, METHODS, NEED_THE_APP};
+use super::functions::{GLOBALS, METHODS, NEED_THE_APP, names};
 use super::value::{Pattern, Value};
 use crate::limits;
 use regex::RegexBuilder;
@@ -50,6 +50,43 @@ impl Expr {
         }
     }
 
+    /// Whether it has the same value for every file.
+    fn is_constant(&self) -> bool {
+        let mut is_constant = true;
+        self.visit(&mut |part| {
+            is_constant &= match part {
+                Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => false,
+                Expr::Call(name, _) => !matches!(*name, "random" | "file" | "link"),
+                _ => true,
+            };
+        });
+        is_constant
+    }
+
+    /// Puts the values of parts that have the same one for every file in their place; a part that has none stays.
+    pub(super) fn fold(&mut self, value: &dyn Fn(&Expr) -> Option<Value>) {
+        if matches!(self, Expr::Value(_)) {
+            return;
+        }
+        if let Some(value) = self.is_constant().then(|| value(self)).flatten() {
+            *self = Expr::Value(value);
+            return;
+        }
+        match self {
+            Expr::List(parts) | Expr::Call(_, parts) => parts.iter_mut().for_each(|part| part.fold(value)),
+            Expr::Method(of, _, parts) => {
+                of.fold(value);
+                parts.iter_mut().for_each(|part| part.fold(value));
+            }
+            Expr::Member(of, _) | Expr::Not(of) | Expr::Negative(of) => of.fold(value),
+            Expr::Index(one, another) | Expr::Binary(_, one, another) => {
+                one.fold(value);
+                another.fold(value);
+            }
+            Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => {}
+        }
+    }
+
     /// Texts that the frontmatter of every note has for which this expression is true, as they stand in JSON: those of equalities that have to
     /// hold.
     pub(super) fn required(&self) -> Vec<String> {
@@ -60,7 +97,9 @@ impl Expr {
                     // A date and a link may be written in several ways.
                     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains("[[") =>
                 {
-                    serde_json::to_string(&**text).into_iter().collect()
+                    // Without its quotes: a link is equal to its target.
+                    let json = serde_json::to_string(&**text).ok();
+                    json.and_then(|json| Some(json.strip_prefix('"')?.strip_suffix('"')?.to_owned())).into_iter().collect()
                 }
                 _ => Vec::new(),
             },
@@ -299,10 +338,10 @@ impl<'a> Parser<'a> {
     }
 
     fn method(&mut self, of: Expr, name: &str, at: usize) -> Result<Expr, Wrong> {
-        let Some((known, least, most)) = METHODS.iter().find(|(known, ..)| *known == name) else {
-            return Err(self.unknown(at, "function", name, &METHODS.map(|(known, ..)| known)));
+        let Some((known, least, most)) = names(&METHODS).find(|(known, ..)| *known == name) else {
+            return Err(self.unknown(at, "function", name, &names(&METHODS).map(|(known, ..)| known).collect::<Vec<_>>()));
         };
-        let arguments = self.arguments(name, at, *least, *most)?;
+        let arguments = self.arguments(name, at, least, most)?;
         Ok(Expr::Method(Box::new(of), known, arguments))
     }
 
@@ -310,10 +349,10 @@ impl<'a> Parser<'a> {
         if NEED_THE_APP.contains(&name) {
             return Err(self.wrong(at, format!("{name}() shows something in Obsidian's window and is not supported here")));
         }
-        let Some((known, least, most)) = GLOBALS.iter().find(|(known, ..)| *known == name) else {
-            return Err(self.unknown(at, "function", name, &GLOBALS.map(|(known, ..)| known)));
+        let Some((known, least, most)) = names(&GLOBALS).find(|(known, ..)| *known == name) else {
+            return Err(self.unknown(at, "function", name, &names(&GLOBALS).map(|(known, ..)| known).collect::<Vec<_>>()));
         };
-        let arguments = self.arguments(name, at, *least, *most)?;
+        let arguments = self.arguments(name, at, least, most)?;
         Ok(Expr::Call(known, arguments))
     }
 

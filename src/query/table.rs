@@ -92,8 +92,8 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let Base { filter, formulas, summaries, .. } = base;
     let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
-    let condition = condition.map_err(|wrong| Failure::Wrong(format!("where, {wrong}")))?;
-    let id = |place: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("{place} {id:?}: {}", wrong.what)));
+    let mut condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
+    let id = |place: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {place} {id:?}: {}", wrong.what)));
     let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
     if order.is_empty() {
         order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
@@ -110,6 +110,10 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let evaluator = Evaluator::new(source.vault, source.zone, source.now, this, formulas, source.go_on);
     let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let facts = source.vault.facts(source.go_on)?;
+    if let (Some(condition), Some(first)) = (&mut condition, facts.first()) {
+        let row = Row::of(first, "");
+        condition.fold(&|expr| evaluator.value(expr, &row, &Locals::default()).ok());
+    }
     let rows = select(source, query, &facts, &evaluator, condition.as_ref(), &filters)?;
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, &rows, |property| id("count", property))?;
@@ -137,7 +141,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     if let Some(limit) = view.and_then(|view| view.limit) {
         rows.truncate(limit);
     }
-    let mut answer = Answer { total, groups: group.map(|_| groups_of(&rows)), ..Answer::default() };
+    let mut answer = Answer { total, ..Answer::default() };
     for (column, name) in view.iter().flat_map(|view| &view.summaries) {
         let expr = id("summary of", column)?;
         let values: Vec<Value> =
@@ -148,8 +152,11 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let mut size = 0;
     for (number, sorted) in rows.iter().enumerate().skip(from).take(query.limit) {
         let mut members = Map::new();
+        let mut left = limits::QUERY_PAGE_CHARS;
         for (column, expr) in columns.iter().zip(&cells) {
-            members.insert(column.clone(), cell(evaluator.value(expr, &sorted.row, &Locals::default())));
+            let value = cell(evaluator.value(expr, &sorted.row, &Locals::default()));
+            left = left.saturating_sub(value.to_string().len());
+            members.insert(column.clone(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) });
         }
         members.insert("path".into(), (*sorted.row.entry.path).into());
         size += Json::Object(members.clone()).to_string().chars().count() + 1;
@@ -159,6 +166,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         answer.rows.push(members);
         answer.last = Some((number, sorted.row.entry.path.to_string()));
     }
+    answer.groups = group.map(|_| groups_of(&rows, from, answer.rows.len()));
     answer.last = answer.last.filter(|(number, _)| number + 1 < rows.len());
     answer.columns = columns;
     if evaluator.is_spent() {
@@ -171,11 +179,17 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
 }
 
 fn takes_too_long() -> Failure {
-    Failure::Wrong("the query takes too long; give it a path, or a simpler expression".into())
+    Failure::Wrong("The query takes too long; give it a path, or a simpler expression".into())
 }
 
+/// A value, as far as a cell may be long.
 fn cell(outcome: Outcome) -> Json {
-    outcome.map_or_else(|why| json!({ "error": why }), |value| value.json())
+    let mut left = limits::QUERY_CELL_CHARS;
+    match outcome.map(|value| value.json(&mut left)) {
+        Ok(Some(json)) => json,
+        Ok(None) => json!({ "error": format!("the value has more than {} characters", limits::QUERY_CELL_CHARS) }),
+        Err(why) => json!({ "error": why }),
+    }
 }
 
 /// What is empty comes last in both directions.
@@ -252,12 +266,20 @@ fn passes(evaluator: &Evaluator<'_>, filter: &Filter, row: &Row<'_>) -> bool {
     }
 }
 
-fn groups_of(rows: &[Sorted<'_>]) -> Vec<(Json, usize)> {
-    let mut groups: Vec<(Json, usize)> = Vec::new();
-    for value in rows.iter().map(|sorted| sorted.group.json()) {
-        match groups.last_mut().filter(|(last, _)| *last == value) {
-            Some((_, count)) => *count += 1,
-            None => groups.push((value, 1)),
+/// The groups of the rows of a page, and how many rows each has in all.
+fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<(Json, usize)> {
+    let is_same = |a: &Sorted<'_>, b: &Sorted<'_>| a.group.order(&b.group).is_eq();
+    let (mut groups, mut number, mut size) = (Vec::new(), 0, 0);
+    for group in rows.chunk_by(is_same) {
+        let (start, end) = (number, number + group.len());
+        number = end;
+        if let Some(first) = group.first().filter(|_| start < from + count && end > from) {
+            let value = cell(Ok(first.group.clone()));
+            size += value.to_string().chars().count();
+            if size > limits::QUERY_PAGE_CHARS {
+                break;
+            }
+            groups.push((value, group.len()));
         }
     }
     groups
@@ -281,17 +303,17 @@ fn count_by(
     id: impl Fn(&str) -> Result<Expr, Failure>,
 ) -> Result<BTreeMap<String, usize>, Failure> {
     let value = count.strip_prefix("value:").map(|property| id(property.trim())).transpose()?;
-    let names_of = |row: &Row<'_>| -> BTreeSet<String> {
+    let names_of = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
         match (count, &value) {
             (_, Some(expr)) => match evaluator.value(expr, row, &Locals::default()) {
-                Ok(Value::List(values)) => values.iter().map(Value::text).collect(),
-                Ok(Value::Null) | Err(_) => BTreeSet::new(),
-                Ok(value) => BTreeSet::from([value.text()]),
+                Ok(Value::List(values)) => values.iter().map(Value::text).collect::<BTreeSet<_>>().into_iter().collect(),
+                Ok(Value::Null) | Err(_) => Vec::new(),
+                Ok(value) => vec![value.text()],
             },
             ("tag", _) => entry.tags.iter().map(|tag| tag.to_string()).collect(),
             ("property", _) => entry.properties().into_iter().flat_map(|members| members.into_iter().map(|(name, _)| name)).collect(),
-            _ => BTreeSet::from([entry.path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned()]),
+            _ => vec![entry.path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned()],
         }
     };
     if value.is_none() && !["tag", "property", "folder"].contains(&count) {
@@ -299,6 +321,8 @@ fn count_by(
     }
     let mut counts = BTreeMap::new();
     for name in rows.iter().flat_map(names_of) {
+        let end = name.char_indices().nth(limits::QUERY_CELL_CHARS).map_or(name.len(), |(end, _)| end);
+        let name = name.get(..end).unwrap_or_default().to_owned();
         *counts.entry(name).or_default() += 1;
     }
     Ok(counts)
@@ -313,7 +337,7 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
     let (mut page, mut size) = (Map::new(), 0);
     for (number, (name, count)) in counts.iter().enumerate().skip(from).take(query.limit) {
         size += name.chars().count() + 16;
-        if size > limits::QUERY_PAGE_CHARS {
+        if size > limits::QUERY_PAGE_CHARS && !page.is_empty() {
             break;
         }
         page.insert(name.clone(), (*count).into());
@@ -397,6 +421,10 @@ fn summarize(
                 values.iter().filter(|value| !value.is_empty()).map(|value| format!("{} {}", value.type_name(), value.text())).collect();
             Value::Number(distinct.len() as f64)
         }
-        _ => return Err(Failure::Wrong(format!("there is no summary {name:?}"))),
+        _ => {
+            return Err(Failure::Wrong(format!(
+                "There is no summary {name:?}; there are Average, Min, Max, Sum, Range, Median, Stddev, Earliest, Latest, Checked, Unchecked, Empty, Filled and Unique, and the base's own"
+            )));
+        }
     }))
 }

@@ -2,10 +2,12 @@
 
 use super::duration::Duration;
 use crate::calendar::DateTime;
+use crate::limits;
 use crate::text::fold::fold;
 use regex::Regex;
 use serde_json::{Map, Number, Value as Json, json};
 use std::cmp::Ordering;
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// A value.
@@ -17,7 +19,7 @@ pub(super) enum Value {
     Text(Rc<str>),
     Date(Date),
     Duration(Duration),
-    List(Rc<[Value]>),
+    List(Rc<List>),
     Object(Rc<Map<String, Json>>),
     Link(Rc<Link>),
     /// A file of the vault, by its path.
@@ -30,6 +32,21 @@ pub(super) enum Value {
 pub(super) struct Date {
     pub(super) at: DateTime,
     pub(super) has_time: bool,
+}
+
+/// A list, which knows how deep the lists in it are: values that deep would exhaust the stack.
+#[derive(Debug, Clone)]
+pub(super) struct List {
+    values: Vec<Value>,
+    depth: usize,
+}
+
+impl Deref for List {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.values
+    }
 }
 
 /// A link, internal or not.
@@ -90,7 +107,14 @@ impl Value {
     }
 
     pub(super) fn list_of(values: impl IntoIterator<Item = Value>) -> Value {
-        Value::List(values.into_iter().collect())
+        let values: Vec<Value> = values.into_iter().collect();
+        let depth = |value: &Value| if let Value::List(list) = value { list.depth } else { 0 };
+        Value::List(Rc::new(List { depth: values.iter().map(depth).max().unwrap_or(0) + 1, values }))
+    }
+
+    /// Whether lists are nested in it deeper than they may be.
+    pub(super) fn is_too_deep(&self) -> bool {
+        matches!(self, Value::List(list) if list.depth > limits::QUERY_DEPTH)
     }
 
     /// The name of its type, as `isType` takes it.
@@ -127,7 +151,7 @@ impl Value {
         matches!(self, Value::Null | Value::Text(_) | Value::List(_) | Value::Object(_)) && !self.is_truthy()
     }
 
-    /// As text, as it is joined and shown.
+    /// As text, as it is joined and shown; of a list that is too long for a text, its beginning.
     pub(super) fn text(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -136,7 +160,7 @@ impl Value {
             Value::Text(text) => text.to_string(),
             Value::Date(date) => date.text(),
             Value::Duration(duration) => duration.text(),
-            Value::List(list) => list.iter().map(Value::text).collect::<Vec<_>>().join(", "),
+            Value::List(list) => joined(list, ", "),
             Value::Object(members) => Json::Object((**members).clone()).to_string(),
             Value::Link(link) => link.text(),
             Value::File(path) => path.to_string(),
@@ -144,19 +168,21 @@ impl Value {
         }
     }
 
-    /// As it stands in an answer.
-    pub(super) fn json(&self) -> Json {
-        match self {
+    /// As it stands in an answer; `None` where that takes more than the characters that are left.
+    pub(super) fn json(&self, left: &mut usize) -> Option<Json> {
+        let json = match self {
             Value::Null => Json::Null,
             Value::Bool(truth) => Json::Bool(*truth),
             // Whole numbers as such.
             Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
             Value::Number(number) => Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number),
-            Value::List(list) => list.iter().map(Value::json).collect(),
+            Value::List(list) => return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array),
             Value::Object(members) => Json::Object((**members).clone()),
             Value::File(path) => format!("[[{path}]]").into(),
             other => other.text().into(),
-        }
+        };
+        *left = left.checked_sub(json.to_string().chars().count() + 1)?;
+        Some(json)
     }
 
     /// Which of two comes first; `None` where they cannot be compared.
@@ -180,7 +206,7 @@ impl Value {
             Value::Date(_) => 1,
             Value::Duration(_) => 2,
             Value::Bool(_) => 3,
-            Value::Null => 5,
+            value if value.is_empty() => 5,
             _ => 4,
         };
         let by_text = || fold(&self.text()).cmp(&fold(&other.text())).then_with(|| self.text().cmp(&other.text()));
@@ -189,6 +215,19 @@ impl Value {
             _ => by_text(),
         })
     }
+}
+
+/// The texts of some values with another between them; not much longer than a text may be.
+pub(super) fn joined(values: &[Value], separator: &str) -> String {
+    let mut text = String::new();
+    for (number, value) in values.iter().enumerate() {
+        text.push_str(if number == 0 { "" } else { separator });
+        text.push_str(&value.text());
+        if text.len() > limits::QUERY_TEXT_BYTES {
+            break;
+        }
+    }
+    text
 }
 
 /// A number as JavaScript writes it.

@@ -124,6 +124,7 @@ pub fn output(fields: &[Field]) -> Value {
         Shape::List(_) => json!({ "type": "array" }),
         Shape::Object(_) | Shape::Anything => json!({ "type": "object" }),
         Shape::Integer { .. } => json!({ "type": "integer" }),
+        Shape::OneOf(_) | Shape::Status(_) => json!({ "type": "string" }),
         other => of_shape(other),
     };
     let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), of_field(field))).collect();

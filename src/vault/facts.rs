@@ -30,6 +30,11 @@ impl Facts {
         self.text.get(file.range.clone()).unwrap_or_default()
     }
 
+    /// The first file by path.
+    pub fn first(&self) -> Option<&Arc<Entry>> {
+        self.files.first().map(|file| &file.entry)
+    }
+
     /// The file of this path, or those below a folder.
     pub fn below(&self, path: &VaultPath) -> &[FileFacts] {
         let is_in = |file: &FileFacts| path.is_root() || *file.entry.path == *path.as_str() || path.contains(&file.entry.path);

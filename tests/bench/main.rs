@@ -149,7 +149,7 @@ fn queries(server: &mut Server, folder: &Path) {
         std::fs::write(folder.join(format!("new/queried/{n}.md")), text).unwrap();
     }
     std::thread::sleep(Duration::from_millis(1500));
-    let query = |arguments: serde_json::Value| ("vault_query", arguments);
+    let query = |arguments: Value| ("vault_query", arguments);
     row("vault_query, the first after a change", &server.times(1, |_| query(json!({ "where": "status" }))), None);
     for (what, arguments) in [
         ("vault_query, an equality", json!({ "where": "status == \"active\"", "limit": 20 })),

@@ -50,7 +50,7 @@ pub(super) static TOOL: Tool = Tool {
 
 fn failed(failure: Failure) -> Error {
     match failure {
-        Failure::Wrong(what) => Error::new(Code::QueryError, format!("In {what}.")),
+        Failure::Wrong(what) => Error::new(Code::QueryError, format!("{what}.")),
         Failure::Malformed(what) => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
         Failure::Argument(what) => Error::new(Code::InvalidArgument, what),
         Failure::Vault(error) => error.into(),
@@ -97,7 +97,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         after,
     };
     let go_on = |done: usize, total: usize| {
-        context.caller.progress(done as u64, Some(total as u64), "files looked at");
+        if total > 0 {
+            context.caller.progress(done as u64, Some(total as u64), "files looked at");
+        }
         !context.caller.has_cancelled()
     };
     let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), go_on: &go_on };
