@@ -89,6 +89,9 @@ impl Zone {
 pub struct DateTime(i64);
 
 const DAY: i64 = 86_400;
+/// No date lies further from 1970, or from the year 0, than about ten thousand years: so many seconds, and months.
+const LAST: i64 = 10_000 * 366 * DAY;
+const LAST_MONTH: i64 = 10_000 * 12;
 const MONTHS: [&str; 12] =
     ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -127,13 +130,17 @@ impl DateTime {
     }
 
     pub fn plus_seconds(self, seconds: i64) -> DateTime {
-        DateTime(self.0.saturating_add(seconds))
+        DateTime(self.0.saturating_add(seconds).clamp(-LAST, LAST))
     }
 
     /// The same day of a later or earlier month, or its last one.
     pub fn plus_months(self, months: i64) -> DateTime {
         let (year, month, day) = civil(self.days());
-        let count = year.saturating_mul(12).saturating_add(i64::try_from(month).unwrap_or(1) - 1).saturating_add(months);
+        let count = year
+            .saturating_mul(12)
+            .saturating_add(i64::try_from(month).unwrap_or(1) - 1)
+            .saturating_add(months)
+            .clamp(-LAST_MONTH, LAST_MONTH);
         let (year, month) = (count.div_euclid(12), count.rem_euclid(12).unsigned_abs() + 1);
         let days = (1..=day).rev().find_map(|day| days_of(year, month, day));
         days.map_or(self, |days| DateTime(days.saturating_mul(DAY)).with_time_of(self))

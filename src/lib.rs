@@ -30,7 +30,7 @@
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `markdown` `secret` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
-//! | `agent` | the vault that thinks: confined Claude Code sessions | `clock` `disk` `git` `limits` `markdown` `process` `quota` `secret` `vault` `wiki` |
+//! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `git` `limits` `markdown` `process` `quota` `secret` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `query` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |

@@ -205,7 +205,9 @@ fn bad_requests_are_refused_before_anything_runs() {
         (json!({ "content": "x", "cases": ["a\nb"] }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "files": vec![diary.as_str(); 21] }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "files": [&diary, "/etc/passwd"] }), "PATH_NOT_ALLOWED"),
-        (json!({ "content": "x", "files": ["Diary.md"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "content": "x", "files": ["None.md"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "content": "x", "files": ["../outside.md"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "content": "x", "files": [""] }), "PATH_NOT_ALLOWED"),
         (json!({ "content": "x", "files": [format!("{}/CLAUDE.md/..", scene.folder.vault().display())] }), "PATH_NOT_ALLOWED"),
     ] {
         let error = server.fail("ingest", arguments.clone());
@@ -626,7 +628,7 @@ fn what_a_session_filed_is_undone_as_one() {
     let server = scene.serve(&[("TOOLSETS", "vault,notes,agent"), ("COS_VAULT_ATTACH_DIRS", scene.folder.path().to_str().unwrap())]);
     let before = scene.folder.read("work/wiki/index.md");
     let content = "write work/wiki/index.md session\nwrite work/wiki/entities/B.md # B\n";
-    let files = [scene.folder.path().join("scan.txt"), scene.folder.vault().join("Diary.md")];
+    let files = [scene.folder.path().join("scan.txt"), PathBuf::from("Diary.md")];
     let filed = server.call("ingest", json!({ "content": content, "files": files }));
     assert_eq!(filed["written"].as_array().unwrap().len(), 4, "{filed}");
     assert_eq!(scene.folder.read("raw/assets/Diary.md"), b"mine\n", "what is from the vault is kept like what is from outside");
@@ -696,7 +698,7 @@ fn what_the_vault_does_not_take_is_kept() {
         seen["conflicts"].as_array().unwrap().iter().map(|conflict| scene.folder.read(conflict["kept_as"].as_str().unwrap())).collect();
     assert_eq!(kept, [b"colon\n".to_vec(), b"twin\n".to_vec()], "{seen}");
     let left_out = seen["left_out"].to_string();
-    assert!(left_out.contains("raw/assets/scan.txt") && left_out.contains("agent/unfiled-"), "{left_out}");
+    assert!(left_out.contains("raw/assets/scan.txt") && left_out.contains("unfiled-"), "{left_out}");
     let unfiled = std::fs::read_dir(scene.folder.path().join("state/agent"))
         .unwrap()
         .flatten()

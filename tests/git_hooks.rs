@@ -33,6 +33,19 @@ fn a_pre_commit_hook_sees_what_is_committed_in_the_index_and_on_disk() {
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
 
+/// A file that a hook refuses does not keep later changes from being committed.
+#[test]
+fn one_refused_file_does_not_block_the_commits_of_others() {
+    let repository = with_hook("! git grep --cached -q forbidden");
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    let refused = server.call("vault_write", json!({ "path": "bad.md", "content": "forbidden" }));
+    assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+    let good = server.call("vault_write", json!({ "path": "good.md", "content": "allowed" }));
+    assert!(good["commit_sha"].is_string() && good["pushed"] == true, "{good}");
+    server.call("vault_write", json!({ "path": "bad.md", "content": "allowed now" }));
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
 #[test]
 fn a_hook_that_changes_what_is_committed_is_refused() {
     let repository = with_hook("echo more >> ours.md; git add ours.md");

@@ -127,7 +127,7 @@ fn hostile_expressions_end() {
 
 #[test]
 fn rows_have_what_is_selected_in_the_order_that_is_asked_for() {
-    let (_folder, server) = server();
+    let (folder, server) = server();
     let answer = server.call(
         "vault_query",
         json!({ "where": "price", "select": ["price", "owner", "due", "file.tags", "file.name"], "sort": ["status", "price desc"] }),
@@ -142,6 +142,13 @@ fn rows_have_what_is_selected_in_the_order_that_is_asked_for() {
     // What is empty comes last in both directions.
     let due = |sort: &str| server.call("vault_query", json!({ "where": "price", "sort": [sort] }))["rows"][2]["path"].clone();
     assert_eq!((due("due"), due("due desc")), (json!("Projects/Garden/Fence.md"), json!("Projects/Garden/Fence.md")));
+    // Not a number, and dates at the end of time.
+    let base = "formulas:\n  ratio: (price - 20) / (price - 20)\n  far: 'today() + \"99999999999999999999s\" + \"300000000000y\"'\n  list: 'if(price, [])'\n";
+    std::fs::write(folder.vault().join("Odd.base"), base).unwrap();
+    let odd = server
+        .call("vault_query", json!({ "base": "Odd.base", "sort": ["formula.ratio desc", "formula.list desc"], "select": ["formula.far"] }));
+    assert!(odd["rows"][0]["formula.far"].is_string(), "{odd}");
+    assert_eq!(server.call("vault_query", json!({ "where": "(today() + \"99999999999999999999s\").format(\"ww gggg\")" }))["total"], 7);
     let grouped = server.call("vault_query", json!({ "where": "price", "group_by": "status desc", "path": "Projects" }));
     assert_eq!(grouped["groups"], json!([{ "value": "done", "count": 1 }, { "value": "active", "count": 2 }]));
     let cells = server.call("vault_query", json!({ "where": "born", "select": ["born", "note.born", "file.links", "missing"] }));

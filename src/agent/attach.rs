@@ -6,6 +6,7 @@
 
 use super::copy::Copy;
 use super::{Agent, Failure, SoFar};
+use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
 use crate::vault::VaultPath;
@@ -43,10 +44,11 @@ pub(super) fn check(agent: &Agent, files: &[String]) -> Result<Vec<Attached>, Fa
 }
 
 fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
-    let given = Path::new(file);
-    if file.contains('\0') || !given.is_absolute() {
-        return Err("is not an absolute path".into());
+    if file.is_empty() || file.contains('\0') {
+        return Err("is no path".into());
     }
+    // One that is not absolute is a path in the vault.
+    let given = &agent.vault.root().join(file);
     // Whether something is there is not told of places that are not allowed.
     let folders = allowed(agent);
     let outside =
@@ -69,12 +71,13 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     if !found.is_file() {
         return Err("is not a file".into());
     }
-    if let Ok(below) = real.strip_prefix(agent.vault.root()) {
+    let in_vault = real.strip_prefix(agent.vault.root());
+    if found.len() > limits::NOTE_BYTES && !in_vault.as_ref().is_ok_and(|below| below.starts_with(ASSETS)) {
+        return Err(format!("has {} bytes; {} can be copied into {ASSETS}", found.len(), limits::NOTE_BYTES));
+    }
+    if let Ok(below) = in_vault {
         let path = below.to_str().and_then(|path| VaultPath::file(path).ok());
         return path.map(Attached::Inside).ok_or_else(|| "has a name that cannot be served".into());
-    }
-    if found.len() > limits::NOTE_BYTES {
-        return Err(format!("has {} bytes; {} can be copied into the vault", found.len(), limits::NOTE_BYTES));
     }
     let name = real.file_name().and_then(|name| name.to_str());
     if name.is_none_or(|name| VaultPath::file(&format!("{ASSETS}/{name}")).is_err()) {
@@ -107,7 +110,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
                 if check(agent, std::slice::from_ref(&name))?.as_slice() != [file.clone()] {
                     return Err(Failure::NotAllowed(format!("files: {name:?} was replaced meanwhile. Nothing was begun.")));
                 }
-                (name, std::fs::read(real).ok())
+                (name, disk::read_plain(real, limits::NOTE_BYTES).ok())
             }
         };
         let bytes = bytes.ok_or_else(|| Failure::NotAllowed(format!("files: {name:?} cannot be read. Nothing was begun.")))?;

@@ -1,6 +1,6 @@
-//! The second belt around a session, held by the kernel: Landlock (landlock(7)). Whatever the program makes of its own rules, a process
-//! below the supervisor reads the system's programs, the session's folder and nothing else, writes what the session may
-//! change, and connects to the API's port alone.
+//! Landlock (landlock(7)): rules that the kernel holds whatever the program makes of its own. A process below the supervisor reads what `SYSTEM`
+//! names, the folders of `PATH` and the session's folder, and no other file; it writes what the session may change, the program's own folder and
+//! its temporary files; by TCP it connects to the API's port and to port 53. Landlock knows no rules for UDP.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
@@ -45,7 +45,7 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urand
 /// Where names are looked up by TCP.
 const DNS: u16 = 53;
 
-/// What a session may reach beside the system's programs.
+/// What a session may reach besides the system's programs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Confinement {
     pub(super) read: Vec<PathBuf>,
@@ -86,9 +86,9 @@ fn programs(program: &str, environment: &[(String, String)]) -> Vec<PathBuf> {
     let path = environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
     let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
     let candidates = folders.iter().map(|folder| folder.join(program)).chain([PathBuf::from(program)]).chain(std::env::current_exe().ok());
-    let real = candidates.filter_map(|place| place.canonicalize().ok()).map(|place| {
-        let package = place.ancestors().find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
-        package.unwrap_or(&place).to_path_buf()
+    let real = candidates.filter_map(|file| file.canonicalize().ok()).map(|file| {
+        let package = file.ancestors().find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+        package.unwrap_or(&file).to_path_buf()
     });
     real.chain(folders.clone()).collect()
 }

@@ -61,8 +61,8 @@ impl Copy {
     /// system has them; what would exceed [`limits::AGENT_COPY_BYTES`] is not copied.
     ///
     /// # Errors
-    /// The disk's; `FileTooLarge` where the wiki does not fit.
-    pub(super) fn make(vault: &Vault, folder: PathBuf) -> io::Result<Copy> {
+    /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` where `goes_on` said no.
+    pub(super) fn make(vault: &Vault, folder: PathBuf, goes_on: &dyn Fn() -> bool) -> io::Result<Copy> {
         disk::create_private_folder(&folder)?;
         for tree in TREES {
             disk::create_private_folder(&folder.join(tree))?;
@@ -72,6 +72,9 @@ impl Copy {
         let (mut left, mut missing) = (limits::AGENT_COPY_BYTES, 0);
         let (wiki, others): (Vec<_>, Vec<_>) = vault.files_below(&root, "").into_iter().partition(|entry| is_wiki(&entry.path));
         for entry in wiki.iter().chain(&others) {
+            if !goes_on() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             let is_there = copy.add_entry(vault, entry, &mut left)?;
             if !is_there && is_wiki(&entry.path) && left < limits::NOTE_BYTES {
                 return Err(io::ErrorKind::FileTooLarge.into());
@@ -79,7 +82,7 @@ impl Copy {
             missing += u32::from(!is_there);
         }
         if missing > 0 {
-            log::warn!("agent: {missing} files are too large for the copy that a session gets");
+            log::warn!("agent: {missing} files are too large for the copy that a session gets, or cannot be read");
         }
         if !copy.originals.contains_key(ALIASES) {
             disk::write_new(&copy.folder.join(ALIASES), b"")?;
@@ -90,10 +93,10 @@ impl Copy {
 
     /// Whether a file is in the copy now, or does not exist any more.
     fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
-        let place = self.folder.join(&*entry.path);
+        let target = self.folder.join(&*entry.path);
         if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
-            place.parent().map_or(Ok(()), disk::create_private_folder)?;
-            if disk::link(&vault.root().join(&*entry.path), &place).is_ok() {
+            target.parent().map_or(Ok(()), disk::create_private_folder)?;
+            if disk::link(&vault.root().join(&*entry.path), &target).is_ok() {
                 return Ok(true);
             }
         }
@@ -106,7 +109,7 @@ impl Copy {
         };
         *left = rest;
         self.add(&path, &bytes)?;
-        disk::set_time(&place, UNIX_EPOCH + Duration::from_secs(entry.stamp.modified().0))?;
+        disk::set_time(&target, UNIX_EPOCH + Duration::from_secs(entry.stamp.modified().0))?;
         if is_wiki(path.as_str()) {
             self.originals.insert(path.as_str().to_owned(), etag(&bytes));
         }
@@ -115,16 +118,16 @@ impl Copy {
 
     /// Puts a file into the copy.
     pub(super) fn add(&self, path: &VaultPath, bytes: &[u8]) -> io::Result<()> {
-        let place = self.folder.join(path.as_str());
-        place.parent().map_or(Ok(()), disk::create_private_folder)?;
-        disk::write_new(&place, bytes)
+        let target = self.folder.join(path.as_str());
+        target.parent().map_or(Ok(()), disk::create_private_folder)?;
+        disk::write_new(&target, bytes)
     }
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A file as tools name it: by its path in the vault. Of another place only the last name is given.
+    /// A file as tools name it: by its path in the vault. Of a path elsewhere only the last name is given.
     pub(super) fn page(&self, path: &str) -> String {
         let inside = Path::new(path).strip_prefix(&self.folder).ok().and_then(Path::to_str);
         let mut names: Vec<&str> = Vec::new();
@@ -143,7 +146,7 @@ impl Copy {
         }
     }
 
-    /// What a session said, without the copy's place on this machine.
+    /// What a session said, without the path of the copy.
     pub(super) fn without_root(&self, text: &str) -> String {
         let root = self.folder.display().to_string();
         text.replace(&format!("{root}/"), "").replace(&root, "the vault")
@@ -193,6 +196,7 @@ impl Copy {
                 match entry.file_type() {
                     Ok(_) if name.to_str().is_none() => left_out.push(format!("{path}: its name is not UTF-8")),
                     Ok(kind) if kind.is_dir() && depth < limits::DEPTH => open.push((path, depth + 1)),
+                    Ok(kind) if kind.is_dir() => left_out.push(format!("{path}: folders are nested too deeply")),
                     Ok(kind) if kind.is_file() => found.push(path),
                     _ => {}
                 }
@@ -242,29 +246,39 @@ impl Copy {
         if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
             return Ok(Some((Step::Create { path: known, bytes }, None)));
         }
-        let kept_as = name_beside(path, id);
-        let beside = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
-        vault.may_write(&beside, bytes.len()).map_err(|error| error.to_string())?;
-        budget.new.insert(comparable_name(&kept_as));
-        Ok(Some((Step::Create { path: beside, bytes }, Some(Conflict { path: path.to_owned(), kept_as }))))
+        let kept_as = second_name(path, id);
+        let second = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
+        vault.may_write(&second, bytes.len()).map_err(|error| error.to_string())?;
+        if !budget.new.insert(comparable_name(&kept_as)) {
+            return Err("the name of its second page is taken".into());
+        }
+        Ok(Some((Step::Create { path: second, bytes }, Some(Conflict { path: path.to_owned(), kept_as }))))
     }
 
-    /// Moves changed files out of the copy, into a folder that stays. Returns the folder's name; `None` where there was nothing to move.
-    pub(super) fn set_aside(&self, changes: &Changes, all: bool, id: &str) -> Option<String> {
-        let base = self.folder.parent()?.parent()?;
+    /// Moves changed files out of the copy, into a folder that stays. Returns what is to be said of it: where they are, and which could
+    /// not be moved.
+    pub(super) fn set_aside(&self, changes: &Changes, all: bool, id: &str) -> Vec<String> {
+        let Some(base) = self.folder.parent().and_then(Path::parent) else { return Vec::new() };
         let name = format!("unfiled-{id}");
-        let paths = if all { &changes.changed } else { &changes.refused };
-        let moved = paths.iter().filter(|path| {
+        let (mut moved, mut words) = (0, Vec::new());
+        for path in if all { &changes.changed } else { &changes.refused } {
             let to = base.join(&name).join(path);
-            let made = to.parent().map_or(Ok(()), disk::create_private_folder).and_then(|()| disk::set_aside(&self.folder.join(path), &to));
-            made.inspect_err(|error| log::error!("agent: {path} of a session could not be kept: {}", error.kind())).is_ok()
-        });
-        (moved.count() > 0).then_some(name)
+            let made = to.parent().map_or(Ok(()), disk::create_private_folder);
+            match made.and_then(|()| disk::set_aside(&self.folder.join(path), &to)) {
+                Ok(()) => moved += 1,
+                Err(error) => words.push(format!("{path}: it could not be kept either: {}", error.kind())),
+            }
+        }
+        if moved > 0 {
+            words.push(format!("What was not taken is kept on the server, in {name} next to the folders of sessions"));
+            log::warn!("agent: {moved} files of a session that the vault does not take are in {}", base.join(&name).display());
+        }
+        words
     }
 }
 
-/// A free name for a page beside another, without characters that other systems refuse.
-fn name_beside(path: &str, id: &str) -> String {
+/// A name for a second page in the same folder, without characters that other systems refuse.
+fn second_name(path: &str, id: &str) -> String {
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     let stem: String = stem.replace(['<', '>', ':', '"', '|', '?', '*', '\\'], "-").chars().take(60).collect();

@@ -26,7 +26,7 @@ pub const DOMAINS: [&str; 2] = ["work", "life"];
 pub struct Request {
     /// The material.
     pub content: String,
-    /// Absolute paths of files that belong to it.
+    /// Files that belong to it: paths in the vault, or absolute paths in an allowed folder.
     pub files: Vec<String>,
     /// One of [`DOMAINS`], if the caller knows.
     pub domain: Option<String>,
@@ -145,9 +145,7 @@ impl Agent {
                 std::thread::sleep(limits::AGENT_APPLY_PAUSE);
                 continue;
             }
-            if let Some(folder) = copy.set_aside(&changes, made.is_err(), id) {
-                left_out.push(format!("What was not taken is kept on the server, in the folder agent/{folder} of its state folder"));
-            }
+            left_out.extend(copy.set_aside(&changes, made.is_err(), id));
             changes.left_out.extend(left_out);
             let failed = |words: String, filed: Filed| Failure::Failed(words, SoFar { filed: Box::new(filed), ..SoFar::default() });
             if let Err(error) = made {

@@ -75,8 +75,12 @@ pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dy
     }
     let _ = agent.vault.refresh_now();
     let system_prompt = system_prompt(skills::instructions(agent.vault.root()).as_deref());
-    let dir = SessionDir::make(agent.options.state.as_deref(), &agent.vault, &skills, &system_prompt);
-    let dir = dir.map_err(|error| failed(format!("The session's folder cannot be made: {}", error.kind())))?;
+    let goes_on = || !agent.is_over(watcher);
+    let dir = SessionDir::make(agent.options.state.as_deref(), &agent.vault, &skills, &system_prompt, &goes_on);
+    let dir = dir.map_err(|error| match goes_on() {
+        true => failed(format!("The session's folder cannot be made: {}", error.kind())),
+        false => Failure::Cancelled(SoFar::default()),
+    })?;
     Ok(Ready { key, dir })
 }
 

@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub(super) struct SessionDir {
     pub(super) folder: PathBuf,
-    /// Where the program keeps what it likes to keep.
+    /// Where the program keeps its own files.
     pub(super) home: PathBuf,
     /// For its temporary files.
     pub(super) temporary: PathBuf,
@@ -32,7 +32,13 @@ impl SessionDir {
     ///
     /// # Errors
     /// What the disk says; then nothing is left.
-    pub(super) fn make(state: Option<&Path>, vault: &Vault, skills: &[Skill], system_prompt: &str) -> io::Result<SessionDir> {
+    pub(super) fn make(
+        state: Option<&Path>,
+        vault: &Vault,
+        skills: &[Skill],
+        system_prompt: &str,
+        goes_on: &dyn Fn() -> bool,
+    ) -> io::Result<SessionDir> {
         let base = state.map_or_else(std::env::temp_dir, |state| state.join("agent"));
         disk::create_private_folder(&base)?;
         // Sessions name their files by real paths.
@@ -41,14 +47,21 @@ impl SessionDir {
         let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
         let folder = base.join(format!("{PREFIX}{id}"));
         disk::create_private_folder(&folder)?;
-        let made = SessionDir::fill(&folder, state.map(|_| base.join("home")), vault, skills, system_prompt);
+        let copy = || Copy::make(vault, folder.join("vault"), goes_on);
+        let made = SessionDir::fill(&folder, state.map(|_| base.join("home")), &copy, skills, system_prompt);
         if made.is_err() {
             let _ = disk::remove_copy(&folder);
         }
         made
     }
 
-    fn fill(folder: &Path, home: Option<PathBuf>, vault: &Vault, skills: &[Skill], system_prompt: &str) -> io::Result<SessionDir> {
+    fn fill(
+        folder: &Path,
+        home: Option<PathBuf>,
+        copy: &dyn Fn() -> io::Result<Copy>,
+        skills: &[Skill],
+        system_prompt: &str,
+    ) -> io::Result<SessionDir> {
         let _lock = disk::take_lock(&folder.join(LOCK))?;
         let (home, temporary, plugin) = (home.unwrap_or_else(|| folder.join("home")), folder.join("tmp"), folder.join("plugin"));
         for made in [&home, &temporary, &plugin] {
@@ -57,8 +70,7 @@ impl SessionDir {
         skills::write_plugin(skills, &plugin)?;
         let prompt = folder.join("system.md");
         disk::replace(&prompt, system_prompt.as_bytes(), Mode::Private, |_| Ok::<(), io::Error>(()))?;
-        let copy = Copy::make(vault, folder.join("vault"))?;
-        Ok(SessionDir { folder: folder.to_path_buf(), home, temporary, copy, _lock })
+        Ok(SessionDir { folder: folder.to_path_buf(), home, temporary, copy: copy()?, _lock })
     }
 }
 

@@ -294,10 +294,18 @@ impl Git {
         all.extend(paths.iter().cloned());
         all.sort_unstable();
         all.dedup();
-        let outcome = self.commit_all(&all, message);
-        if outcome.is_err() {
-            let mut left = self.left();
-            left.extend(all);
+        let mut outcome = self.commit_all(&all, message);
+        if outcome.is_err() && all.len() > paths.len() {
+            // One of those may be what is refused.
+            outcome = self.commit_all(paths, message);
+            all.retain(|path| outcome.is_err() || !paths.contains(path));
+        } else if outcome.is_ok() {
+            all.clear();
+        }
+        let mut left = self.left();
+        left.extend(all);
+        if left.len() > limits::GIT_LEFT {
+            log::warn!("git: {} changed files are not committed by themselves any more", left.len() - limits::GIT_LEFT);
             left.truncate(limits::GIT_LEFT);
         }
         outcome

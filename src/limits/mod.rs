@@ -199,7 +199,7 @@ pub const VERSIONS_BYTES: u64 = 256 * 1024 * 1024;
 pub const VERSIONS: usize = 200_000;
 /// Bytes of that log.
 pub const VERSIONS_LOG_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of all texts together, before and after, that one change of links or tags may have; in base64 they are in the journal.
+/// Bytes of all texts together, before and after, that one change of links or tags, or of a session, may have; in base64 they are in the journal.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
 /// Bytes of an expression of `vault_query`.
 pub const QUERY_BYTES: usize = 10_000;

@@ -71,7 +71,7 @@ impl Base {
     /// Parses a base. `first_line` is the line of its file on which it begins, counted from 0.
     ///
     /// # Errors
-    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the place.
+    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the part.
     pub(super) fn parse(text: &str, first_line: usize) -> Result<Base, Failure> {
         let yaml = yaml::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| match error {
             yaml::Error::Syntax(Some((line, column))) => {
@@ -160,21 +160,21 @@ impl View {
 }
 
 impl Filter {
-    fn parse(yaml: Option<&Yaml>, formulas: &[String], place: &str, depth: usize) -> Result<Filter, Failure> {
-        let wrong = |what: &str| Failure::Malformed(format!("no base: in the {place}, {what}"));
+    fn parse(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Filter, Failure> {
+        let wrong = |what: &str| Failure::Malformed(format!("no base: in the {part}, {what}"));
         if depth > limits::QUERY_DEPTH {
             return Err(wrong("filters are nested too deeply"));
         }
         let all = |list: &Yaml| match list {
             Yaml::Sequence(list) => {
-                list.iter().map(|one| Filter::parse(Some(one), formulas, place, depth + 1)).collect::<Result<Vec<_>, _>>()
+                list.iter().map(|one| Filter::parse(Some(one), formulas, part, depth + 1)).collect::<Result<Vec<_>, _>>()
             }
-            one => Ok(vec![Filter::parse(Some(one), formulas, place, depth + 1)?]),
+            one => Ok(vec![Filter::parse(Some(one), formulas, part, depth + 1)?]),
         };
         match yaml {
             None | Some(Yaml::Null) => Ok(Filter::All(Vec::new())),
             Some(Yaml::String(text)) => {
-                parse(text, formulas).map(Filter::Is).map_err(|wrong| Failure::Wrong(format!("In the {place}, {text:?}, {wrong}")))
+                parse(text, formulas).map(Filter::Is).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}")))
             }
             Some(Yaml::Bool(truth)) => Ok(if *truth { Filter::All(Vec::new()) } else { Filter::Any(Vec::new()) }),
             Some(Yaml::Mapping(members)) => {
@@ -184,7 +184,7 @@ impl Filter {
                         Some("and") => Filter::All(all(list)?),
                         Some("or") => Filter::Any(all(list)?),
                         Some("not") => Filter::None(all(list)?),
-                        _ => return Err(wrong(&format!("there is {:?} where and, or or not should be", text_of(key, place)?))),
+                        _ => return Err(wrong(&format!("there is {:?} where and, or or not should be", text_of(key, part)?))),
                     });
                 }
                 Ok(Filter::All(parts))
@@ -195,12 +195,12 @@ impl Filter {
 }
 
 /// A scalar as text.
-fn text_of(yaml: &Yaml, place: &str) -> Result<String, Failure> {
+fn text_of(yaml: &Yaml, part: &str) -> Result<String, Failure> {
     match yaml {
         Yaml::String(text) => Ok(text.clone()),
         Yaml::Number(number) => Ok(number.to_string()),
         Yaml::Bool(truth) => Ok(truth.to_string()),
-        _ => Err(Failure::Malformed(format!("no base: in {place} there is a value that is no text"))),
+        _ => Err(Failure::Malformed(format!("no base: in {part} there is a value that is no text"))),
     }
 }
 

@@ -130,8 +130,11 @@ impl<'a> Evaluator<'a> {
                 let values = list.iter().map(|item| self.value(item, row, locals)).collect::<Result<Vec<_>, _>>()?;
                 self.list(values)
             }
-            Expr::Name(name) => Ok(locals.get(name).unwrap_or_else(|| self.property_of(row, name))),
-            Expr::Note => Ok(properties(row.entry)),
+            Expr::Name(name) => match locals.get(name) {
+                Some(value) => Ok(value),
+                None => self.property_of(row, name),
+            },
+            Expr::Note => self.properties(row.entry),
             Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
             Expr::This => Ok(self.this.as_ref().map_or(Value::Null, |this| Value::File(Rc::from(&*this.path)))),
             Expr::Formula(name) => self.formula(name, row),
@@ -139,7 +142,7 @@ impl<'a> Evaluator<'a> {
                 (Expr::File, _) => self.file_property(row.entry, name),
                 (Expr::This, None) => Ok(Value::Null),
                 (Expr::This, Some(this)) if name == "file" => Ok(Value::File(Rc::from(&*this.path))),
-                (Expr::This, Some(this)) => Ok(self.property(this, name)),
+                (Expr::This, Some(this)) => self.property(this, name),
                 _ => self.member(&self.value(of, row, locals)?, name, row.entry),
             },
             Expr::Index(of, index) => {
@@ -266,7 +269,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Which of two comes first; a text beside a date is read as one.
+    /// Which of two comes first; a text that is compared with a date is read as one.
     pub(super) fn compare(&self, left: &Value, right: &Value) -> Option<Ordering> {
         match (left, right) {
             (Value::Date(date), Value::Text(text)) => Some(date.at.cmp(&self.zone.parse(text)?.0)),
@@ -361,8 +364,8 @@ impl<'a> Evaluator<'a> {
             "size" => Value::Number(entry.stamp.size as f64),
             "mtime" => self.moment(entry.stamp.modified()),
             "ctime" => self.moment(self.vault.created(entry)),
-            "tags" => Value::list_of(entry.tags.iter().map(|tag| Value::text_of(tag))),
-            "properties" => properties(entry),
+            "tags" => self.list(entry.tags.iter().map(|tag| Value::text_of(tag)))?,
+            "properties" => self.properties(entry)?,
             "links" => self.links(entry, false)?,
             "embeds" => self.links(entry, true)?,
             "backlinks" => {
@@ -372,7 +375,8 @@ impl<'a> Evaluator<'a> {
                     let display = name.strip_suffix(".md").unwrap_or(name).to_owned();
                     Link { path: source.clone(), subpath: String::new(), display: Some(display), folder: "".into() }
                 };
-                Value::list_of(sources.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))
+                self.spend(sources.len() * 8)?;
+                self.list(sources.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))?
             }
             _ => return Err(format!("a file has no {name}")),
         })
@@ -388,16 +392,23 @@ impl<'a> Evaluator<'a> {
         self.spend(text.len() / 64 + links.len())?;
         let folder = folder_of(entry);
         let wanted = links.iter().filter(|link| !link.path.is_empty() && (!embeds || link.is_embed));
-        Ok(Value::list_of(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder))))))
+        self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
     }
 
-    fn property_of(&self, row: &Row<'_>, name: &str) -> Value {
-        property_in(row.properties, name).map_or(Value::Null, |json| self.value_of(&json, row.entry))
+    fn property_of(&self, row: &Row<'_>, name: &str) -> Outcome {
+        self.spend(row.properties.len() / 16)?;
+        Ok(property_in(row.properties, name).map_or(Value::Null, |json| self.value_of(&json, row.entry)))
     }
 
     /// The value of a property.
-    pub(super) fn property(&self, entry: &Arc<Entry>, name: &str) -> Value {
-        entry.property(name).map_or(Value::Null, |json| self.value_of(&json, entry))
+    fn property(&self, entry: &Entry, name: &str) -> Outcome {
+        self.spend(entry.properties_json().map_or(0, str::len) / 16)?;
+        Ok(entry.property(name).map_or(Value::Null, |json| self.value_of(&json, entry)))
+    }
+
+    fn properties(&self, entry: &Entry) -> Outcome {
+        self.spend(entry.properties_json().map_or(0, str::len) / 16)?;
+        Ok(Value::Object(Rc::new(entry.properties().unwrap_or_default())))
     }
 
     /// A value of the frontmatter: texts that are dates or links are values of those types.
@@ -407,7 +418,7 @@ impl<'a> Evaluator<'a> {
             Json::Bool(truth) => Value::Bool(*truth),
             Json::Number(number) => number.as_f64().map_or(Value::Null, Value::Number),
             Json::String(text) if is_wikilink(text) => Value::Link(Rc::new(Link::parse(text, &folder_of(entry)))),
-            Json::String(text) => match self.zone.parse(text).filter(|_| text.len() >= 10) {
+            Json::String(text) => match self.zone.parse(text) {
                 Some((at, has_time)) => Value::Date(Date { at, has_time }),
                 None => Value::text_of(text),
             },
@@ -419,6 +430,11 @@ impl<'a> Evaluator<'a> {
     /// What links mean; found out when the first expression asks.
     fn names(&self) -> Option<&LinkNames<'a>> {
         self.names.get_or_init(|| self.vault.link_names(self.go_on)).as_ref().ok()
+    }
+
+    /// Why the links of the vault are not known, where an expression asked for them.
+    pub(super) fn take_error(&mut self) -> Option<Error> {
+        self.names.take().and_then(Result::err)
     }
 
     /// The file that a link means.
@@ -462,11 +478,7 @@ impl Evaluator<'_> {
 
 /// The folder of a file; nothing for the root.
 pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
-    entry.path.rsplit_once('/').map_or("", |(folder, _)| folder).into()
-}
-
-fn properties(entry: &Entry) -> Value {
-    Value::Object(Rc::new(entry.properties().unwrap_or_default()))
+    crate::vault::links::folder_of(&entry.path).into()
 }
 
 /// A date later or earlier by a duration; months first, as moment.js does.

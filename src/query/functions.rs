@@ -191,10 +191,10 @@ impl Evaluator<'_> {
             "containsAny" => truth(values.iter().any(has)),
             "startsWith" => truth(text.starts_with(&argument)),
             "endsWith" => truth(text.ends_with(&argument)),
-            "lower" => Ok(Value::Text(text.to_lowercase().into())),
-            "trim" => Ok(Value::text_of(text.trim())),
-            "title" => Ok(Value::Text(title(text).into())),
-            "reverse" => Ok(Value::Text(text.chars().rev().collect::<String>().into())),
+            "lower" => self.made(text.to_lowercase()),
+            "trim" => self.made(text.trim().to_owned()),
+            "title" => self.made(title(text)),
+            "reverse" => self.made(text.chars().rev().collect()),
             "repeat" => number_of(&first).and_then(|count| match text.len().checked_mul(count as usize) {
                 Some(length) if length <= limits::QUERY_TEXT_BYTES => self.made(text.repeat(count as usize)),
                 _ => Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES)),
@@ -256,6 +256,10 @@ impl Evaluator<'_> {
             }
             "slice" => between(list.len(), values).map(|(from, to)| Value::list_of(list.get(from..to).unwrap_or_default().iter().cloned())),
             "flat" => {
+                let length = |value: &Value| if let Value::List(inner) = value { inner.len() } else { 1 };
+                if let Err(spent) = self.spend(list.iter().map(length).sum()) {
+                    return Some(Err(spent));
+                }
                 let mut flat = Vec::new();
                 for value in list.iter() {
                     match value {

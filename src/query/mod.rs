@@ -24,7 +24,7 @@ use crate::vault;
 /// Why a query has no answer.
 #[derive(Debug)]
 pub enum Failure {
-    /// An expression is wrong; the words name the place.
+    /// An expression is wrong; the words say where.
     Wrong(String),
     /// A base is malformed; the words complete "it is".
     Malformed(String),

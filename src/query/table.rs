@@ -11,6 +11,7 @@ use crate::calendar::Zone;
 use crate::clock::Now;
 use crate::limits;
 use crate::vault::facts::Facts;
+use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Vault, VaultPath};
 use serde_json::{Map, Value as Json, json};
@@ -93,7 +94,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
     let mut condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
-    let id = |place: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {place} {id:?}: {}", wrong.what)));
+    let id = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
     let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
     if order.is_empty() {
         order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
@@ -107,7 +108,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         None => Vec::new(),
     };
     let cells = columns.iter().map(|column| id("select", column)).collect::<Result<Vec<_>, Failure>>()?;
-    let evaluator = Evaluator::new(source.vault, source.zone, source.now, this, formulas, source.go_on);
+    let mut evaluator = Evaluator::new(source.vault, source.zone, source.now, this, formulas, source.go_on);
     let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let facts = source.vault.facts(source.go_on)?;
     if let (Some(condition), Some(first)) = (&mut condition, facts.first()) {
@@ -117,7 +118,9 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let rows = select(source, query, &facts, &evaluator, condition.as_ref(), &filters)?;
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, &rows, |property| id("count", property))?;
-        return page_of_counts(query, rows.len(), counts);
+        let total = rows.len();
+        evaluator.finish()?;
+        return page_of_counts(query, total, counts);
     }
     let mut rows: Vec<Sorted<'_>> = rows
         .into_iter()
@@ -169,13 +172,22 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     answer.groups = group.map(|_| groups_of(&rows, from, answer.rows.len()));
     answer.last = answer.last.filter(|(number, _)| number + 1 < rows.len());
     answer.columns = columns;
-    if evaluator.is_spent() {
-        return Err(takes_too_long());
-    }
+    evaluator.finish()?;
     if total == 0 {
         answer.unknown = unknown_properties(&facts, condition.as_ref())?;
     }
     Ok(answer)
+}
+
+impl Evaluator<'_> {
+    /// Refuses an answer that lacks something because work was left undone.
+    fn finish(&mut self) -> Result<(), Failure> {
+        match self.take_error() {
+            Some(error) => Err(error.into()),
+            None if self.is_spent() => Err(takes_too_long()),
+            None => Ok(()),
+        }
+    }
 }
 
 fn takes_too_long() -> Failure {
@@ -195,7 +207,7 @@ fn cell(outcome: Outcome) -> Json {
 /// What is empty comes last in both directions.
 fn ordered(a: &Value, b: &Value, is_descending: bool) -> Ordering {
     let order = a.order(b);
-    if is_descending && !matches!(a, Value::Null) && !matches!(b, Value::Null) { order.reverse() } else { order }
+    if is_descending && !a.is_empty() && !b.is_empty() { order.reverse() } else { order }
 }
 
 fn direction_of(text: &str) -> Sort {
@@ -313,7 +325,7 @@ fn count_by(
             },
             ("tag", _) => entry.tags.iter().map(|tag| tag.to_string()).collect(),
             ("property", _) => entry.properties().into_iter().flat_map(|members| members.into_iter().map(|(name, _)| name)).collect(),
-            _ => vec![entry.path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned()],
+            _ => vec![Some(folder_of(&entry.path)).filter(|folder| !folder.is_empty()).unwrap_or("/").to_owned()],
         }
     };
     if value.is_none() && !["tag", "property", "folder"].contains(&count) {
@@ -328,7 +340,7 @@ fn count_by(
     Ok(counts)
 }
 
-/// The most frequent first.
+/// A page of counts: the most frequent are on the first.
 fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Result<Answer, Failure> {
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));

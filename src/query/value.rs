@@ -211,7 +211,22 @@ impl Value {
         };
         let by_text = || fold(&self.text()).cmp(&fold(&other.text())).then_with(|| self.text().cmp(&other.text()));
         rank(self).cmp(&rank(other)).then_with(|| match self {
-            Value::Number(_) | Value::Date(_) | Value::Duration(_) | Value::Bool(_) => self.compare(other).unwrap_or(Ordering::Equal),
+            Value::Date(_) | Value::Bool(_) => self.compare(other).unwrap_or(Ordering::Equal),
+            // NaN has an order, too: without one sorting is not defined.
+            Value::Number(one) => {
+                if let Value::Number(another) = other {
+                    one.total_cmp(another)
+                } else {
+                    Ordering::Equal
+                }
+            }
+            Value::Duration(one) => {
+                if let Value::Duration(another) = other {
+                    one.seconds().total_cmp(&another.seconds())
+                } else {
+                    Ordering::Equal
+                }
+            }
             _ => by_text(),
         })
     }

@@ -69,8 +69,8 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn facts(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Arc<Facts>, Error> {
         self.refresh()?;
-        let version = self.changes();
         let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = self.changes();
         if known.version == version && !known.files.is_empty() {
             return Ok(Arc::clone(&known));
         }

@@ -74,7 +74,7 @@ type FilesOfKey = BTreeSet<(Box<str>, Arc<str>)>;
 type LinksOfKey = BTreeMap<(Box<str>, bool), Vec<Id>>;
 
 /// The folder of a path.
-pub(super) fn folder_of(path: &str) -> &str {
+pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 

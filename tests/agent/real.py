@@ -328,7 +328,7 @@ def hostile_caller():
     world = World(settings={"COS_VAULT_ATTACH_DIRS": str(attach)})
     good, before = str(attach / "scan.pdf"), snapshot(world.vault)
     for name, bad in [
-        ("/etc/passwd", "/etc/passwd"), ("a file beside the vault", str(world.top / "outside.md")), ("a relative path", "Diary.md"),
+        ("/etc/passwd", "/etc/passwd"), ("a file beside the vault", str(world.top / "outside.md")), ("a path that leads out of the vault", "../outside.md"),
         ("an empty one", ""), ("a link to /etc/passwd", str(attach / "link.txt")), ("..", f"{attach}/../../etc/passwd"),
         ("a folder", str(attach)), ("a hidden file", str(attach / ".hidden.txt")), ("a hidden file of the vault", str(world.vault / ".obsidian/app.json")),
         ("one that is missing", str(attach / "none.txt")), ("one missing elsewhere", "/nowhere/at/all"), ("a name with NUL", "/etc/passwd\0.md"),

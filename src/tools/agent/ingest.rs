@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "files",
             Shape::List(&Shape::Text { max: limits::PATH_BYTES }),
-            "Absolute paths, on the server, of files that belong to it: in the vault or in an allowed folder",
+            "Files that belong to it: paths in the vault, or absolute paths on the server in an allowed folder",
         ),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
         optional(

@@ -43,7 +43,7 @@ const JOB: [Field; 22] = [
     optional(
         "conflicts",
         Shape::List(&Shape::Object(&CONFLICT)),
-        "Pages that were changed in the vault while the session ran: they have the vault's text, and the session's is a page beside them",
+        "Pages that were changed in the vault while the session ran, or whose name it does not take: the session's text is a second page",
     ),
     optional("left_out", TEXTS, "Files of the session's that the vault did not take, and why"),
     optional("commit", Shape::Object(&COMMIT), "With toolset git: the commit with all of it"),

@@ -105,8 +105,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), go_on: &go_on };
     let answer = answer(&source, &query).map_err(failed)?;
     let last = answer.last.map(|(number, path)| format!("{number}\0{path}"));
-    let mut told = json!({ "total": answer.total });
-    if let (Some(members), Ok(Value::Object(next))) = (told.as_object_mut(), serde_json::to_value(Next::after(arguments, last.as_deref())))
+    let mut result = json!({ "total": answer.total });
+    if let (Some(members), Ok(Value::Object(next))) =
+        (result.as_object_mut(), serde_json::to_value(Next::after(arguments, last.as_deref())))
     {
         members.extend(next);
         match answer.counts {
@@ -127,5 +128,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             members.insert("unknown_properties".into(), answer.unknown.into());
         }
     }
-    Reply::of(&told)
+    Reply::of(&result)
 }
