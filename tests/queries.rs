@@ -206,8 +206,11 @@ fn a_base_is_answered_as_its_view_describes() {
     assert!(deep["rows"][0]["formula.f189"]["error"].is_string(), "{deep}");
     for (text, code, words) in [
         ("views:\n  - name: [\n", "PARSE_ERROR", "line"),
-        ("- a\n", "PARSE_ERROR", "filters, formulas or views"),
-        ("filters:\n  xor: [a]\n", "PARSE_ERROR", "xor"),
+        ("- a\n", "PARSE_ERROR", "filters, formulas or views, at line 1"),
+        ("filters:\n  xor: [a]\n", "PARSE_ERROR", "\"xor\" where and, or or not should be, at line 2"),
+        ("views:\n  - name: V\n    filters:\n      and: [7]\n", "PARSE_ERROR", "at line 4"),
+        ("formulas:\n  a: [1]\n", "PARSE_ERROR", "at line 1"),
+        ("a: 1\nviews: 7\n", "PARSE_ERROR", "at line 2"),
         ("formulas:\n  a: formula.b\n  b: formula.a + 1\n", "QUERY_ERROR", "own value"),
         ("filters: a ==\n", "QUERY_ERROR", "filters of the base"),
         ("views:\n  - name: V\n    filters: foo()\n", "QUERY_ERROR", "view \"V\""),

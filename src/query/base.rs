@@ -17,6 +17,9 @@ pub(super) struct Base {
     pub(super) summaries: Vec<(String, Expr)>,
     /// Its views as they are written, by name: a mistake in one is none in the others.
     views: Vec<(String, Yaml)>,
+    /// As it is written, and where that begins.
+    text: String,
+    first_line: usize,
 }
 
 /// One view of a base.
@@ -73,19 +76,23 @@ impl Base {
     /// # Errors
     /// [`Failure::Malformed`], [`Failure::Wrong`] naming the part.
     pub(super) fn parse(text: &str, first_line: usize) -> Result<Base, Failure> {
+        Base::read(text, first_line).map_err(|failure| failure.with_line(text, first_line))
+    }
+
+    fn read(text: &str, first_line: usize) -> Result<Base, Failure> {
         let yaml = yaml::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| match error {
             yaml::Error::Syntax(Some((line, column))) => {
-                Failure::Malformed(yaml::Error::Syntax(Some((line + first_line, column))).to_string())
+                Failure::Malformed(yaml::Error::Syntax(Some((line + first_line, column))).to_string(), None)
             }
-            other => Failure::Malformed(other.to_string()),
+            other => Failure::Malformed(other.to_string(), None),
         })?;
         if !matches!(yaml, Yaml::Mapping(_) | Yaml::Null) {
-            return Err(Failure::Malformed(format!("no base: at line {} there should be filters, formulas or views", first_line + 1)));
+            return Err(Failure::Malformed("no base: there should be filters, formulas or views".into(), Some(String::new())));
         }
         let expressions = |key: &str| -> Result<Vec<(String, String)>, Failure> {
             let Some(members) = yaml.get(key).and_then(Yaml::as_mapping) else { return Ok(Vec::new()) };
             if members.len() > limits::QUERY_FORMULAS {
-                return Err(Failure::Malformed(format!("a base with more than {} {key}", limits::QUERY_FORMULAS)));
+                return Err(Failure::Malformed(format!("a base with more than {} {key}", limits::QUERY_FORMULAS), Some(key.to_owned())));
             }
             // One that is empty is null.
             let text = |yaml: &Yaml| if yaml.is_null() { Ok("null".to_owned()) } else { text_of(yaml, key) };
@@ -107,9 +114,9 @@ impl Base {
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
             Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view.clone())).collect(),
-            Some(_) => return Err(Failure::Malformed("no base: views is no list".into())),
+            Some(_) => return Err(Failure::Malformed("no base: views is no list".into(), Some("views".into()))),
         };
-        Ok(Base { filter, formulas, summaries, views })
+        Ok(Base { filter, formulas, summaries, views, text: text.to_owned(), first_line })
     }
 
     /// The view of a name, else the first; `None` for a base without views.
@@ -128,7 +135,8 @@ impl Base {
             }
         };
         let formulas: Vec<String> = self.formulas.iter().map(|(name, _)| name.clone()).collect();
-        found.map(|(name, yaml)| View::parse(yaml, name, &formulas)).transpose()
+        let view = found.map(|(name, yaml)| View::parse(yaml, name, &formulas)).transpose();
+        view.map_err(|failure| failure.with_line(&self.text, self.first_line))
     }
 }
 
@@ -161,9 +169,9 @@ impl View {
 
 impl Filter {
     fn parse(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Filter, Failure> {
-        let wrong = |what: &str| Failure::Malformed(format!("no base: in the {part}, {what}"));
+        let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
         if depth > limits::QUERY_DEPTH {
-            return Err(wrong("filters are nested too deeply"));
+            return Err(wrong("filters are nested too deeply", "filters"));
         }
         let all = |list: &Yaml| match list {
             Yaml::Sequence(list) => {
@@ -184,12 +192,18 @@ impl Filter {
                         Some("and") => Filter::All(all(list)?),
                         Some("or") => Filter::Any(all(list)?),
                         Some("not") => Filter::None(all(list)?),
-                        _ => return Err(wrong(&format!("there is {:?} where and, or or not should be", text_of(key, part)?))),
+                        _ => {
+                            let key = text_of(key, part)?;
+                            return Err(wrong(&format!("there is {key:?} where and, or or not should be"), &key));
+                        }
                     });
                 }
                 Ok(Filter::All(parts))
             }
-            Some(_) => Err(wrong("a filter is neither an expression nor and, or or not")),
+            Some(other) => {
+                let near = text_of(other, part).unwrap_or_else(|_| "filters".to_owned());
+                Err(wrong("a filter is neither an expression nor and, or or not", &near))
+            }
         }
     }
 }
@@ -200,7 +214,7 @@ fn text_of(yaml: &Yaml, part: &str) -> Result<String, Failure> {
         Yaml::String(text) => Ok(text.clone()),
         Yaml::Number(number) => Ok(number.to_string()),
         Yaml::Bool(truth) => Ok(truth.to_string()),
-        _ => Err(Failure::Malformed(format!("no base: in {part} there is a value that is no text"))),
+        _ => Err(Failure::Malformed(format!("no base: in {part} there is a value that is no text"), Some(part.to_owned()))),
     }
 }
 

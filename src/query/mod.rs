@@ -26,11 +26,24 @@ use crate::vault;
 pub enum Failure {
     /// An expression is wrong; the words say where.
     Wrong(String),
-    /// A base is malformed; the words complete "it is".
-    Malformed(String),
+    /// A base is malformed; the words complete "it is". Where they do not name the line, it is the one with the second text.
+    Malformed(String, Option<String>),
     /// The request contradicts itself.
     Argument(String),
     Vault(vault::Error),
+}
+
+impl Failure {
+    /// The same with the line of a base's text. `first_line` is the line of its file on which it begins, counted from 0.
+    fn with_line(self, text: &str, first_line: usize) -> Failure {
+        match self {
+            Failure::Malformed(what, Some(near)) => {
+                let line = text.lines().position(|line| line.contains(&near)).unwrap_or(0);
+                Failure::Malformed(format!("{what}, at line {}", first_line + line + 1), None)
+            }
+            other => other,
+        }
+    }
 }
 
 impl From<vault::Error> for Failure {

@@ -51,7 +51,7 @@ pub(super) static TOOL: Tool = Tool {
 fn failed(failure: Failure) -> Error {
     match failure {
         Failure::Wrong(what) => Error::new(Code::QueryError, format!("{what}.")),
-        Failure::Malformed(what) => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
+        Failure::Malformed(what, _) => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
         Failure::Argument(what) => Error::new(Code::InvalidArgument, what),
         Failure::Vault(error) => error.into(),
     }
