@@ -1,6 +1,6 @@
 //! Dates and times of day in the owner's time zone, and how Obsidian writes them (moment.js).
 
-use crate::clock::{Now, civil, days_of};
+use crate::clock::{Now, civil, days_of, number, parse_date};
 use tz::TimeZone;
 
 /// A time zone of the system's zone data.
@@ -43,13 +43,7 @@ impl Zone {
     /// A date, or a date and time of day with or without an offset (ISO 8601, also with a space), and whether it has a time.
     pub fn parse(&self, text: &str) -> Option<(DateTime, bool)> {
         let (date, time) = text.split_at_checked(10)?;
-        let number = |part: &str| Some(part).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse::<u64>().ok();
-        let mut parts = date.split('-');
-        let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-        if (year.len(), month.len(), day.len(), parts.next()) != (4, 2, 2, None) {
-            return None;
-        }
-        let day = DateTime(days_of(i64::try_from(number(year)?).ok()?, number(month)?, number(day)?)? * DAY);
+        let day = DateTime(parse_date(date)? * DAY);
         let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return time.is_empty().then_some((day, false)) };
         let clock = time.get(..time.find(['Z', 'z', '+', '-']).unwrap_or(time.len()))?;
         let whole = clock.split('.').next()?;

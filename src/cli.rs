@@ -166,17 +166,13 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         ["generate-token"] => Command::GenerateToken("token".into()),
         ["generate-token", name] => Command::GenerateToken((*name).into()),
         ["help"] => Command::Help,
-        [
-            known @ ("serve" | "stdio" | "demo" | "check" | "grants" | "init-wiki" | "lint" | "supervise" | "hash-password" | "undo"
-            | "generate-token"),
-            ..,
-        ] => {
+        [known, ..] if COMMANDS.contains(known) => {
             mistakes.push(format!("{known} takes no further words; see --help"));
             Command::Help
         }
         [other, ..] => {
-            let near = |known: &&&str| strsim::osa_distance(known, other) <= 2 || known.len() > 3 && other.starts_with(**known);
-            let meant = COMMANDS.iter().filter(near).min_by_key(|known| strsim::osa_distance(known, other));
+            let is_near = |known: &&&str| strsim::osa_distance(known, other) <= 2 || known.len() > 3 && other.starts_with(**known);
+            let meant = COMMANDS.iter().filter(is_near).min_by_key(|known| strsim::osa_distance(known, other));
             let meant = if ["server", "run", "start", "http"].contains(other) { Some(&"serve") } else { meant };
             let meant = meant.map(|meant| format!(" Is {meant} meant?")).unwrap_or_default();
             mistakes.push(format!("{other:?} is not a command; see --help.{meant}"));

@@ -40,15 +40,8 @@ impl Now {
 
 /// The first and the last second of a date (`2026-02-08`, in UTC) or of a moment (RFC 3339); `None` for another text.
 pub fn parse(text: &str) -> Option<(Now, Now)> {
-    let number = |part: &str| Some(part).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?.parse::<u64>().ok();
     let (date, time) = text.split_at_checked(10)?;
-    let mut parts = date.splitn(3, '-');
-    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    if (year.len(), month.len(), day.len()) != (4, 2, 2) {
-        return None;
-    }
-    let days = days_of(i64::try_from(number(year)?).ok()?, number(month)?, number(day)?)?;
-    let midnight = u64::try_from(days).ok()? * 86_400;
+    let midnight = u64::try_from(parse_date(date)?).ok()? * 86_400;
     let Some(time) = time.strip_prefix(['T', 't', ' ']) else {
         return time.is_empty().then_some((Now(midnight), Now(midnight + 86_399)));
     };
@@ -74,6 +67,21 @@ pub fn parse(text: &str) -> Option<(Now, Now)> {
     };
     let moment = Now((midnight + seconds).checked_add_signed(-offset)?);
     Some((moment, moment))
+}
+
+/// The day of a date (`2026-02-08`) counted from 1970-01-01; `None` for another text.
+pub fn parse_date(text: &str) -> Option<i64> {
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if (year.len(), month.len(), day.len(), parts.next()) != (4, 2, 2, None) {
+        return None;
+    }
+    days_of(i64::try_from(number(year)?).ok()?, number(month)?, number(day)?)
+}
+
+/// A number of digits alone, without a sign.
+pub fn number(text: &str) -> Option<u64> {
+    Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
 /// The Gregorian date of a day counted from 1970-01-01: the years are counted from 1 March of year 0, so that the leap

@@ -48,6 +48,23 @@ impl Scene {
     fn has(&self, name: &str) -> bool {
         self.home().join(name).exists()
     }
+
+    /// With the program [`WRITES`], whose sessions that wrote `slow` wait for [`Scene::go_on`].
+    fn waiting() -> Scene {
+        let wait = "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }";
+        Scene::with(&WRITES.replace("sleep 98768", wait))
+    }
+
+    fn go_on(&self) {
+        std::fs::write(self.home().join("go"), "").unwrap();
+    }
+
+    /// A file that the vault did not take from a session.
+    fn read_unfiled(&self, path: &str) -> Vec<u8> {
+        let mut folders = std::fs::read_dir(self.folder.path().join("state/agent")).unwrap().flatten();
+        let unfiled = folders.find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
+        std::fs::read(unfiled.unwrap().path().join(path)).unwrap()
+    }
 }
 
 /// Puts the starter wiki into a vault, and a program beside it.
@@ -289,7 +306,7 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     assert_eq!(same["job_id"], jobs[8].as_str(), "the same again joins");
     assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
     assert!(started.elapsed() < Duration::from_secs(2));
-    std::fs::write(scene.home().join("go"), "").unwrap();
+    scene.go_on();
     let status = |job: &str| server.call("ingest_status", json!({ "job_id": job }))["status"].as_str().unwrap().to_owned();
     eventually("all end", || jobs.iter().all(|job| status(job) == "nothing_filed"));
     let order = order();
@@ -604,14 +621,14 @@ fn a_session_changes_the_wiki_and_nothing_else() {
 /// A page that a person saves while a session rewrites it keeps the person's text.
 #[test]
 fn a_page_that_was_changed_meanwhile_is_a_conflict_and_both_texts_are_kept() {
-    let scene = Scene::with(&WRITES.replace("sleep 98768", "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }"));
+    let scene = Scene::waiting();
     let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
     let content = "write work/wiki/index.md session\nwrite life/wiki/index.md mine too\nwrite work/wiki/entities/B.md slow\n";
     let job = server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone();
     eventually("the session has written", || scene.has("waits"));
     assert_ne!(scene.folder.read("work/wiki/index.md"), b"session\n", "nothing is in the vault before the session ends");
     std::fs::write(scene.folder.vault().join("work/wiki/index.md"), "a person's\n").unwrap();
-    std::fs::write(scene.home().join("go"), "").unwrap();
+    scene.go_on();
     let seen = || server.call("ingest_status", json!({ "job_id": job }));
     eventually("it ends", || seen()["status"] == "completed");
     assert_eq!(scene.folder.read("work/wiki/index.md"), b"a person's\n");
@@ -674,7 +691,7 @@ fn links_in_the_vault_lead_a_session_nowhere() {
 /// What cost money is not thrown away because the vault does not take it.
 #[test]
 fn what_the_vault_does_not_take_is_kept() {
-    let scene = Scene::with(&WRITES.replace("sleep 98768", "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }"));
+    let scene = Scene::waiting();
     std::fs::write(scene.folder.path().join("scan.txt"), "scan").unwrap();
     std::fs::write(scene.folder.vault().join("work/wiki/entities/Bob.md"), "a person's\n").unwrap();
     let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000"), ("COS_VAULT_ATTACH_DIRS", scene.folder.path().to_str().unwrap())]);
@@ -685,7 +702,7 @@ fn what_the_vault_does_not_take_is_kept() {
     eventually("the session has written", || scene.has("waits"));
     std::fs::create_dir_all(scene.folder.vault().join("raw/assets")).unwrap();
     std::fs::write(scene.folder.vault().join("raw/assets/scan.txt"), "another").unwrap();
-    std::fs::write(scene.home().join("go"), "").unwrap();
+    scene.go_on();
     let seen = || server.call("ingest_status", json!({ "job_id": job }));
     eventually("it ends", || seen()["status"] == "completed");
     let seen = seen();
@@ -699,31 +716,23 @@ fn what_the_vault_does_not_take_is_kept() {
     assert_eq!(kept, [b"colon\n".to_vec(), b"twin\n".to_vec()], "{seen}");
     let left_out = seen["left_out"].to_string();
     assert!(left_out.contains("raw/assets/scan.txt") && left_out.contains("unfiled-"), "{left_out}");
-    let unfiled = std::fs::read_dir(scene.folder.path().join("state/agent"))
-        .unwrap()
-        .flatten()
-        .find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
-    assert_eq!(std::fs::read(unfiled.unwrap().path().join("work/AGENTS.md")).unwrap(), b"no\n");
+    assert_eq!(scene.read_unfiled("work/AGENTS.md"), b"no\n");
 }
 
 #[test]
 fn a_vault_that_is_away_when_a_session_ends_fails_it_and_the_text_is_kept() {
-    let scene = Scene::with(&WRITES.replace("sleep 98768", "{ touch \"$HOME/waits\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; }"));
+    let scene = Scene::waiting();
     let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
     let job = server.call("ingest", json!({ "content": "write work/wiki/entities/Z.md slow\n", "background": true }))["job_id"].clone();
     eventually("the session has written", || scene.has("waits"));
     let away = scene.folder.path().join("away");
     std::fs::rename(scene.folder.vault(), &away).unwrap();
-    std::fs::write(scene.home().join("go"), "").unwrap();
+    scene.go_on();
     let seen = || server.call("ingest_status", json!({ "job_id": job }));
     eventually("it ends", || seen()["status"] == "failed");
     std::fs::rename(&away, scene.folder.vault()).unwrap();
     assert_eq!(seen()["cost_usd"], 0.1);
-    let unfiled = std::fs::read_dir(scene.folder.path().join("state/agent"))
-        .unwrap()
-        .flatten()
-        .find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
-    assert_eq!(std::fs::read(unfiled.unwrap().path().join("work/wiki/entities/Z.md")).unwrap(), b"slow\n");
+    assert_eq!(scene.read_unfiled("work/wiki/entities/Z.md"), b"slow\n");
 }
 
 /// What no rule of the program is asked about: a program that reads and writes where it likes.

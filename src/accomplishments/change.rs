@@ -123,7 +123,7 @@ impl Change<'_> {
     /// [`Error::Parse`] for one that cannot be read and names the file; the vault's.
     pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
         let mut found = Vec::new();
-        for entry in self.vault.files_below(&VaultPath::folder("")?, ".canvas") {
+        for entry in self.vault.files_below(&VaultPath::root(), ".canvas") {
             let text = match self.vault.text(&entry) {
                 // A canvas of that size is no canvas of this program's.
                 Err(VaultError::TooLarge { .. }) => continue,

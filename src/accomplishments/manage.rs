@@ -439,7 +439,7 @@ fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
 
 /// The next id: one above all that stand anywhere on a canvas or in a note of the folder.
 fn next_id(change: &Change<'_>) -> String {
-    let canvases = VaultPath::folder("").map(|root| change.vault.files_below(&root, ".canvas")).unwrap_or_default();
+    let canvases = change.vault.files_below(&VaultPath::root(), ".canvas");
     let notes = change.vault.files_below(&change.projects.options.folder, ".md");
     let numbers = canvases.iter().chain(&notes).filter_map(|entry| highest(&change.vault.text(entry).ok()?)).max();
     format!("ACC-{:03}", change.projects.raise(numbers.unwrap_or(0)).saturating_add(1))

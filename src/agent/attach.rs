@@ -9,8 +9,8 @@ use super::{Agent, Failure, SoFar};
 use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
-use crate::vault::VaultPath;
 use crate::vault::transaction::Step;
+use crate::vault::{REFUSED_CHARACTERS, VaultPath};
 use std::path::{Component, Path, PathBuf};
 
 /// Where copies are kept.
@@ -23,6 +23,19 @@ pub(super) enum Attached {
     Inside(VaultPath),
     /// Of an allowed folder, with links resolved.
     Outside(PathBuf),
+}
+
+/// A file that a change brings into the vault.
+#[derive(Debug)]
+pub(super) struct Attachment {
+    pub(super) path: VaultPath,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Attachment {
+    pub(super) fn step(&self) -> Step {
+        Step::Create { path: self.path.clone(), bytes: self.bytes.clone() }
+    }
 }
 
 /// Looks at every file.
@@ -92,12 +105,12 @@ fn allowed(agent: &Agent) -> Vec<&Path> {
     std::iter::once(agent.vault.root()).chain(beside).collect()
 }
 
-/// Puts the files into a session's copy of the vault. Gives their paths, and the steps that bring new ones into the vault.
+/// Puts the files into a session's copy of the vault. Gives their paths, and those that are new.
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] for one that has become something else since it was checked, or that cannot be read.
-pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(Vec<VaultPath>, Vec<Step>), Failure> {
-    let (mut paths, mut steps, mut total) = (Vec::new(), Vec::new(), 0);
+pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
+    let (mut paths, mut new, mut total) = (Vec::new(), Vec::new(), 0);
     for file in files {
         let (name, bytes) = match file {
             Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
@@ -118,28 +131,26 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
         if total > limits::CHANGE_BYTES / 2 {
             return Err(Failure::NotAllowed(format!("files: together they exceed {} bytes. Nothing was begun.", limits::CHANGE_BYTES / 2)));
         }
-        let (path, is_new) = find_name(agent, Path::new(&name), &bytes, &steps)?;
+        let (path, is_new) = find_name(agent, Path::new(&name), &bytes, &new)?;
         if is_new {
             copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind()), SoFar::default()))?;
-            steps.push(Step::Create { path: path.clone(), bytes });
+            new.push(Attachment { path: path.clone(), bytes });
         }
         paths.push(path);
     }
-    Ok((paths, steps))
+    Ok((paths, new))
 }
 
 /// A path below `raw/assets` for these bytes, and whether nothing has it yet.
-fn find_name(agent: &Agent, file: &Path, bytes: &[u8], steps: &[Step]) -> Result<(VaultPath, bool), Failure> {
+fn find_name(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> Result<(VaultPath, bool), Failure> {
     let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
     let mut why = format!("{ASSETS} has {} files of this name already", limits::AGENT_NAMES);
     for number in 1..=limits::AGENT_NAMES {
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
-        // Names that other systems refuse, as those of new notes.
-        let name = name.replace(['<', '>', ':', '"', '|', '?', '*'], "-");
-        let path = VaultPath::file(&format!("{ASSETS}/{name}"))?;
-        let is_free = |path: &VaultPath| steps.iter().all(|step| comparable_name(step.path()) != comparable_name(path.as_str()));
+        let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))?;
+        let is_free = |path: &VaultPath| new.iter().all(|other| comparable_name(other.path.as_str()) != comparable_name(path.as_str()));
         match agent.vault.bytes_if_any(&path) {
             Ok(Some(known)) if known == bytes => return Ok((path, false)),
             Ok(None) if is_free(&path) => match agent.vault.may_write(&path, bytes.len()) {

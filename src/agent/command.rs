@@ -1,7 +1,7 @@
 //! The command line that confines a session, and its environment. What each part keeps out is in the table of hostile
 //! attempts in the README, which is tested against the real program.
 
-use super::copy::ALIASES;
+use super::copy::{ALIASES, INSTRUCTIONS};
 use super::{Options, Work};
 use crate::wiki::TREES;
 use std::path::Path;
@@ -9,9 +9,8 @@ use std::path::Path;
 /// What a session may be given at all; one that comes up with anything else is ended.
 pub(super) const TOOLS: [&str; 7] = ["Edit", "Glob", "Grep", "Read", "Skill", "StructuredOutput", "Write"];
 
-/// What no session may read or change, wherever it lies in the vault: hidden files, and files that tell other programs what
-/// to do. A rule for `Edit` is one for `Write` too.
-const ALWAYS_DENIED: [&str; 5] = ["Read(.*)", "Edit(.*)", "Edit(CLAUDE.md)", "Edit(CLAUDE.local.md)", "Edit(AGENTS.md)"];
+/// Hidden files, which no session may read or change, wherever they lie in the vault. A rule for `Edit` is one for `Write` too.
+const HIDDEN: [&str; 2] = ["Read(.*)", "Edit(.*)"];
 
 /// Neither hooks nor key helpers, which are shell commands; none of the skills and plugins that the program brings along: some start
 /// agents, or servers whose tools run unasked.
@@ -52,7 +51,8 @@ pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Pa
     }
     add(&["--disallowedTools"]);
     add(&NEVER);
-    add(&ALWAYS_DENIED);
+    add(&HIDDEN);
+    INSTRUCTIONS.iter().for_each(|name| add(&[&format!("Edit({name})")]));
     if nameable {
         add(&[&format!("Edit(/{plugin}/**)")]);
     }

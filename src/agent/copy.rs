@@ -6,7 +6,7 @@ use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::links::comparable_name;
 use crate::vault::transaction::Step;
-use crate::vault::{Entry, Error as VaultError, Vault, VaultPath, etag};
+use crate::vault::{Entry, Error as VaultError, REFUSED_CHARACTERS, Vault, VaultPath, etag};
 use crate::wiki::TREES;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -17,7 +17,7 @@ use std::time::{Duration, UNIX_EPOCH};
 pub(super) const ALIASES: &str = "aliases.md";
 
 /// Files of instructions, which other programs act upon: no session changes one.
-const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
+pub(super) const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
 
 /// The copy.
 #[derive(Debug)]
@@ -68,9 +68,9 @@ impl Copy {
             disk::create_private_folder(&folder.join(tree))?;
         }
         let mut copy = Copy { folder, originals: HashMap::new() };
-        let root = VaultPath::folder("").map_err(|error| io::Error::other(error.to_string()))?;
         let (mut left, mut missing) = (limits::AGENT_COPY_BYTES, 0);
-        let (wiki, others): (Vec<_>, Vec<_>) = vault.files_below(&root, "").into_iter().partition(|entry| is_wiki(&entry.path));
+        let (wiki, others): (Vec<_>, Vec<_>) =
+            vault.files_below(&VaultPath::root(), "").into_iter().partition(|entry| is_wiki(&entry.path));
         for entry in wiki.iter().chain(&others) {
             if !goes_on() {
                 return Err(io::ErrorKind::Interrupted.into());
@@ -281,7 +281,7 @@ impl Copy {
 fn second_name(path: &str, id: &str) -> String {
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
-    let stem: String = stem.replace(['<', '>', ':', '"', '|', '?', '*', '\\'], "-").chars().take(60).collect();
+    let stem: String = stem.replace(REFUSED_CHARACTERS, "-").chars().take(60).collect();
     let separator = if folder.is_empty() { "" } else { "/" };
     format!("{folder}{separator}{stem} (ingest {}).{ending}", id.get(..8).unwrap_or(id))
 }

@@ -1,7 +1,7 @@
 //! `ingest`: material, filed into the wiki. What is reported is what was really written; the session's own summary stands
 //! beside it.
 
-use super::attach;
+use super::attach::{self, Attachment};
 use super::copy::Copy;
 use super::gate::Ticket;
 use super::session::{self, Finished, Task};
@@ -10,7 +10,6 @@ use crate::git::Committed;
 use crate::limits;
 use crate::secret;
 use crate::vault::VaultPath;
-use crate::vault::transaction::Step;
 use crate::vault::versions::Caller;
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value, json};
@@ -97,48 +96,40 @@ impl Agent {
         let (paths, attached) = attach::bring(self, &attach::check(self, &request.files)?, copy)?;
         let task = Task { work: Work::Ingest, prompt: prompt(request, &paths)?, schema: schema() };
         let outcome = session::run(self, &ready, &task, watcher);
-        let filed = self.apply(copy, &attached, login, id, outcome.is_ok());
-        match (outcome, filed) {
-            (Ok(finished), Ok(filed)) => Ok(self.told_of(request, finished, filed, copy)),
-            (Ok(finished), Err(mut failure)) => {
+        let (filed, trouble) = self.apply(copy, &attached, login, id, outcome.is_ok());
+        match (outcome, trouble) {
+            (Ok(finished), None) => Ok(self.report(request, finished, filed, copy)),
+            (Ok(finished), Some(why)) => Err(Failure::Failed(why, SoFar { filed: Box::new(filed), ..finished.so_far })),
+            (Err(mut failure), _) => {
                 if let Some(so_far) = failure.so_far_mut() {
-                    *so_far = SoFar { filed: std::mem::take(&mut so_far.filed), ..finished.so_far };
+                    *so_far.filed = filed;
                 }
-                Err(failure)
-            }
-            (Err(mut failure), filed) => {
-                let filed = match filed {
-                    Ok(filed) => filed,
-                    Err(mut other) => other.so_far_mut().map(|so_far| *std::mem::take(&mut so_far.filed)).unwrap_or_default(),
-                };
-                failure.so_far_mut().into_iter().for_each(|so_far| *so_far.filed = filed.clone());
                 Err(failure)
             }
         }
     }
 
     /// Gives what a session has changed in its copy to the vault, all or nothing; what the vault does not take is kept in the state folder. A
-    /// session that was ended early brings its attachments only with a page.
-    fn apply(&self, copy: &Copy, attached: &[Step], login: &str, id: &str, has_finished: bool) -> Result<Filed, Failure> {
+    /// session that was ended early brings its attachments only with a page. Where the vault took nothing, the second value says why.
+    fn apply(&self, copy: &Copy, attached: &[Attachment], login: &str, id: &str, has_finished: bool) -> (Filed, Option<String>) {
         let caller = Arc::new(Caller::new(login, "ingest"));
         let vault = self.vault.on_behalf_of(&caller);
         let mut tries = 1..limits::AGENT_APPLY_TRIES;
         loop {
             let (mut brought, mut left_out) = (Vec::new(), Vec::new());
-            for step in attached {
-                let Step::Create { path, bytes } = step else { continue };
-                match vault.bytes_if_any(path) {
-                    Ok(None) => brought.push(step.clone()),
+            for attachment in attached {
+                match vault.bytes_if_any(&attachment.path) {
+                    Ok(None) => brought.push(attachment),
                     // Another session may have brought the same file.
-                    Ok(Some(now)) if now == *bytes => {}
-                    _ => left_out.push(format!("{}: another file has got this name", path.as_str())),
+                    Ok(Some(now)) if now == attachment.bytes => {}
+                    _ => left_out.push(format!("{}: another file has got this name", attachment.path.as_str())),
                 }
             }
-            let used: usize = brought.iter().map(|step| if let Step::Create { bytes, .. } = step { bytes.len() } else { 0 }).sum();
+            let used: usize = brought.iter().map(|attachment| attachment.bytes.len()).sum();
             let mut changes = copy.changes(&vault, id, limits::CHANGE_BYTES.saturating_sub(used));
             if has_finished || !changes.steps.is_empty() {
-                changes.pages.extend(brought.iter().map(|step| Page { path: step.path().to_owned(), created: true }));
-                changes.steps.splice(0..0, brought);
+                changes.pages.extend(brought.iter().map(|attachment| Page { path: attachment.path.as_str().to_owned(), created: true }));
+                changes.steps.splice(0..0, brought.into_iter().map(Attachment::step));
             }
             let made = vault.refresh_now().and_then(|()| changes.make(&vault));
             if made.is_err() && tries.next().is_some() {
@@ -147,32 +138,28 @@ impl Agent {
             }
             left_out.extend(copy.set_aside(&changes, made.is_err(), id));
             changes.left_out.extend(left_out);
-            let failed = |words: String, filed: Filed| Failure::Failed(words, SoFar { filed: Box::new(filed), ..SoFar::default() });
             if let Err(error) = made {
                 let filed = Filed { left_out: changes.left_out, ..Filed::default() };
-                return Err(failed(format!("The vault does not take what the session wrote: {error}"), filed));
+                return (filed, Some(format!("The vault does not take what the session wrote: {error}")));
             }
             let commit = self.commit(&caller, if has_finished { "ingest" } else { "ingest (not finished)" });
             let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, commit };
-            if filed.pages.is_empty() && !filed.left_out.is_empty() {
-                return Err(failed("The vault took nothing of what the session wrote.".into(), filed));
-            }
-            return Ok(filed);
+            let took_nothing = filed.pages.is_empty() && !filed.left_out.is_empty();
+            return (filed, took_nothing.then(|| "The vault took nothing of what the session wrote.".into()));
         }
     }
 
     fn commit(&self, caller: &Caller, how: &str) -> Option<Committed> {
-        let paths: Vec<VaultPath> = caller.changed().iter().filter_map(|path| VaultPath::file(path).ok()).collect();
-        let git = self.git.as_ref().filter(|_| !paths.is_empty())?;
-        let message = format!("{how}: {} page{} (via MCP)\n\nLogin: {}", paths.len(), if paths.len() == 1 { "" } else { "s" }, caller.by);
-        let committed = git.commit_files(&paths, &message);
-        Some(committed.unwrap_or_else(|failure| {
+        let changed = caller.changed();
+        let git = self.git.as_ref().filter(|_| !changed.is_empty())?;
+        let summary = format!("{how}: {} page{} (via MCP)", changed.len(), if changed.len() == 1 { "" } else { "s" });
+        Some(git.commit_files(&changed, &summary, &caller.by).unwrap_or_else(|failure| {
             log::warn!("agent: {how}: not committed: {failure}");
             Committed { trouble: Some(failure.to_string()), ..Committed::default() }
         }))
     }
 
-    fn told_of(&self, request: &Request, finished: Finished, filed: Filed, copy: &Copy) -> Ingested {
+    fn report(&self, request: &Request, finished: Finished, filed: Filed, copy: &Copy) -> Ingested {
         let Finished { so_far, end, took } = finished;
         let given = Given::of(copy, end.structured);
         let named = Named::in_vault(self);
@@ -319,8 +306,8 @@ pub(super) struct Named(links::Pages);
 
 impl Named {
     pub(super) fn in_vault(agent: &Agent) -> Named {
-        let root = VaultPath::folder("").map(|root| agent.vault.files_below(&root, "")).unwrap_or_default();
-        Named(links::Pages::of(root.iter().map(|entry| entry.path.as_ref())))
+        let files = agent.vault.files_below(&VaultPath::root(), "");
+        Named(links::Pages::of(files.iter().map(|entry| entry.path.as_ref())))
     }
 
     /// Whether there is a file that this path or wikilink leads to.

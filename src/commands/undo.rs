@@ -7,9 +7,9 @@ use crate::clock::Now;
 use crate::config::{Config, For};
 use crate::git::Git;
 use crate::tools::Toolset;
+use crate::vault::Vault;
 use crate::vault::undo::Undone;
 use crate::vault::versions::Versions;
-use crate::vault::{Vault, VaultPath};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,10 +45,9 @@ fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: 
     let now = Now::read();
     let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
     if config.toolsets.contains(&Toolset::Git) && !undone.changed.is_empty() {
-        let paths: Vec<VaultPath> = undone.changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
-        let message = format!("undo: what {login} has changed ({} files)\n\nLogin: owner", paths.len());
+        let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
         let git = Git::new(Arc::clone(&vault), config.git.clone());
-        match git.commit_files(&paths, &message) {
+        match git.commit_files(&undone.changed, &summary, "owner") {
             Ok(committed) => undone.left.extend(committed.left),
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }

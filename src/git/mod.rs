@@ -284,20 +284,22 @@ impl Git {
         Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
     }
 
-    /// Commits files as they are on disk, all in one commit, and pushes it; for files that were changed without [`Git`]. Those of commits that
-    /// failed since the start go along. What git does not keep is not committed.
+    /// Commits what a login has changed without [`Git`], as it is on disk, all in one commit, and pushes it. `changed` has paths in the vault.
+    /// Those of commits that failed since the start go along. What git does not keep is not committed.
     ///
     /// # Errors
     /// [`Failure`]; then nothing was committed, and the files are as they were.
-    pub fn commit_files(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
+    pub fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, Failure> {
+        let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+        let message = format!("{summary}\n\nLogin: {login}");
         let mut all = std::mem::take(&mut *self.left());
         all.extend(paths.iter().cloned());
         all.sort_unstable();
         all.dedup();
-        let mut outcome = self.commit_all(&all, message);
+        let mut outcome = self.commit_all(&all, &message);
         if outcome.is_err() && all.len() > paths.len() {
             // One of those may be what is refused.
-            outcome = self.commit_all(paths, message);
+            outcome = self.commit_all(&paths, &message);
             all.retain(|path| outcome.is_err() || !paths.contains(path));
         } else if outcome.is_ok() {
             all.clear();

@@ -6,13 +6,13 @@ use std::time::Duration;
 pub const AGENT_VERSION: (u32, u32, u32) = (2, 1, 328);
 /// How long the program may take to say its version; it is hundreds of megabytes, and a card is slow.
 pub const AGENT_VERSION_WAIT: Duration = Duration::from_secs(30);
-/// Sessions that wait for a place; whoever comes then is told so at once.
+/// Sessions that wait for another to end; one more is refused at once.
 pub const AGENT_QUEUE: usize = 8;
 /// Bytes of a line that a session prints: a message with a page in it. More of one is not looked at.
 pub const AGENT_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that a session may print in all.
 pub const AGENT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes of what a supervisor is told: the prompt, command line and environment of a session.
+/// Bytes of the prompt, command line and environment of a session, which its supervisor gets.
 pub const AGENT_ORDER_BYTES: u64 = 8 * 1024 * 1024;
 /// How long a session may take to end when it is asked to, before its group is killed.
 pub const AGENT_GRACE: Duration = Duration::from_secs(2);

@@ -156,7 +156,7 @@ impl Server {
             let folders = children.filter(|child| matches!(child, Child::Folder { .. }));
             folders.filter_map(|child| folder.child(child.name()).ok()).collect::<Vec<VaultPath>>()
         };
-        let all = VaultPath::folder("").map(|root| below(&root)).unwrap_or_default().into_iter();
+        let all = below(&VaultPath::root()).into_iter();
         let mut names =
             all.flat_map(|folder| std::iter::once(folder.clone()).chain(below(&folder))).map(|folder| folder.as_str().to_owned());
         let shown = names.by_ref().take(max).collect();

@@ -9,7 +9,6 @@ use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::text::json::quoted;
 use crate::tools::{self, Arguments, Code, Context, Reply, Tool, Toolset};
-use crate::vault::VaultPath;
 use crate::vault::versions::Caller;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -92,13 +91,11 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     let changed = caller.changed();
     let (Some(git), Some(first)) = (context.git, changed.first()) else { return reply };
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
-    let message = format!("{}: {first}{others}\n\nLogin: {}", caller.tool, caller.by);
-    let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
     // What git says may name other files.
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
     let mut members = Map::new();
-    match git.commit_files(&paths, &message) {
+    match git.commit_files(&changed, &format!("{}: {first}{others}", caller.tool), &caller.by) {
         Ok(committed) => {
             members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
             members.insert("pushed".into(), committed.pushed.into());

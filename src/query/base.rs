@@ -99,7 +99,7 @@ impl Base {
             members.iter().map(|(name, expression)| Ok((text_of(name, key)?, text(expression)?))).collect()
         };
         let formulas = expressions("formulas")?;
-        let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
+        let names = names_of(&formulas);
         let parsed = |list: Vec<(String, String)>, what: &str| {
             let parsed = list.into_iter().map(|(name, text)| match parse(&text, &names) {
                 Ok(expr) => Ok((name, expr)),
@@ -134,10 +134,14 @@ impl Base {
                 Some(found.ok_or_else(missing)?)
             }
         };
-        let formulas: Vec<String> = self.formulas.iter().map(|(name, _)| name.clone()).collect();
-        let view = found.map(|(name, yaml)| View::parse(yaml, name, &formulas)).transpose();
+        let view = found.map(|(name, yaml)| View::parse(yaml, name, &names_of(&self.formulas))).transpose();
         view.map_err(|failure| failure.with_line(&self.text, self.first_line))
     }
+}
+
+/// The names of formulas.
+pub(super) fn names_of<T>(formulas: &[(String, T)]) -> Vec<String> {
+    formulas.iter().map(|(name, _)| name.clone()).collect()
 }
 
 fn name_of(view: &Yaml, number: usize) -> String {

@@ -132,7 +132,7 @@ impl<'a> Evaluator<'a> {
             }
             Expr::Name(name) => match locals.get(name) {
                 Some(value) => Ok(value),
-                None => self.property_of(row, name),
+                None => self.property(row.properties, name, row.entry),
             },
             Expr::Note => self.properties(row.entry),
             Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a> {
                 (Expr::File, _) => self.file_property(row.entry, name),
                 (Expr::This, None) => Ok(Value::Null),
                 (Expr::This, Some(this)) if name == "file" => Ok(Value::File(Rc::from(&*this.path))),
-                (Expr::This, Some(this)) => self.property(this, name),
+                (Expr::This, Some(this)) => self.property(this.properties_json().unwrap_or_default(), name, this),
                 _ => self.member(&self.value(of, row, locals)?, name, row.entry),
             },
             Expr::Index(of, index) => {
@@ -395,15 +395,10 @@ impl<'a> Evaluator<'a> {
         self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
     }
 
-    fn property_of(&self, row: &Row<'_>, name: &str) -> Outcome {
-        self.spend(row.properties.len() / 16)?;
-        Ok(property_in(row.properties, name).map_or(Value::Null, |json| self.value_of(&json, row.entry)))
-    }
-
-    /// The value of a property.
-    fn property(&self, entry: &Entry, name: &str) -> Outcome {
-        self.spend(entry.properties_json().map_or(0, str::len) / 16)?;
-        Ok(entry.property(name).map_or(Value::Null, |json| self.value_of(&json, entry)))
+    /// A property of a file that has this frontmatter.
+    fn property(&self, frontmatter: &str, name: &str, entry: &Entry) -> Outcome {
+        self.spend(frontmatter.len() / 16)?;
+        Ok(property_in(frontmatter, name).map_or(Value::Null, |json| self.value_of(&json, entry)))
     }
 
     fn properties(&self, entry: &Entry) -> Outcome {

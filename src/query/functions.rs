@@ -7,6 +7,7 @@ use super::value::{Date, Link, Pattern, Value, joined};
 use crate::limits;
 use crate::text::fold::fold;
 use crate::vault::Entry;
+use crate::vault::properties::property_in;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -305,7 +306,10 @@ impl Evaluator<'_> {
                 folder: "".into(),
             }))),
             "hasLink" => self.has_link(entry, &first),
-            "hasProperty" => Ok(Value::Bool(entry.property(&first.text()).is_some())),
+            "hasProperty" => {
+                let found = entry.properties_json().and_then(|json| property_in(json, &first.text()));
+                Ok(Value::Bool(found.is_some()))
+            }
             "hasTag" => {
                 let wanted = |value: &Value| fold(value.text().trim().trim_start_matches('#').trim_end_matches('/'));
                 Ok(Value::Bool(values.iter().any(|value| entry.has_tag(&wanted(value)))))

@@ -1,7 +1,7 @@
 //! The answer to a query: the files that are wanted as rows, in their order and groups, with summaries; or only counts.
 
 use super::Failure;
-use super::base::{Base, Filter, Sort, in_note, property};
+use super::base::{Base, Filter, Sort, in_note, names_of, property};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
@@ -17,6 +17,7 @@ use crate::vault::{Entry, Vault, VaultPath};
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A query. What is `None` or empty asks for nothing.
 #[derive(Debug, Default)]
@@ -83,15 +84,17 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let mut this = None;
     let base = match &query.base {
         Some((path, number)) => {
-            this = Some(source.vault.entry(path)?);
-            read_base(source.vault, path, *number)?
+            let entry = source.vault.entry(path)?;
+            let base = read_base(source.vault, &entry, *number)?;
+            this = Some(entry);
+            base
         }
         None => Base::default(),
     };
     let view = base.view(query.view.as_deref())?;
     let view = view.as_ref();
     let Base { filter, formulas, summaries, .. } = base;
-    let names: Vec<String> = formulas.iter().map(|(name, _)| name.clone()).collect();
+    let names = names_of(&formulas);
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
     let mut condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
     let id = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
@@ -107,7 +110,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         Some(view) => view.order.clone(),
         None => Vec::new(),
     };
-    let cells = columns.iter().map(|column| id("select", column)).collect::<Result<Vec<_>, Failure>>()?;
+    let cells = columns.iter().map(|column| Ok((column.clone(), id("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
     let mut evaluator = Evaluator::new(source.vault, source.zone, source.now, this, formulas, source.go_on);
     let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let facts = source.vault.facts(source.go_on)?;
@@ -120,26 +123,9 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         let counts = count_by(&evaluator, count, &rows, |property| id("count", property))?;
         let total = rows.len();
         evaluator.finish()?;
-        return page_of_counts(query, total, counts);
+        return Ok(page_of_counts(query, total, counts));
     }
-    let mut rows: Vec<Sorted<'_>> = rows
-        .into_iter()
-        .map(|row| {
-            let value = |expr: &Expr| evaluator.value(expr, &row, &Locals::default()).unwrap_or(Value::Null);
-            Sorted {
-                group: group.as_ref().map_or(Value::Null, |(expr, _)| value(expr)),
-                keys: order.iter().map(|(expr, _)| value(expr)).collect(),
-                row,
-            }
-        })
-        .collect();
-    rows.sort_by(|a, b| {
-        let by_group = group.as_ref().map_or(Ordering::Equal, |(_, descending)| ordered(&a.group, &b.group, *descending));
-        let by_keys = || {
-            a.keys.iter().zip(&b.keys).zip(&order).map(|((a, b), (_, descending))| ordered(a, b, *descending)).find(|order| order.is_ne())
-        };
-        by_group.then_with(|| by_keys().unwrap_or(Ordering::Equal))
-    });
+    let mut rows = sort(&evaluator, rows, group.as_ref(), &order);
     let total = rows.len();
     if let Some(limit) = view.and_then(|view| view.limit) {
         rows.truncate(limit);
@@ -152,29 +138,15 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         answer.summaries.insert(column.clone(), cell(summarize(&evaluator, name, &summaries, &values, rows.first())?));
     }
     let from = first_of_page(&rows, query.after.as_ref());
-    let mut size = 0;
-    for (number, sorted) in rows.iter().enumerate().skip(from).take(query.limit) {
-        let mut members = Map::new();
-        let mut left = limits::QUERY_PAGE_CHARS;
-        for (column, expr) in columns.iter().zip(&cells) {
-            let value = cell(evaluator.value(expr, &sorted.row, &Locals::default()));
-            left = left.saturating_sub(value.to_string().len());
-            members.insert(column.clone(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) });
-        }
-        members.insert("path".into(), (*sorted.row.entry.path).into());
-        size += Json::Object(members.clone()).to_string().chars().count() + 1;
-        if size > limits::QUERY_PAGE_CHARS && number > from {
-            break;
-        }
-        answer.rows.push(members);
-        answer.last = Some((number, sorted.row.entry.path.to_string()));
-    }
+    answer.rows = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, &cells);
     answer.groups = group.map(|_| groups_of(&rows, from, answer.rows.len()));
-    answer.last = answer.last.filter(|(number, _)| number + 1 < rows.len());
+    let end = from + answer.rows.len();
+    let last = end.checked_sub(1).filter(|_| end < rows.len() && end > from);
+    answer.last = last.and_then(|last| Some((last, rows.get(last)?.row.entry.path.to_string())));
     answer.columns = columns;
     evaluator.finish()?;
     if total == 0 {
-        answer.unknown = unknown_properties(&facts, condition.as_ref())?;
+        answer.unknown = unknown_properties(&facts, condition.as_ref());
     }
     Ok(answer)
 }
@@ -218,14 +190,13 @@ fn direction_of(text: &str) -> Sort {
     }
 }
 
-fn read_base(vault: &Vault, path: &VaultPath, number: usize) -> Result<Base, Failure> {
-    let entry = vault.entry(path)?;
-    let text = vault.text(&entry)?;
+fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize) -> Result<Base, Failure> {
+    let text = vault.text(entry)?;
     if !entry.is_note() {
         return Base::parse(&text, 0);
     }
     let Some((text, line)) = in_note(&text, number) else {
-        return Err(Failure::Argument(format!("{} has no code block {number} of the language base", path.as_str())));
+        return Err(Failure::Argument(format!("{} has no code block {number} of the language base", entry.path)));
     };
     Base::parse(&text, line)
 }
@@ -239,8 +210,7 @@ fn select<'e>(
     condition: Option<&Expr>,
     filters: &[&Filter],
 ) -> Result<Vec<Row<'e>>, Failure> {
-    let root = VaultPath::folder("")?;
-    let files = facts.below(query.path.as_ref().unwrap_or(&root));
+    let files = facts.below(query.path.as_ref().unwrap_or(&VaultPath::root()));
     // Without those whose frontmatter has not what an equality asks for.
     let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
     let candidates = needle.map_or_else(|| files.iter().collect(), |needle| facts.with_text(files, &needle));
@@ -276,6 +246,42 @@ fn passes(evaluator: &Evaluator<'_>, filter: &Filter, row: &Row<'_>) -> bool {
         Filter::Any(parts) => parts.iter().any(|part| passes(evaluator, part, row)),
         Filter::None(parts) => !parts.iter().any(|part| passes(evaluator, part, row)),
     }
+}
+
+/// Rows in their groups and order. A value that cannot be computed is empty.
+fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&(Expr, bool)>, order: &[(Expr, bool)]) -> Vec<Sorted<'e>> {
+    let key_of = |row: Row<'e>| {
+        let value = |(expr, _): &(Expr, bool)| evaluator.value(expr, &row, &Locals::default()).unwrap_or(Value::Null);
+        Sorted { group: group.map_or(Value::Null, value), keys: order.iter().map(value).collect(), row }
+    };
+    let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();
+    rows.sort_by(|a, b| {
+        let by_group = group.map_or(Ordering::Equal, |(_, descending)| ordered(&a.group, &b.group, *descending));
+        let mut by_keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), (_, descending))| ordered(a, b, *descending));
+        by_group.then_with(|| by_keys.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+    });
+    rows
+}
+
+/// The first rows, as many as fit.
+fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, columns: &[(String, Expr)]) -> Vec<Map<String, Json>> {
+    let (mut page, mut size) = (Vec::new(), 0);
+    for Sorted { row, .. } in rows.iter().take(limit) {
+        let mut members = Map::new();
+        let mut left = limits::QUERY_PAGE_CHARS;
+        for (column, expr) in columns {
+            let value = cell(evaluator.value(expr, row, &Locals::default()));
+            left = left.saturating_sub(value.to_string().len());
+            members.insert(column.clone(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) });
+        }
+        members.insert("path".into(), (*row.entry.path).into());
+        size += Json::Object(members.clone()).to_string().chars().count() + 1;
+        if size > limits::QUERY_PAGE_CHARS && !page.is_empty() {
+            break;
+        }
+        page.push(members);
+    }
+    page
 }
 
 /// The groups of the rows of a page, and how many rows each has in all.
@@ -341,7 +347,7 @@ fn count_by(
 }
 
 /// A page of counts: the most frequent are on the first.
-fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Result<Answer, Failure> {
+fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Answer {
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
     let from = query.after.as_ref().map_or(0, |(number, _)| number + 1);
@@ -357,11 +363,11 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
     }
     answer.last = answer.last.filter(|(number, _)| number + 1 < counts.len());
     answer.counts = Some(page);
-    Ok(answer)
+    answer
 }
 
 /// Properties in an expression that no note has: most likely misspelt.
-fn unknown_properties(facts: &Facts, condition: Option<&Expr>) -> Result<Vec<String>, Failure> {
+fn unknown_properties(facts: &Facts, condition: Option<&Expr>) -> Vec<String> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     if let Some(condition) = condition {
         condition.visit(&mut |expr| {
@@ -371,14 +377,13 @@ fn unknown_properties(facts: &Facts, condition: Option<&Expr>) -> Result<Vec<Str
         });
     }
     names.retain(|name| !["value", "index", "acc"].contains(name));
-    let root = VaultPath::folder("")?;
-    for file in facts.below(&root) {
+    for file in facts.below(&VaultPath::root()) {
         if names.is_empty() {
             break;
         }
         names.retain(|name| property_in(facts.properties(file), name).is_none());
     }
-    Ok(names.into_iter().map(str::to_owned).collect())
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// The value of a summary: one of the base's own, or one of those that every base has.

@@ -98,7 +98,7 @@ pub const fn joined<const N: usize>(before: &[Field], after: &[Field]) -> [Field
 
 /// The JSON Schema (2020-12) of parameters, which allow no others.
 pub fn input(fields: &[Field]) -> Value {
-    let mut schema = object(fields, &|field| {
+    let of_field = |field: &Field| {
         let mut schema = of_shape(&field.shape);
         if let Some(members) = schema.as_object_mut() {
             members.insert("description".into(), field.about.into());
@@ -110,8 +110,13 @@ pub fn input(fields: &[Field]) -> Value {
             }
         }
         schema
-    });
+    };
+    let mut schema = of_members(fields, &of_field);
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     if let Some(members) = schema.as_object_mut() {
+        if !required.is_empty() {
+            members.insert("required".into(), required.into());
+        }
         members.insert("additionalProperties".into(), false.into());
     }
     schema
@@ -127,18 +132,12 @@ pub fn output(fields: &[Field]) -> Value {
         Shape::OneOf(_) | Shape::Status(_) => json!({ "type": "string" }),
         other => of_shape(other),
     };
-    let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
-    json!({ "type": "object", "properties": properties })
+    of_members(fields, &of_field)
 }
 
-fn object(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {
+fn of_members(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {
     let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
-    let mut schema = json!({ "type": "object", "properties": properties });
-    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-    if let (Some(members), false) = (schema.as_object_mut(), required.is_empty()) {
-        members.insert("required".into(), required.into());
-    }
-    schema
+    json!({ "type": "object", "properties": properties })
 }
 
 fn of_shape(shape: &Shape) -> Value {

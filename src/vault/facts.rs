@@ -37,14 +37,15 @@ impl Facts {
 
     /// The file of this path, or those below a folder.
     pub fn below(&self, path: &VaultPath) -> &[FileFacts] {
-        let is_in = |file: &FileFacts| path.is_root() || *file.entry.path == *path.as_str() || path.contains(&file.entry.path);
-        let is_before = |file: &FileFacts| *file.entry.path < *path.as_str() && !is_in(file);
-        let from = if path.is_root() { 0 } else { self.files.partition_point(is_before) };
-        let rest = self.files.get(from..).unwrap_or_default();
-        // Between a folder and what is below it there may be names that go on with a character before the slash.
-        let from = rest.iter().position(is_in).unwrap_or(rest.len());
-        let rest = rest.get(from..).unwrap_or_default();
-        rest.get(..rest.iter().position(|file| !is_in(file)).unwrap_or(rest.len())).unwrap_or_default()
+        let index_of = |start: &str| self.files.partition_point(|file| *file.entry.path < *start);
+        let from = index_of(path.as_str());
+        if path.is_root() || self.files.get(from).is_some_and(|file| *file.entry.path == *path.as_str()) {
+            let count = if path.is_root() { self.files.len() } else { 1 };
+            return self.files.get(from..from + count).unwrap_or_default();
+        }
+        // 0 is the character after the slash.
+        let (first, end) = (index_of(&format!("{}/", path.as_str())), index_of(&format!("{}0", path.as_str())));
+        self.files.get(first..end).unwrap_or_default()
     }
 
     /// The files among neighbours whose frontmatter has a text.
@@ -74,7 +75,7 @@ impl Vault {
         if known.version == version && !known.files.is_empty() {
             return Ok(Arc::clone(&known));
         }
-        let entries = self.files_below(&VaultPath::folder("")?, "");
+        let entries = self.files_below(&VaultPath::root(), "");
         let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
         // The frontmatter of many notes may be parsed here for the first time.
         self.on_all_cores(&entries, bytes, &|entry| entry.properties_json().map_or(0, str::len), go_on)?;

@@ -83,7 +83,7 @@ pub use entry::{Entry, Stamp};
 pub use error::Error;
 pub use filling::Filling;
 pub use index::{Memory, Version};
-pub use names::{Named, refused_elsewhere};
+pub use names::{Named, REFUSED_CHARACTERS, refused_elsewhere};
 pub use path::VaultPath;
 pub use read::fitting;
 pub use scope::{Folders, Hidden};

@@ -199,6 +199,9 @@ impl Vault {
     }
 }
 
+/// Characters that names on Windows and Android do not have.
+pub const REFUSED_CHARACTERS: [char; 8] = ['<', '>', ':', '"', '|', '?', '*', '\\'];
+
 /// What is wrong with a name for Windows, Android and iOS, to be read after the name.
 pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     let stem = name.split('.').next().unwrap_or(name).to_uppercase();
@@ -206,7 +209,7 @@ pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
         stem.strip_prefix(device)
             .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
     };
-    if name.contains(['<', '>', ':', '"', '|', '?', '*', '\\']) {
+    if name.contains(REFUSED_CHARACTERS) {
         Some("has one of < > : \" | ? * \\")
     } else if name.ends_with(['.', ' ']) {
         Some("ends in a dot or a space")

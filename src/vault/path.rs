@@ -11,6 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct VaultPath(String);
 
 impl VaultPath {
+    /// The vault itself.
+    pub fn root() -> VaultPath {
+        VaultPath(String::new())
+    }
+
     /// Parses the path of a file.
     ///
     /// # Errors

@@ -39,11 +39,6 @@ impl Entry {
         self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str())).as_deref()
     }
 
-    /// One property; the others are not made into values.
-    pub fn property(&self, name: &str) -> Option<Value> {
-        property_in(self.properties_json()?, name)
-    }
-
     fn parse_properties(&self) -> Option<Value> {
         let kept;
         let text: &str = match &self.text {
@@ -96,7 +91,7 @@ impl Entry {
     }
 }
 
-/// One property of a frontmatter as JSON.
+/// One property of a frontmatter as JSON; the others are not made into values.
 pub fn property_in(json: &str, name: &str) -> Option<Value> {
     let mut found = None;
     // Where it ends at the property, the rest is not read, which the parser calls an error.

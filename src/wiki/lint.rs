@@ -32,7 +32,7 @@ const FRAME: [&str; 2] = ["index.md", "log.md"];
 /// Those of the vault.
 pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     vault.refresh_now()?;
-    let everything = vault.files_below(&VaultPath::folder("")?, "");
+    let everything = vault.files_below(&VaultPath::root(), "");
     let pages = Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
     let wiki: Vec<&Arc<Entry>> = everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.is_note()).collect();
     let (mut found, mut linked) = (Vec::new(), Linked::default());

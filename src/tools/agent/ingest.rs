@@ -1,6 +1,6 @@
 //! `ingest`: material, filed into the wiki by a session.
 
-use super::{DOMAIN, JOB, Listening, agent, failed, reply, told};
+use super::{DOMAIN, JOB, Listening, agent, failed, job_members, reply};
 use crate::agent::ingest::{DOMAINS, Request};
 use crate::limits;
 use crate::tools::schema::{Default, Shape, defaulted, optional, required};
@@ -46,11 +46,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let _permit = if background { None } else { Some(agent.permit_waiting().map_err(|failure| failed(&failure))?) };
     let job = agent.begin(&context.principal.key(), &context.principal.login, request, background).map_err(|failure| failed(&failure))?;
     if background {
-        return reply(told(&job, &job.look()));
+        return reply(job_members(&job, &job.look()));
     }
     let outcome = job.wait(&Listening::of(context)).map_err(|failure| failed(&failure))?;
     match outcome.as_ref() {
-        Ok(_) => reply(told(&job, &job.look())),
+        Ok(_) => reply(job_members(&job, &job.look())),
         Err(failure) => Err(failed(failure).with("job_id", job.id.as_str())),
     }
 }

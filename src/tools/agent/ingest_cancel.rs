@@ -1,6 +1,6 @@
 //! `ingest_cancel`: ends a job.
 
-use super::{JOB, JOB_ID, job, reply, told};
+use super::{JOB, JOB_ID, job, job_members, reply};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -21,5 +21,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let job = job(context, arguments.text("job_id"))?;
     job.cancel();
     job.has_ended_within(limits::AGENT_CANCEL_WAIT);
-    reply(told(&job, &job.look()))
+    reply(job_members(&job, &job.look()))
 }

@@ -1,6 +1,6 @@
 //! `ingest_status`: how far a job is, and what came of it.
 
-use super::{JOB, JOB_ID, agent, job, reply, told};
+use super::{JOB, JOB_ID, agent, job, job_members, reply};
 use crate::tools::schema::{ANY_TEXT, Field, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::{Map, Value};
@@ -34,12 +34,13 @@ const OUTPUT: [Field; JOB.len()] = {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if let Some(id) = arguments.maybe("job_id") {
         let job = job(context, id)?;
-        return reply(told(&job, &job.look()));
+        return reply(job_members(&job, &job.look()));
     }
     let short = |mut members: Map<String, Value>| {
         members.retain(|name, _| matches!(name.as_str(), "job_id" | "status" | "doing" | "begun" | "turns" | "duration_ms"));
         Value::Object(members)
     };
-    let jobs: Vec<Value> = agent(context)?.jobs_of(&context.principal.key()).iter().map(|job| short(told(job, &job.look()))).collect();
+    let jobs: Vec<Value> =
+        agent(context)?.jobs_of(&context.principal.key()).iter().map(|job| short(job_members(job, &job.look()))).collect();
     reply(Map::from_iter([("jobs".to_owned(), jobs.into())]))
 }

@@ -23,7 +23,7 @@ const JOB_ID: &str = "The id that ingest gave";
 const TEXTS: Shape = Shape::List(&ANY_TEXT);
 const DOMAIN: &str = "The tree it belongs to, if you know";
 
-/// What is told of a job; what is not known yet, or does not exist, is left out.
+/// The members of a job; what is not known yet, or does not exist, is left out.
 const JOB: [Field; 22] = [
     required("job_id", ANY_TEXT, "For ingest_status and ingest_cancel"),
     required(
@@ -108,14 +108,13 @@ fn failed(failure: &Failure) -> Error {
         Failure::Cancelled(so_far) => (Code::Cancelled, so_far),
     };
     let error = Error::new(code, failure.words()).with("turns", so_far.turns).with("cost_usd", so_far.cost_usd);
-    told_filed(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(name, value))
+    filed_members(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(name, value))
 }
 
 /// What the vault has of a session; what is empty is left out.
-fn told_filed(filed: &Filed) -> Vec<(&'static str, Value)> {
+fn filed_members(filed: &Filed) -> Vec<(&'static str, Value)> {
     let commit = filed.commit.as_ref().map_or(Value::Null, |commit| {
-        let told = json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left });
-        without_nulls(told)
+        without_nulls(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
     });
     let left_out: Vec<&String> = filed.left_out.iter().take(limits::AGENT_WRITTEN).collect();
     let conflicts: Vec<Value> = filed.conflicts.iter().take(limits::AGENT_WRITTEN).map(|conflict| json!(conflict)).collect();
@@ -129,18 +128,18 @@ fn without_nulls(mut value: Value) -> Value {
 }
 
 fn written(pages: &[Page]) -> Value {
-    let mut room = limits::AGENT_WRITTEN_BYTES;
+    let mut left = limits::AGENT_WRITTEN_BYTES;
     let fits = |page: &&Page| {
-        let fits = page.path.len() <= room;
-        room = room.saturating_sub(page.path.len());
+        let fits = page.path.len() <= left;
+        left = left.saturating_sub(page.path.len());
         fits
     };
     let shown = pages.iter().take(limits::AGENT_WRITTEN).take_while(fits);
     shown.map(|page| json!({ "path": page.path, "created": page.created })).collect()
 }
 
-/// A job as it is told.
-fn told(job: &Job, seen: &Seen) -> Map<String, Value> {
+/// A job as a result has it.
+fn job_members(job: &Job, seen: &Seen) -> Map<String, Value> {
     let mut members = match seen.outcome.as_deref() {
         Some(Ok(ingested)) => result(ingested),
         Some(Err(failure)) => {
@@ -155,7 +154,7 @@ fn told(job: &Job, seen: &Seen) -> Map<String, Value> {
     add("job_id", job.id.as_str().into());
     add("status", seen.status.name().into());
     add("begun", job.begun.rfc3339().into());
-    told_filed(&seen.so_far.filed).into_iter().for_each(|(name, value)| add(name, value));
+    filed_members(&seen.so_far.filed).into_iter().for_each(|(name, value)| add(name, value));
     add("written", json!([]));
     add("turns", seen.so_far.turns.into());
     add("duration_ms", (seen.took.as_millis() as u64).into());
