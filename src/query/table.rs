@@ -81,15 +81,12 @@ pub struct Source<'a> {
 /// # Errors
 /// [`Failure`].
 pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
-    let mut this = None;
-    let base = match &query.base {
+    let (base, this) = match &query.base {
         Some((path, number)) => {
             let entry = source.vault.entry(path)?;
-            let base = read_base(source.vault, &entry, *number)?;
-            this = Some(entry);
-            base
+            (read_base(source.vault, &entry, *number)?, Some(entry))
         }
-        None => Base::default(),
+        None => (Base::default(), None),
     };
     let view = base.view(query.view.as_deref())?;
     let view = view.as_ref();
