@@ -23,7 +23,12 @@ pub enum Command {
     /// Write the starter wiki.
     InitWiki,
     /// Check the wiki's rules.
-    Lint,
+    Lint {
+        /// Have a session repair what breaks them.
+        fix: bool,
+    },
+    /// List the sessions of toolset agent, and what they have cost.
+    Jobs,
     /// Run a session; for the server itself.
     Supervise,
     /// List the grants.
@@ -71,7 +76,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
         .collect();
     let mut words: Vec<String> = Vec::new();
     let mut mistakes = Vec::new();
-    let (mut shown, mut all, mut server) = (None, false, None);
+    let (mut shown, mut all, mut fix, mut server) = (None, false, false, None);
     let (mut login, mut since, mut dry_run) = (None, None, false);
     let mut parser = Parser::from_args(arguments);
     loop {
@@ -87,6 +92,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             Arg::Short('h') | Arg::Long("help") => shown = Some(Command::Help),
             Arg::Short('V') | Arg::Long("version") => shown = Some(Command::Version),
             Arg::Long("all") => all = true,
+            Arg::Long("fix") => fix = true,
             Arg::Long("dry-run") => dry_run = true,
             Arg::Long(flag @ ("login" | "since")) => match (flag == "login", parser.value().and_then(|value| value.string())) {
                 (true, Ok(value)) => login = Some(value),
@@ -134,6 +140,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
     if all && words.first() != Some(&"revoke") {
         mistakes.push("--all belongs to revoke; see --help".into());
     }
+    if fix && words != ["lint"] {
+        mistakes.push("--fix belongs to lint; see --help".into());
+    }
     if server.is_some() && words != ["check"] {
         mistakes.push("--server belongs to check; see --help".into());
     }
@@ -160,7 +169,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             }
         },
         ["init-wiki"] => Command::InitWiki,
-        ["lint"] => Command::Lint,
+        ["lint"] => Command::Lint { fix },
+        ["jobs"] => Command::Jobs,
         ["supervise"] => Command::Supervise,
         ["hash-password"] => Command::HashPassword,
         ["generate-token"] => Command::GenerateToken("token".into()),
@@ -182,7 +192,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
     Parsed { command, raw, mistakes }
 }
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "serve",
     "stdio",
     "demo",
@@ -192,6 +202,7 @@ const COMMANDS: [&str; 13] = [
     "undo",
     "init-wiki",
     "lint",
+    "jobs",
     "hash-password",
     "generate-token",
     "supervise",
@@ -226,6 +237,8 @@ Commands:
   check --server URL     try a server from outside, through its proxy, as Claude would (needs curl)
   init-wiki              write the starter wiki of toolset agent into the vault, over nothing
   lint                   check the rules of that wiki; a table, and exit code 1 if something is wrong
+  lint --fix             have a session of toolset agent repair it: one change, which undo --login owner takes back
+  jobs                   list the sessions of toolset agent: who, what, model, turns, dollars, pages; from the state folder
   supervise              for the server itself, which runs its sessions with it
   grants                 list who is logged in: user, client, scope, when; from the state folder
   revoke ID | --all      end a grant, or all of them, at once, also while the server runs

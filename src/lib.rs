@@ -8,6 +8,7 @@
 //! | module | holds | may use |
 //! |---|---|---|
 //! | `limits` | every bound, with unit and reason | |
+//! | `lock` | locks that stay in use after a panic | |
 //! | `clock` | the only place that asks the time | |
 //! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` |
 //! | `secret` | random tokens, hashes, comparison in constant time | |
@@ -15,27 +16,27 @@
 //! | `form` | form and query decoding | `limits` `percent` |
 //! | `uri` | `vault:` URIs, and those that open a note in Obsidian | `percent` |
 //! | `cursor` | cursors of paged lists | |
-//! | `quota` | a shared number of permits | |
+//! | `quota` | a shared number of permits | `lock` |
 //! | `principal` | who is asking, and what they may do | `vault` |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
 //! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `limits` `text` `yaml` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
-//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `quota` |
+//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
-//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `percent` `principal` `quota` `secret` `vault` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `markdown` `quota` `secret` `text` |
-//! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `percent` `principal` `quota` `secret` `vault` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `text` |
+//! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` `lock` |
 //! | `query` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `text` `vault` `yaml` |
-//! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `markdown` `secret` `vault` |
+//! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
-//! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `git` `limits` `markdown` `process` `quota` `secret` `vault` `wiki` |
+//! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `query` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `accomplishments` `agent` `clock` `cursor` `git` `limits` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` `uri` `vault` |
-//! | `stdio` | the same engine over pipes | `clock` `limits` `mcp` `principal` `quota` `rpc` |
+//! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
@@ -74,7 +75,9 @@
 //! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A module: its row above; that row is the
 //! discussion.
 
+#[cfg(feature = "accomplishments")]
 pub mod accomplishments;
+#[cfg(feature = "agent")]
 pub mod agent;
 pub mod calendar;
 pub mod cli;
@@ -84,9 +87,11 @@ pub mod config;
 pub mod cursor;
 pub mod disk;
 pub mod form;
+#[cfg(feature = "git")]
 pub mod git;
 pub mod http;
 pub mod limits;
+pub mod lock;
 pub mod markdown;
 pub mod mcp;
 pub mod oauth;
@@ -94,6 +99,7 @@ pub mod percent;
 pub mod principal;
 pub mod process;
 pub mod prompts;
+#[cfg(feature = "notes")]
 pub mod query;
 pub mod quota;
 pub mod rpc;
@@ -105,5 +111,6 @@ pub mod tools;
 pub mod uri;
 pub mod vault;
 pub mod web;
+#[cfg(feature = "agent")]
 pub mod wiki;
 pub mod yaml;

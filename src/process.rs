@@ -2,6 +2,7 @@
 //! it. The only module that starts one.
 
 use crate::clock::Deadline;
+use crate::lock::Unpoisoned;
 use regex::Regex;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::OsStr;
@@ -10,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 /// Events that wait to be looked at; a program that is faster waits for us.
@@ -214,7 +215,7 @@ struct Collected(Arc<Mutex<Vec<u8>>>);
 
 impl Collected {
     fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock().unpoisoned())
     }
 }
 
@@ -228,7 +229,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usi
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
         while let Ok(count @ 1..) = pipe.read(&mut piece) {
-            let mut bytes = into.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut bytes = into.0.lock().unpoisoned();
             if bytes.len() < keep {
                 bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
             }

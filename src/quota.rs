@@ -1,7 +1,8 @@
 //! A number of permits that is shared: workers, event streams, searches by regular expression.
 
+use crate::lock::Unpoisoned;
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How many permits there are.
@@ -46,7 +47,7 @@ impl Quota {
             }
             state.waiting += 1;
             let waited = self.released.wait_timeout_while(state, patience, |state| state.taken >= self.bounds.all);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = waited.unpoisoned().0;
             state.waiting -= 1;
         }
         let owned = if owner.is_empty() { 0 } else { state.by_owner.get(owner).copied().unwrap_or_default() };
@@ -72,7 +73,7 @@ impl Quota {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unpoisoned()
     }
 }
 

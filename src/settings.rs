@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// The settings, in the order of `--help`.
-pub static SETTINGS: [Setting; 38] = [
+pub static SETTINGS: [Setting; 43] = [
     Setting {
         flag: "vault-path",
         variable: "VAULT_PATH",
@@ -241,7 +241,7 @@ pub static SETTINGS: [Setting; 38] = [
         variable: "COS_VAULT_MODEL",
         value: "NAME",
         default: "claude-sonnet-4-6",
-        help: "Toolset agent: the model of a session.",
+        help: "Toolset agent: the model of a session that files.",
         example: "claude-sonnet-4-6",
     },
     Setting {
@@ -267,6 +267,46 @@ pub static SETTINGS: [Setting; 38] = [
         default: "180000",
         help: "Toolset agent: how long one session may take, in milliseconds.",
         example: "180000",
+    },
+    Setting {
+        flag: "cos-vault-query-model",
+        variable: "COS_VAULT_QUERY_MODEL",
+        value: "NAME",
+        default: "",
+        help: "Toolset agent: the model that answers questions. Without it COS_VAULT_MODEL if that is set, otherwise claude-haiku-4-5.",
+        example: "claude-haiku-4-5",
+    },
+    Setting {
+        flag: "cos-vault-query-max-turns",
+        variable: "COS_VAULT_QUERY_MAX_TURNS",
+        value: "NUMBER",
+        default: "20",
+        help: "Toolset agent: how many turns an answer may take; not more than COS_VAULT_MAX_TURNS without it.",
+        example: "20",
+    },
+    Setting {
+        flag: "cos-vault-query-timeout-ms",
+        variable: "COS_VAULT_QUERY_TIMEOUT_MS",
+        value: "NUMBER",
+        default: "120000",
+        help: "Toolset agent: how long an answer may take, in milliseconds; not more than COS_VAULT_TIMEOUT_MS without it.",
+        example: "120000",
+    },
+    Setting {
+        flag: "cos-vault-models",
+        variable: "COS_VAULT_MODELS",
+        value: "LIST",
+        default: "",
+        help: "Toolset agent: further models that a call may ask for, separated by commas.",
+        example: "claude-opus-4-8",
+    },
+    Setting {
+        flag: "cos-vault-daily-budget-usd",
+        variable: "COS_VAULT_DAILY_BUDGET_USD",
+        value: "DOLLARS",
+        default: "",
+        help: "Toolset agent: how much all sessions of 24 hours may cost, in dollars.",
+        example: "10",
     },
     Setting {
         flag: "cos-vault-attach-dirs",

@@ -7,6 +7,7 @@
 
 use crate::clock::Now;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, modern};
 use crate::principal::Principal;
@@ -17,7 +18,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::Scope;
 use unicode_normalization::UnicodeNormalization;
 
@@ -40,8 +41,8 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
         // What was asked before the end is still answered: the scope waits. But nobody waits for minutes.
         std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
-        server.stop();
-        server.wait_for_sessions();
+        server.systems.stop();
+        server.systems.wait_for_sessions();
         read
     })
 }
@@ -54,7 +55,7 @@ struct Pipe {
 
 impl Listener for Pipe {
     fn send(&self, _: Option<&str>, message: &str) -> bool {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output.lock().unpoisoned();
         // serde_json writes no raw line breaks, so a message is always one line.
         let sent = output.write_all(format!("{message}\n").as_bytes()).and_then(|()| output.flush());
         if sent.is_err() {
@@ -158,7 +159,7 @@ impl Client {
             let line = Arc::new(Mutex::new(Some((line, before, running, permit))));
             let own = Arc::clone(&line);
             let run = move || {
-                let taken = own.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let taken = own.lock().unpoisoned().take();
                 if let Some((line, before, _running, _permit)) = taken {
                     // Closed without a message when that call has ended.
                     before.map(|before| before.recv());
@@ -271,7 +272,7 @@ impl Client {
     }
 
     fn subscriptions(&self) -> MutexGuard<'_, HashMap<Id, (Arc<Subscription>, Permit)>> {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.subscriptions.lock().unpoisoned()
     }
 }
 

@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const KEY: &str = "sk-ant-the-key-of-the-tests";
+pub const KEY: &str = "sk-ant-the-key-of-the-tests";
 const VERSION: &str = "if [ \"$1\" = --version ]; then echo '2.1.400 (Claude Code)'; exit 0; fi\n";
-const INIT: &str = r#"echo '{"type":"system","subtype":"init","tools":["Read","Write"],"mcp_servers":[],"permissionMode":"dontAsk"}'
+pub const INIT: &str = r#"echo '{"type":"system","subtype":"init","tools":["Read","Write"],"mcp_servers":[],"permissionMode":"dontAsk"}'
 "#;
-const RESULT: &str = r#"echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"total_cost_usd":0.5,"result":"x","structured_output":{"answer":"yes","citations":["aliases.md","Nowhere"],"artifacts":[]}}'
+pub const RESULT: &str = r#"echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"total_cost_usd":0.5,"result":"x","structured_output":{"answer":"yes","citations":["aliases.md","Nowhere"],"artifacts":[]}}'
 "#;
 
 /// A vault with the starter wiki, and a program beside it.
-struct Scene {
-    folder: Folder,
-    program: PathBuf,
+pub struct Scene {
+    pub folder: Folder,
+    pub program: PathBuf,
 }
 
 impl Scene {
     /// With a program that does this when it is asked for a session.
-    fn with(body: &str) -> Scene {
+    pub fn with(body: &str) -> Scene {
         let folder = Folder::with(&[("Diary.md", b"mine\n")]);
         let program = prepare(&folder, body);
         let scene = Scene { folder, program };
@@ -33,11 +33,11 @@ impl Scene {
     }
 
     /// The session's HOME, where the programs of these tests may write and the tests may look.
-    fn home(&self) -> PathBuf {
+    pub fn home(&self) -> PathBuf {
         self.folder.path().join("state/agent/home")
     }
 
-    fn serve(&self, settings: &[(&str, &str)]) -> Server {
+    pub fn serve(&self, settings: &[(&str, &str)]) -> Server {
         let state = self.folder.path().join("state");
         let mut all = vec![("TOOLSETS", "vault,agent"), ("ANTHROPIC_API_KEY", KEY), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
         all.extend([("AGENT_COMMAND", self.program.to_str().unwrap()), ("STATE_DIR", state.to_str().unwrap())]);
@@ -45,7 +45,21 @@ impl Scene {
         Server::with(&self.folder.vault(), &all)
     }
 
-    fn has(&self, name: &str) -> bool {
+    /// Processes of this scene's sessions whose command line has a word.
+    pub fn processes(&self, word: &str) -> Vec<String> {
+        let home = format!("HOME={}", self.home().display());
+        let folders = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let read =
+            |folder: &Path, name: &str| String::from_utf8_lossy(&std::fs::read(folder.join(name)).unwrap_or_default()).replace('\0', " ");
+        let ours = folders.filter(|folder| read(folder, "cmdline").contains(word) && read(folder, "environ").contains(&home));
+        ours.map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    }
+
+    fn running(&self, word: &str) -> usize {
+        self.processes(word).len()
+    }
+
+    pub fn has(&self, name: &str) -> bool {
         self.home().join(name).exists()
     }
 
@@ -81,14 +95,7 @@ pub fn that_works(folder: &Folder) -> PathBuf {
     prepare(folder, &format!("{INIT}{RESULT}"))
 }
 
-/// Processes whose command line has a word.
-fn running(word: &str) -> usize {
-    let folders = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = folders.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(word)).count()
-}
-
-fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
+pub fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
     server.post_with(token, "", &message).json()
 }
@@ -105,7 +112,7 @@ fn a_question_is_answered_and_what_is_cited_is_looked_up() {
     assert!(prompt.contains("Is it\n-----?\n") && prompt.contains("second-brain-query") && prompt.contains("life"), "{prompt}");
     let left: Vec<_> =
         std::fs::read_dir(scene.folder.path().join("state/agent")).unwrap().flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["home"], "the session's own folder is gone");
+    assert!(left.iter().all(|name| name == "home" || name == "ledger.jsonl"), "the session's own folder is gone: {left:?}");
 }
 
 /// Every way to fail is an error that says what to do, and the server goes on.
@@ -148,7 +155,7 @@ fn failures_are_told_in_words_that_help() {
         (
             "too many turns",
             &format!("{INIT}echo '{{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}}'"),
-            &["COS_VAULT_MAX_TURNS"],
+            &["COS_VAULT_QUERY_MAX_TURNS (20)"],
         ),
     ];
     for (name, body, words) in failing {
@@ -243,7 +250,7 @@ fn a_session_that_takes_too_long_ends_with_its_whole_group() {
     let started = Instant::now();
     assert_eq!(server.fail("query", json!({ "question": "x" }))["code"], "AGENT_TIMEOUT");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
-    assert_eq!(running("sleep 98761"), 0);
+    assert_eq!(scene.running("sleep 98761"), 0);
 }
 
 #[test]
@@ -251,7 +258,7 @@ fn what_a_session_leaves_behind_ends_with_it() {
     let scene = Scene::with(&format!("{INIT}sleep 98762 > /dev/null 2>&1 &\n{RESULT}"));
     let server = scene.serve(&[]);
     server.call("query", json!({ "question": "x" }));
-    eventually("nothing is left", || running("sleep 98762") == 0);
+    eventually("nothing is left", || scene.running("sleep 98762") == 0);
 }
 
 #[test]
@@ -260,14 +267,14 @@ fn sessions_end_with_the_server_however_that_ends() {
     for kill in [true, false] {
         let server = scene.serve(&[]);
         server.call("ingest", json!({ "content": "x", "background": true }));
-        eventually("the session runs", || running("sleep 98763") == 2);
+        eventually("the session runs", || scene.running("sleep 98763") == 2);
         let started = Instant::now();
         if kill {
             server.kill();
         } else {
             assert_eq!(server.terminate(), 0);
         }
-        eventually("all of it ends", || running("sleep 98763") == 0);
+        eventually("all of it ends", || scene.running("sleep 98763") == 0);
         assert!(started.elapsed() < Duration::from_secs(6));
     }
 }
@@ -380,13 +387,13 @@ fn hanging_up_ends_a_session_where_it_means_that() {
             crate::support::mcp_head(TOKEN, headers),
             body.len()
         ));
-        eventually("the session runs", || running("sleep 98766") == 1);
+        eventually("the session runs", || scene.running("sleep 98766") == 1);
         drop(connection);
         if ends {
-            eventually("the session ends", || running("sleep 98766") == 0);
+            eventually("the session ends", || scene.running("sleep 98766") == 0);
         } else {
             std::thread::sleep(Duration::from_secs(2));
-            assert_eq!(running("sleep 98766"), 1);
+            assert_eq!(scene.running("sleep 98766"), 1);
         }
     }
 }
@@ -394,7 +401,7 @@ fn hanging_up_ends_a_session_where_it_means_that() {
 /// The child has what it needs, and nothing that is the server's.
 #[test]
 fn the_environment_is_a_list_of_what_is_allowed() {
-    let scene = Scene::with(&format!("env > \"$HOME/env\"\necho \"$@\" > \"$HOME/argv\"\n{INIT}{RESULT}"));
+    let scene = Scene::with(&format!("env > \"$HOME/env\"\nprintf '%s\\n' \"$@\" > \"$HOME/argv\"\n{INIT}{RESULT}"));
     let server =
         scene.serve(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"), ("GIT_AUTHOR_NAME", "x"), ("NODE_OPTIONS", "--require=/tmp/x.js")]);
     server.call("query", json!({ "question": "x" }));
@@ -423,6 +430,66 @@ fn the_environment_is_a_list_of_what_is_allowed() {
     assert!(!read("argv").contains(KEY));
 }
 
+/// What `tests/agent/real.py` tries with the real program, by the words that were seen to hold there: none of them may go missing.
+#[test]
+fn every_part_of_the_command_line_that_confines_a_session_is_given() {
+    let scene = Scene::with(&format!("printf '%s\\n' \"$@\" > \"$HOME/argv\"\necho \"$TMPDIR\" > \"$HOME/tmp\"\n{INIT}{RESULT}"));
+    let server = scene.serve(&[]);
+    for tool in ["query", "ingest"] {
+        server.call(
+            tool,
+            json!({ "question": "x", "content": "x" })
+                .as_object()
+                .unwrap()
+                .iter()
+                .filter(|(name, _)| (*name == "content") == (tool == "ingest"))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+        );
+        let argv = std::fs::read_to_string(scene.home().join("argv")).unwrap();
+        let words: Vec<&str> = argv.lines().collect();
+        let after = |flag: &str| {
+            words.iter().position(|word| *word == flag).map(|at| words[at + 1]).unwrap_or_else(|| panic!("{tool} lacks {flag}"))
+        };
+        assert!(words.contains(&"--restricted") && words.contains(&"--strict-mcp-config"), "{argv}");
+        assert_eq!((after("--setting-sources"), after("--permission-mode"), after("--mcp-config")), ("", "dontAsk", "{\"mcpServers\":{}}"));
+        let settings: Value = serde_json::from_str(after("--settings")).unwrap();
+        assert!(
+            settings["disableAllHooks"] == true && settings["disableBundledSkills"] == true && settings["apiKeyHelper"] == "",
+            "{settings}"
+        );
+        assert!(settings["enabledPlugins"].as_object().is_some_and(|plugins| plugins.len() == 3 && plugins.values().all(|on| on == false)));
+        let writes = if tool == "ingest" { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" };
+        assert_eq!(after("--tools"), writes);
+        let (allowed, forbidden) = (
+            words.iter().position(|word| *word == "--allowedTools").unwrap(),
+            words.iter().position(|word| *word == "--disallowedTools").unwrap(),
+        );
+        let (allowed, forbidden) = words[allowed..].split_at(forbidden - allowed);
+        for word in [
+            "mcp__*",
+            "WebFetch",
+            "WebSearch",
+            "Bash",
+            "Task",
+            "Read(.*)",
+            "Edit(.*)",
+            "Edit(CLAUDE.md)",
+            "Edit(CLAUDE.local.md)",
+            "Edit(AGENTS.md)",
+        ] {
+            assert!(forbidden.contains(&word) && !allowed.contains(&word), "{tool}: {word}");
+        }
+        assert!(
+            !allowed.iter().any(|word| ["Read", "Edit", "Write", "Glob", "Grep"].contains(word)),
+            "a bare name allows all: {allowed:?}"
+        );
+    }
+    let temporary = std::fs::read_to_string(scene.home().join("tmp")).unwrap();
+    assert!(temporary.contains("/agent/vault-sync-mcp-session-"), "{temporary}");
+}
+
 /// A session's folder that a crash left is removed by the next session; one that is in use is not.
 #[test]
 fn leftovers_of_a_crash_go_with_the_next_session() {
@@ -433,13 +500,13 @@ fn leftovers_of_a_crash_go_with_the_next_session() {
     };
     let server = scene.serve(&[]);
     server.call("ingest", json!({ "content": "x", "background": true }));
-    eventually("the session runs", || running("sleep 98767") == 1);
+    eventually("the session runs", || scene.running("sleep 98767") == 1);
     server.kill();
-    eventually("the session ends", || running("sleep 98767") == 0);
+    eventually("the session ends", || scene.running("sleep 98767") == 0);
     assert_eq!(folders(), 1);
     let server = scene.serve(&[]);
     server.call("ingest", json!({ "content": "x", "background": true }));
-    eventually("the next one runs", || running("sleep 98767") == 1);
+    eventually("the next one runs", || scene.running("sleep 98767") == 1);
     assert_eq!(folders(), 1, "the old one is gone");
     std::fs::write(scene.home().join("quick"), "").unwrap();
     server.call("query", json!({ "question": "x" }));
@@ -537,7 +604,7 @@ fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
 // --- What attacks on it found, each named after what went wrong ---------------------------------
 
 /// A program that writes what the prompt tells it to, as Claude Code would say that it did: a line `write PATH TEXT` each.
-const WRITES: &str = r#"
+pub const WRITES: &str = r#"
 echo '{"type":"system","subtype":"init","tools":["Write"],"mcp_servers":[],"permissionMode":"dontAsk"}'
 grep '^write ' | while read -r _ path text; do
   echo '{"type":"assistant","message":{"id":"'$path'","content":[{"type":"tool_use","id":"'$path'","name":"Write","input":{"file_path":"'$PWD/$path'"}}]}}'
@@ -563,6 +630,7 @@ fn serve(repository: &Repository, program: &Path, settings: &[(&str, &str)]) -> 
     Server::with(&repository.folder.vault(), &all)
 }
 
+#[cfg(feature = "default")]
 #[test]
 fn everything_that_sessions_file_is_committed_and_pushed() {
     for concurrency in ["1", "2"] {
@@ -585,6 +653,7 @@ fn everything_that_sessions_file_is_committed_and_pushed() {
     }
 }
 
+#[cfg(feature = "default")]
 #[test]
 fn what_could_not_be_committed_goes_along_with_the_next_commit() {
     let (repository, program) = repository();
@@ -599,6 +668,7 @@ fn what_could_not_be_committed_goes_along_with_the_next_commit() {
     assert_eq!(repository.git(&["status", "--porcelain"]), "", "what the first one had written is committed too");
 }
 
+#[cfg(feature = "default")]
 #[test]
 fn a_session_changes_the_wiki_and_nothing_else() {
     let (repository, program) = repository();
@@ -638,6 +708,7 @@ fn a_page_that_was_changed_meanwhile_is_a_conflict_and_both_texts_are_kept() {
     assert_eq!(scene.folder.read(conflict["kept_as"].as_str().unwrap()), b"session\n");
 }
 
+#[cfg(feature = "default")]
 #[test]
 fn what_a_session_filed_is_undone_as_one() {
     let scene = Scene::with(WRITES);
@@ -758,6 +829,7 @@ fn the_kernel_keeps_a_session_from_the_vault_and_from_what_lies_beside_it() {
     assert!(!Path::new("/tmp/vault-sync-mcp-was-here").exists());
 }
 
+#[cfg(feature = "default")]
 #[test]
 fn what_a_session_had_written_at_the_end_of_the_server_is_filed_and_committed() {
     let (repository, program) = repository();
@@ -818,22 +890,22 @@ fn sessions_went_on_without_their_supervisor() {
     };
     let signal = |signal: &str, pid: &str| assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
     let job = server.call("ingest", json!({ "content": "x", "background": true }))["job_id"].clone();
-    eventually("it runs", || running("sleep 98769") == 1);
+    eventually("it runs", || scene.running("sleep 98769") == 1);
     let Some(pid) = supervisor(&server) else {
         crate::support::skipped("/proc does not list children");
         return;
     };
     signal("-STOP", &pid);
     assert_eq!(server.call("ingest_cancel", json!({ "job_id": job }))["status"], "cancelled");
-    assert_eq!(running("sleep 98769"), 0);
+    assert_eq!(scene.running("sleep 98769"), 0);
     server.call("ingest", json!({ "content": "y", "background": true }));
-    eventually("another one runs", || running("sleep 98769") == 1);
+    eventually("another one runs", || scene.running("sleep 98769") == 1);
     let pid = supervisor(&server).unwrap();
     signal("-KILL", &pid);
     server.kill();
     // What the session itself has started is not tied to anybody; of the real program these are short.
-    eventually("the session is gone", || running("claude -p") == 0);
-    let _ = Command::new("pkill").args(["-f", "sleep 98769"]).status();
+    eventually("the session is gone", || scene.running("claude -p") == 0);
+    scene.processes("sleep 98769").iter().for_each(|pid| signal("-KILL", pid));
 }
 
 #[test]

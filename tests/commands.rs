@@ -34,7 +34,11 @@ fn err(output: &Output) -> String {
 fn help_and_version() {
     let help = run(&["--help"], &[], "");
     assert!(help.status.success() && out(&help).contains("--vault-path FOLDER  (VAULT_PATH)"), "{}", out(&help));
-    assert_eq!(out(&run(&["--version"], &[], "")), concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), "\n"));
+    let version = out(&run(&["--version"], &[], ""));
+    assert!(version.starts_with(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), " (vault, ")), "{version}");
+    for (toolset, is_built_in) in [("research", true), ("git", cfg!(feature = "git")), ("agent", cfg!(feature = "agent"))] {
+        assert_eq!(version.contains(toolset), is_built_in, "{toolset}: {version}");
+    }
 }
 
 #[test]
@@ -146,6 +150,24 @@ fn check_says_what_would_be_served() {
         let output = run(&arguments, settings, "");
         assert!(output.status.code() == Some(2) && err(&output).contains(words), "{arguments:?}: {}", err(&output));
     }
+    let state = vault.join("state");
+    let inside = [good[0], good[1], good[2], ("STATE_DIR", state.to_str().unwrap())];
+    let output = run(&["check"], &inside, "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("inside the vault"));
+    assert!(!state.exists());
+}
+
+#[test]
+#[cfg(feature = "accomplishments")]
+fn the_settings_of_toolset_accomplishments_are_checked() {
+    let folder = Folder::sample();
+    let vault = folder.vault();
+    let good = [
+        ("VAULT_PATH", vault.to_str().unwrap()),
+        ("SERVER_URL", "https://vault.example.com"),
+        ("API_TOKENS", &*format!("laptop:{}", "0".repeat(64))),
+    ];
     let without = run(&["check", "--toolsets", "accomplishments", "--context-docs-folder", "../docs"], &good, "");
     assert_eq!(without.status.code(), Some(2));
     for words in [
@@ -157,12 +179,15 @@ fn check_says_what_would_be_served() {
     }
     let projects = ["check", "--toolsets", "all", "--accomplishments-folder", "acc", "--default-canvas", "notes.md"];
     assert!(err(&run(&projects, &good, "")).contains("must be a file that ends in .canvas"));
-    let state = vault.join("state");
-    let inside = [good[0], good[1], good[2], ("STATE_DIR", state.to_str().unwrap())];
-    let output = run(&["check"], &inside, "");
+}
+
+#[test]
+#[cfg(not(feature = "git"))]
+fn a_toolset_that_was_not_compiled_is_named() {
+    let folder = Folder::sample();
+    let output = run(&["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--toolsets", "git"], &[], "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(err(&output).contains("inside the vault"));
-    assert!(!state.exists());
+    assert!(err(&output).contains("\"git\", which this program was built without"), "{}", err(&output));
 }
 
 /// The demo, and the curl line that it prints, taken apart.

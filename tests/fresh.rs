@@ -294,6 +294,7 @@ fn what_takes_the_place_of_something_else_between_two_calls_is_seen() {
 }
 
 /// What a program goes on writing after its file was replaced would be lost.
+#[cfg(feature = "notes")]
 #[test]
 fn a_file_that_a_program_has_open_and_writes_is_not_replaced() {
     use std::io::Write;

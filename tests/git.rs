@@ -705,6 +705,7 @@ fn writers_at_once_lose_nothing() {
 }
 
 /// Every change of every tool is one commit, and none leaves uncommitted text behind.
+#[cfg(feature = "default")]
 #[test]
 fn a_change_by_any_toolset_is_one_pushed_commit() {
     let repository =

@@ -24,6 +24,7 @@ fn alias_bomb() -> String {
     format!("a: &a [{}]\nb: &b [{}]\nc: &c [{}]\n", list("x", 250), list("*a", 100), list("*b", 300))
 }
 
+#[cfg(all(feature = "context", feature = "accomplishments"))]
 #[test]
 fn yaml_that_expands_without_bound_is_a_note_without_properties_also_after_a_restart() {
     let bomb = alias_bomb();
@@ -51,6 +52,7 @@ fn yaml_that_expands_without_bound_is_a_note_without_properties_also_after_a_res
     }
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn properties_take_no_more_memory_than_a_few_times_their_text() {
     let list = "a,".repeat(30_000);
@@ -64,6 +66,7 @@ fn properties_take_no_more_memory_than_a_few_times_their_text() {
 }
 
 /// Sixteen at once, hung up immediately, kept every worker busy for minutes.
+#[cfg(feature = "context")]
 #[test]
 fn expressions_that_take_long_leave_workers_for_others_and_end_with_their_client() {
     let folder = Folder::slow();
@@ -86,6 +89,7 @@ fn expressions_that_take_long_leave_workers_for_others_and_end_with_their_client
     assert!(server.log().contains("outcome=CANCELLED"), "a call that only reads ends with its client in the legacy era, too");
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn a_search_for_an_expression_answers_in_seconds_and_says_what_it_has_not_searched() {
     let folder = Folder::slow();
@@ -403,6 +407,7 @@ fn huge_texts_and_many_folders_take_milliseconds() {
     });
 }
 
+#[cfg(feature = "accomplishments")]
 #[test]
 fn a_broken_canvas_does_not_break_the_status_of_its_project() {
     let note = "---\ntype: accomplishment\nid: ACC-001\ntitle: One\n---\n# One\n";

@@ -649,6 +649,7 @@ fn many_links_of_one_name_or_in_one_line_take_no_longer_each() {
 }
 
 /// Notes of other toolsets stay what they are.
+#[cfg(feature = "default")]
 #[test]
 fn a_moved_accomplishment_and_a_moved_page_of_the_wiki_stay_what_they_are() {
     let folder = vault(&[("a.md", "")]);

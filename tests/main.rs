@@ -22,6 +22,7 @@
 //! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
 //! | `by_hand` | what people write by hand in the notes of a project |
 //! | `agent` | toolset `agent`, with programs that do what Claude Code never should; `init-wiki` and `lint` |
+//! | `agent_jobs` | its costs, routes, jobs that go on, attachments, `jobs` and `lint --fix` |
 //! | `faults` | full and broken disks, vaults that go, logs that nobody reads, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
 //! | `commands` | the command line and the configuration |
@@ -37,29 +38,44 @@
     clippy::print_stdout,
     clippy::print_stderr
 )]
+#![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports, reason = "what the tests of absent toolsets share"))]
 
+#[cfg(feature = "accomplishments")]
 mod accomplishments;
+#[cfg(feature = "agent")]
 mod agent;
+#[cfg(feature = "agent")]
+mod agent_jobs;
+#[cfg(feature = "accomplishments")]
 mod by_hand;
 mod commands;
+#[cfg(feature = "context")]
 mod context;
 mod faults;
 mod fresh;
+#[cfg(feature = "git")]
 mod git;
+#[cfg(feature = "git")]
 mod git_attacks;
+#[cfg(feature = "git")]
 mod git_hooks;
+#[cfg(feature = "default")]
 mod grants;
 mod hostile;
 mod http;
+#[cfg(feature = "notes")]
 mod link_rules;
+#[cfg(feature = "notes")]
 mod links;
 mod load;
 mod mcp;
+#[cfg(feature = "notes")]
 mod notes;
 mod oauth;
 mod oauth_attacks;
 mod oauth_owner;
 mod oauth_state;
+#[cfg(feature = "notes")]
 mod queries;
 mod research;
 mod search;
@@ -67,8 +83,11 @@ mod search_language;
 mod stdio;
 mod support;
 mod tidy;
+#[cfg(feature = "default")]
 mod tools;
+#[cfg(feature = "notes")]
 mod undo;
 mod vault;
 mod wire;
+#[cfg(feature = "notes")]
 mod wishes;

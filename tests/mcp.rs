@@ -168,6 +168,7 @@ fn slow_call(token: Option<&str>) -> Value {
     params
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn a_long_call_says_how_far_it_is() {
     let folder = Folder::slow();
@@ -200,6 +201,7 @@ fn a_long_call_says_how_far_it_is() {
     assert_eq!(server.post_with(READ_TOKEN, &headers, &message).status, 403);
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn hanging_up_cancels_a_modern_call() {
     let folder = Folder::slow();
@@ -220,6 +222,7 @@ fn hanging_up_cancels_a_modern_call() {
     eventually("the call ends", || server.log().matches("outcome=CANCELLED").count() > before);
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     let folder = Folder::slow();
@@ -242,6 +245,7 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     server.log_with("outcome=CANCELLED");
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn a_broken_stream_goes_on_where_it_broke() {
     let folder = Folder::slow();
@@ -762,6 +766,7 @@ fn a_subscription_needs_a_stream() {
     assert_eq!((refused.status, refused.json()["id"].clone()), (406, json!(4)));
 }
 
+#[cfg(all(feature = "context", feature = "accomplishments"))]
 #[test]
 fn instructions_are_short_enough_for_clients_that_cut_them() {
     let folder = Folder::sample();

@@ -152,6 +152,7 @@ fn daily_notes_are_found_and_made_from_their_template() {
     }
 }
 
+#[cfg(feature = "default")]
 #[test]
 fn names_mean_the_files_that_obsidian_would_open_in_every_tool() {
     let folder = Folder::with(&[

@@ -250,6 +250,7 @@ fn through_proxy(server: &Server, from: &str, path: &str, password: &str) -> Res
     server.request(&head, &form)
 }
 
+#[cfg(feature = "accomplishments")]
 #[test]
 fn what_was_chosen_survives_a_wrong_password_and_the_page_says_what_the_tools_can_do() {
     let folder = Folder::sample();

@@ -105,6 +105,7 @@ fn a_search_finds_what_a_slow_one_finds() {
 }
 
 /// The same answers, word for word, whether texts are kept or read again.
+#[cfg(feature = "context")]
 #[test]
 fn little_memory_changes_no_answer() {
     let folder = Folder::sample();
@@ -259,6 +260,7 @@ fn text_files_without_a_known_ending_are_searched_and_others_are_not() {
     assert_eq!(paths, ["Makefile", "long.foo", "notes.foo"], "{found}");
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn results_that_were_cut_say_so_and_cursors_belong_to_their_call() {
     let notes: Vec<String> = (0..30).map(|n| format!("a/{n:02}.md")).collect();
@@ -291,6 +293,7 @@ fn results_that_were_cut_say_so_and_cursors_belong_to_their_call() {
     assert_eq!(cut["structuredContent"]["files"], 30, "^ and $ match at line ends");
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn an_expression_finds_a_line_in_files_with_either_line_end() {
     let folder = Folder::with(&[
@@ -304,6 +307,7 @@ fn an_expression_finds_a_line_in_files_with_either_line_end() {
 }
 
 /// A file that could not be read was taken for an empty one.
+#[cfg(feature = "context")]
 #[test]
 fn a_file_that_cannot_be_read_is_counted_as_not_searched() {
     use std::os::unix::fs::PermissionsExt;

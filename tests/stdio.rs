@@ -152,6 +152,7 @@ fn slow_call(id: i64, token: Option<&str>) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
 }
 
+#[cfg(feature = "context")]
 #[test]
 fn a_call_under_way_and_a_call_that_waits_are_cancelled() {
     let folder = Folder::slow();
@@ -228,6 +229,7 @@ fn a_modern_client_listens_and_stops_listening() {
 }
 
 /// A slow call held up everything behind it, `ping` included.
+#[cfg(feature = "context")]
 #[test]
 fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {
     let folder = Folder::slow();

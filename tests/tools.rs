@@ -10,7 +10,7 @@ fn listed(server: &Server) -> Vec<Value> {
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
-fn with_all_tools() -> (Folder, Server) {
+pub fn with_all_tools() -> (Folder, Server) {
     let repository = Repository::of(Folder::sample());
     let claude = crate::agent::that_works(&repository.folder);
     let settings = [

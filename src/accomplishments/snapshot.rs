@@ -5,11 +5,12 @@ use super::canvas::{Canvas, form};
 use super::note::{Body, depends_on, text_of};
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, one_of};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::markdown::properties;
 use crate::vault::{Entry, Vault, VaultPath};
 use serde_yaml::Mapping;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// An accomplishment as its note says.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,7 +150,7 @@ impl Accomplishments {
 
     pub(super) fn snapshot_of_index(&self, vault: &Vault) -> Result<Snapshot, Error> {
         let (mut all, mut problems) = (Vec::new(), Vec::new());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unpoisoned();
         let mut now = Known::new();
         for entry in vault.files_below(&self.options.folder, ".md") {
             // A note is read again only when it has become another.

@@ -5,12 +5,13 @@
 //! is from, and the vault keeps what its pages are made from.
 
 use super::copy::Copy;
+use super::ingest::Request;
 use super::{Agent, Failure, SoFar};
 use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
 use crate::vault::transaction::Step;
-use crate::vault::{REFUSED_CHARACTERS, VaultPath};
+use crate::vault::{REFUSED_CHARACTERS, VaultPath, etag};
 use std::path::{Component, Path, PathBuf};
 
 /// Where copies are kept.
@@ -23,6 +24,29 @@ pub(super) enum Attached {
     Inside(VaultPath),
     /// Of an allowed folder, with links resolved.
     Outside(PathBuf),
+    /// Of the call itself.
+    Given(Given),
+}
+
+/// A file that came with a call.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Given {
+    /// Its name, without folders.
+    name: String,
+    #[serde(skip)]
+    bytes: Vec<u8>,
+    /// Of the bytes; with it two requests are compared.
+    etag: String,
+}
+
+impl Given {
+    pub fn new(name: String, bytes: Vec<u8>) -> Given {
+        Given { name, etag: etag(&bytes), bytes }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// A file that a change brings into the vault.
@@ -42,18 +66,39 @@ impl Attachment {
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] naming the first that may not be handed over, as the caller named it.
-pub(super) fn check(agent: &Agent, files: &[String]) -> Result<Vec<Attached>, Failure> {
+pub(super) fn check(agent: &Agent, request: &Request) -> Result<Vec<Attached>, Failure> {
+    let refused = |argument: &str, file: &str, why: String| {
+        let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
+        Failure::NotAllowed(format!("{argument}: {shown:?} {why}. Nothing was begun."))
+    };
     let mut list = Vec::new();
-    for file in files {
-        let attached = look_at(agent, file).map_err(|why| {
-            let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
-            Failure::NotAllowed(format!("files: {shown:?} {why}. Nothing was begun."))
-        })?;
+    for file in &request.files {
+        let attached = look_at(agent, file).map_err(|why| refused("files", file, why))?;
         if !list.contains(&attached) {
             list.push(attached);
         }
     }
+    for given in &request.attachments {
+        let is_name = !given.name.contains('/') && VaultPath::file(&format!("{ASSETS}/{}", given.name)).is_ok();
+        if !is_name {
+            return Err(refused("attachments", &given.name, "is no name of a file".into()));
+        }
+        check_format(&given.name, || Some(given.bytes.clone())).map_err(|why| refused("attachments", &given.name, why))?;
+        list.push(Attached::Given(given.clone()));
+    }
     Ok(list)
+}
+
+/// Refuses what the program's tool for reading cannot show to the model.
+fn check_format(name: &str, bytes: impl FnOnce() -> Option<Vec<u8>>) -> Result<(), String> {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    let is_known = ["pdf", "png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str());
+    if is_known || bytes().is_some_and(|bytes| !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok()) {
+        return Ok(());
+    }
+    Err("has a format that a session cannot read: it reads text, PDF, PNG, JPEG, GIF and WebP. Convert it first, for example \
+         docx, odt or epub with pandoc to Markdown, xlsx or pptx with LibreOffice to PDF, a recording to a transcript"
+        .into())
 }
 
 fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
@@ -84,6 +129,7 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     if !found.is_file() {
         return Err("is not a file".into());
     }
+    check_format(&real.to_string_lossy(), || disk::read_plain(&real, limits::NOTE_BYTES).ok())?;
     let in_vault = real.strip_prefix(agent.vault.root());
     if found.len() > limits::NOTE_BYTES && !in_vault.as_ref().is_ok_and(|below| below.starts_with(ASSETS)) {
         return Err(format!("has {} bytes; {} can be copied into {ASSETS}", found.len(), limits::NOTE_BYTES));
@@ -113,6 +159,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
     let (mut paths, mut new, mut total) = (Vec::new(), Vec::new(), 0);
     for file in files {
         let (name, bytes) = match file {
+            Attached::Given(given) => (given.name.clone(), Some(given.bytes.clone())),
             Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
                 paths.push(path.clone());
                 continue;
@@ -120,7 +167,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
             Attached::Inside(path) => (path.as_str().to_owned(), agent.vault.bytes_if_any(path).ok().flatten()),
             Attached::Outside(real) => {
                 let name = real.display().to_string();
-                if check(agent, std::slice::from_ref(&name))?.as_slice() != [file.clone()] {
+                if look_at(agent, &name).as_ref() != Ok(file) {
                     return Err(Failure::NotAllowed(format!("files: {name:?} was replaced meanwhile. Nothing was begun.")));
                 }
                 (name, disk::read_plain(real, limits::NOTE_BYTES).ok())

@@ -2,7 +2,7 @@
 //! attempts in the README, which is tested against the real program.
 
 use super::copy::{ALIASES, INSTRUCTIONS};
-use super::{Options, Work};
+use super::{Options, Route, Work};
 use crate::wiki::TREES;
 use std::path::Path;
 
@@ -20,21 +20,21 @@ const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBund
 /// the network.
 const NEVER: [&str; 7] = ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
-/// The arguments. `folder` is the session's own one.
-pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Path) -> Vec<String> {
+/// The arguments. `budget_usd` is what the session may cost, `folder` its own one.
+pub(super) fn arguments(route: &Route, budget_usd: f64, work: Work, schema: &str, folder: &Path) -> Vec<String> {
     let plugin = folder.join("plugin").display().to_string();
-    let writes = work == Work::Ingest;
+    let writes = work.writes();
     let mut list: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| list.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--output-format", "stream-json", "--verbose"]);
-    add(&["--model", &options.model, "--max-turns", &options.max_turns.to_string()]);
-    add(&["--max-budget-usd", &options.max_budget_usd.to_string(), "--json-schema", schema]);
+    add(&["--model", &route.model, "--max-turns", &route.max_turns.to_string()]);
+    add(&["--max-budget-usd", &format!("{budget_usd:.4}"), "--json-schema", schema]);
     // No settings but these: not the vault's, not the user's.
     add(&["--restricted", "--setting-sources", "", "--settings", SETTINGS]);
     // Twice no MCP server: none is given, and none is looked for.
     add(&["--strict-mcp-config", "--mcp-config", r#"{"mcpServers":{}}"#]);
     add(&["--no-session-persistence", "--permission-mode", "dontAsk", "--permission-prompts", "none"]);
-    add(&["--plugin-dir", &plugin, "--append-system-prompt-file", &folder.join("system.md").display().to_string()]);
+    add(&["--plugin-dir", &plugin, "--system-prompt-file", &folder.join("system.md").display().to_string()]);
     add(&["--tools", if writes { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" }]);
     // What a skill has beside its text can be read where a rule can name the place.
     let nameable = !plugin.contains(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c));

@@ -3,8 +3,9 @@
 
 use super::Work;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// The places for sessions.
 #[derive(Debug)]
@@ -51,8 +52,13 @@ impl Gate {
         Some(Ticket { gate: Arc::clone(self), number, work, runs: false })
     }
 
+    /// Sessions that may still begin at once beside those that run.
+    pub(super) fn free(&self) -> usize {
+        self.places.saturating_sub(self.state().running)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unpoisoned()
     }
 }
 
@@ -66,7 +72,7 @@ impl Ticket {
             if state.running < self.gate.places && next.is_some_and(|&(number, _)| number == self.number) {
                 state.queue.remove(ahead);
                 state.running += 1;
-                state.is_filing |= self.work == Work::Ingest;
+                state.is_filing |= self.work.writes();
                 self.runs = true;
                 drop(state);
                 // The next one may find a place too.
@@ -80,7 +86,7 @@ impl Ticket {
             }
             state = self.gate.state();
             let waited = self.gate.changed.wait_timeout(state, limits::HANG_UP_EVERY);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = waited.unpoisoned().0;
         }
     }
 }
@@ -90,7 +96,7 @@ impl Drop for Ticket {
         let mut state = self.gate.state();
         if self.runs {
             state.running = state.running.saturating_sub(1);
-            state.is_filing &= self.work != Work::Ingest;
+            state.is_filing &= !self.work.writes();
         } else {
             state.queue.retain(|&(number, _)| number != self.number);
         }
@@ -110,6 +116,7 @@ mod tests {
         assert!(first.wait(&|_| panic!("it may run")));
         let mut waiting: Vec<Ticket> = (0..limits::AGENT_QUEUE).map(|_| gate.queue(Work::Query).unwrap()).collect();
         assert!(gate.queue(Work::Query).is_none());
+        assert!(!waiting[0].wait(&|_| false), "one runs already");
         assert!(!waiting[2].wait(&|ahead| {
             assert_eq!(ahead, 2);
             false

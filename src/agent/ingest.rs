@@ -1,21 +1,21 @@
 //! `ingest`: material, filed into the wiki. What is reported is what was really written; the session's own summary stands
 //! beside it.
 
-use super::attach::{self, Attachment};
+use super::attach::{self, Attachment, Given};
 use super::copy::Copy;
 use super::gate::Ticket;
-use super::session::{self, Finished, Task};
-use super::{Agent, Failure, Filed, Page, SoFar, Watcher, Work};
-use crate::git::Committed;
+use super::ledger::{self, Begun};
+use super::session::{self, Asked, Done, Finished, Ready, Task};
+use super::{Agent, Failure, Filed, Page, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use crate::secret;
-use crate::vault::VaultPath;
+use crate::vault::commits::Committed;
 use crate::vault::versions::Caller;
+use crate::vault::{Vault, VaultPath};
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The trees of the wiki that material is filed into; what belongs to both is in `shared`.
 pub const DOMAINS: [&str; 2] = ["work", "life"];
@@ -29,8 +29,13 @@ pub struct Request {
     pub files: Vec<String>,
     /// One of [`DOMAINS`], if the caller knows.
     pub domain: Option<String>,
+    /// Files that came with the call.
+    pub attachments: Vec<Given>,
     /// Cases of the caller's board, to be recorded as they are.
     pub cases: Vec<String>,
+    pub wanted: Wanted,
+    /// What the sessions have written that this one goes on from.
+    pub written_before: Vec<String>,
 }
 
 /// What came of it.
@@ -50,16 +55,16 @@ pub struct Ingested {
     pub not_found: Vec<String>,
     /// The session's last words.
     pub summary: String,
-    /// What the vault has of it.
-    pub filed: Filed,
-    /// Turns of the model.
-    pub turns: u64,
-    /// What it cost, in dollars.
-    pub cost_usd: f64,
-    /// How long it took, waiting not included.
-    pub took: Duration,
-    /// Calls that were refused to the session.
-    pub refused: Vec<String>,
+    /// Source pages of earlier sessions with the same material.
+    pub filed_before: Vec<String>,
+    /// What it took, and what the vault has of it.
+    pub so_far: SoFar,
+}
+
+impl Done for Ingested {
+    fn so_far(&self) -> &SoFar {
+        &self.so_far
+    }
 }
 
 impl Agent {
@@ -68,7 +73,7 @@ impl Agent {
     /// # Errors
     /// [`Failure::Argument`], [`Failure::NotAllowed`].
     pub(super) fn check_request(&self, request: &Request) -> Result<(), Failure> {
-        if request.content.trim().is_empty() && request.files.is_empty() {
+        if request.content.trim().is_empty() && request.files.is_empty() && request.attachments.is_empty() {
             return Err(Failure::Argument("Argument content is empty, and there are no files.".into()));
         }
         for (name, list, most) in [("files", &request.files, limits::AGENT_FILES), ("cases", &request.cases, limits::AGENT_CASES)] {
@@ -79,41 +84,74 @@ impl Agent {
         if request.cases.iter().any(|case| case.trim().is_empty() || case.chars().any(char::is_control)) {
             return Err(Failure::Argument("Argument cases must have ids, each in one line, for example CASE-12 — New boiler.".into()));
         }
-        attach::check(self, &request.files).map(drop)
+        self.options.route(Work::Ingest, &request.wanted)?;
+        attach::check(self, request).map(drop)
     }
 
     /// Files material into the wiki: one change, and one commit where there is a repository. `login` and `id` are those of the job.
     pub(super) fn file(
         &self,
         request: &Request,
-        mut ticket: Ticket,
+        ticket: Ticket,
         login: &str,
         id: &str,
         watcher: &dyn Watcher,
     ) -> Result<Ingested, Failure> {
-        let ready = session::ready(self, &mut ticket, Work::Ingest, watcher)?;
-        let copy = &ready.dir.copy;
-        let (paths, attached) = attach::bring(self, &attach::check(self, &request.files)?, copy)?;
-        let task = Task { work: Work::Ingest, prompt: prompt(request, &paths)?, schema: schema() };
-        let outcome = session::run(self, &ready, &task, watcher);
-        let (filed, trouble) = self.apply(copy, &attached, login, id, outcome.is_ok());
+        let route = self.options.route(Work::Ingest, &request.wanted)?;
+        let asked = Asked { work: Work::Ingest, login, text: &request.content, route };
+        session::within(self, ticket, &asked, watcher, |ready| {
+            let copy = &ready.dir.copy;
+            let (paths, attached) = attach::bring(self, &attach::check(self, request)?, copy)?;
+            let filed_before = self.filed_before(&ready.begun);
+            let task = Task { prompt: prompt(request, &paths, &filed_before)?, schema: schema() };
+            let finished = self.write(ready, &task, &attached, id, watcher)?;
+            Ok(self.report(request, finished, filed_before, copy))
+        })
+    }
+
+    /// Runs a session that writes, and gives what it has written to the vault.
+    ///
+    /// # Errors
+    /// Those of [`session::run`], and [`Failure::Failed`] where the vault took nothing; both with what the vault has.
+    pub(super) fn write(
+        &self,
+        ready: &Ready<'_>,
+        task: &Task,
+        attached: &[Attachment],
+        id: &str,
+        watcher: &dyn Watcher,
+    ) -> Result<Finished, Failure> {
+        let mut outcome = session::run(ready, task, watcher);
+        let caller = Arc::new(Caller::new(&ready.begun.login, ready.asked.work.name()));
+        let (filed, trouble) = self.apply(&ready.dir.copy, attached, &caller, id, outcome.is_ok());
+        let so_far = match &mut outcome {
+            Ok(finished) => Some(&mut finished.so_far),
+            Err(failure) => failure.so_far_mut(),
+        };
+        so_far.into_iter().for_each(|so_far| *so_far.filed = filed.clone());
         match (outcome, trouble) {
-            (Ok(finished), None) => Ok(self.report(request, finished, filed, copy)),
-            (Ok(finished), Some(why)) => Err(Failure::Failed(why, SoFar { filed: Box::new(filed), ..finished.so_far })),
-            (Err(mut failure), _) => {
-                if let Some(so_far) = failure.so_far_mut() {
-                    *so_far.filed = filed;
-                }
-                Err(failure)
-            }
+            (Ok(finished), Some(why)) => Err(Failure::Failed(why, finished.so_far)),
+            (outcome, _) => outcome,
         }
+    }
+
+    /// The source pages that earlier sessions have made of the same material.
+    fn filed_before(&self, begun: &Begun) -> Vec<String> {
+        let same = |session: &ledger::Session| {
+            session.begun.material == begun.material && session.begun.session != begun.session && !begun.about.is_empty()
+        };
+        let earlier = self.ledger.sessions().into_iter().filter(same).filter_map(|session| session.ended);
+        let named = Named::in_vault(self);
+        let mut pages: Vec<String> = earlier.flat_map(|ended| ended.pages).filter(|page| is_source(page) && named.has(page)).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        pages
     }
 
     /// Gives what a session has changed in its copy to the vault, all or nothing; what the vault does not take is kept in the state folder. A
     /// session that was ended early brings its attachments only with a page. Where the vault took nothing, the second value says why.
-    fn apply(&self, copy: &Copy, attached: &[Attachment], login: &str, id: &str, has_finished: bool) -> (Filed, Option<String>) {
-        let caller = Arc::new(Caller::new(login, "ingest"));
-        let vault = self.vault.on_behalf_of(&caller);
+    fn apply(&self, copy: &Copy, attached: &[Attachment], caller: &Arc<Caller>, id: &str, has_finished: bool) -> (Filed, Option<String>) {
+        let vault = self.vault.on_behalf_of(caller);
         let mut tries = 1..limits::AGENT_APPLY_TRIES;
         loop {
             let (mut brought, mut left_out) = (Vec::new(), Vec::new());
@@ -142,8 +180,9 @@ impl Agent {
                 let filed = Filed { left_out: changes.left_out, ..Filed::default() };
                 return (filed, Some(format!("The vault does not take what the session wrote: {error}")));
             }
-            let commit = self.commit(&caller, if has_finished { "ingest" } else { "ingest (not finished)" });
-            let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, commit };
+            let commit = self.commit(caller, if has_finished { "" } else { " (not finished)" });
+            let remote_images = remote_images(&vault, &changes.pages);
+            let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, remote_images, commit };
             let took_nothing = filed.pages.is_empty() && !filed.left_out.is_empty();
             return (filed, took_nothing.then(|| "The vault took nothing of what the session wrote.".into()));
         }
@@ -151,22 +190,22 @@ impl Agent {
 
     fn commit(&self, caller: &Caller, how: &str) -> Option<Committed> {
         let changed = caller.changed();
-        let git = self.git.as_ref().filter(|_| !changed.is_empty())?;
-        let summary = format!("{how}: {} page{} (via MCP)", changed.len(), if changed.len() == 1 { "" } else { "s" });
-        Some(git.commit_files(&changed, &summary, &caller.by).unwrap_or_else(|failure| {
-            log::warn!("agent: {how}: not committed: {failure}");
-            Committed { trouble: Some(failure.to_string()), ..Committed::default() }
+        let commits = self.commits.as_ref().filter(|_| !changed.is_empty())?;
+        let summary = format!("{}{how}: {} page{} (via MCP)", caller.tool, changed.len(), if changed.len() == 1 { "" } else { "s" });
+        Some(commits.commit_files(&changed, &summary, &caller.by).unwrap_or_else(|failure| {
+            log::warn!("agent: {}: not committed: {failure}", caller.tool);
+            Committed { trouble: Some(failure), ..Committed::default() }
         }))
     }
 
-    fn report(&self, request: &Request, finished: Finished, filed: Filed, copy: &Copy) -> Ingested {
-        let Finished { so_far, end, took } = finished;
-        let given = Given::of(copy, end.structured);
+    fn report(&self, request: &Request, finished: Finished, filed_before: Vec<String>, copy: &Copy) -> Ingested {
+        let Finished { so_far, end } = finished;
+        let filed = &so_far.filed;
+        let given = Gave::of(copy, end.structured);
         let named = Named::in_vault(self);
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let (found, not_found): (Vec<String>, Vec<String>) =
             claimed_sources.iter().chain(&claimed_pages).cloned().partition(|name| named.has(name));
-        let is_source = |page: &str| page.split('/').rev().nth(1) == Some("sources");
         let is_knowledge = |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
         // What was really written is taken together with what the session says, as far as the vault has that.
         let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
@@ -197,13 +236,26 @@ impl Agent {
             board_refs_recorded: given.list("boardRefsRecorded").into_iter().filter(is_given).collect(),
             not_found,
             summary: cut(&copy.without_root(end.text.trim()), limits::AGENT_DOMAIN_CHARS),
-            filed,
-            turns: so_far.turns,
-            cost_usd: so_far.cost_usd,
-            took,
-            refused: end.refused,
+            filed_before,
+            so_far,
         }
     }
+}
+
+fn is_source(page: &str) -> bool {
+    page.split('/').rev().nth(1) == Some("sources")
+}
+
+/// Where written pages have images of other servers, which learn of it when Obsidian shows the page.
+fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
+    let mut found = Vec::new();
+    for page in pages.iter().filter(|page| page.path.ends_with(".md")) {
+        let bytes = VaultPath::file(&page.path).ok().and_then(|path| vault.bytes_if_any(&path).ok().flatten()).unwrap_or_default();
+        let lines = links::remote_images(&String::from_utf8_lossy(&bytes));
+        found.extend(lines.iter().map(|line| format!("{}:{line}", page.path)));
+    }
+    found.truncate(limits::AGENT_LISTED);
+    found
 }
 
 /// Whether a session means this case: by all of its words, or by its id alone.
@@ -213,20 +265,35 @@ fn is_case(given: &str, told: &str) -> bool {
     given == told || told.contains(given) || !told.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
 }
 
-fn prompt(request: &Request, files: &[VaultPath]) -> Result<String, Failure> {
+fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> Result<String, Failure> {
     let mut text = format!("Use the skill {} to file the material below into this vault.\n", Work::Ingest.skill());
     text.push_str(&match request.domain.as_deref() {
         Some(domain) => format!("The caller says that it belongs to {}.\n", domain_words(domain)),
         None => format!("Decide from what it says to which domain it belongs ({}), or to which parts of it.\n", DOMAINS.join(", ")),
     });
-    if !files.is_empty() {
-        text.push_str("These files belong to it. Those below raw/assets are kept there already; link to them and do not copy them:\n");
-        files.iter().for_each(|path| text.push_str(&format!("- {}\n", path.as_str())));
-    }
-    if !request.cases.is_empty() {
-        text.push_str("It belongs to these cases of the caller's board. Record them on the source page exactly as they stand here, and do nothing else about them:\n");
-        request.cases.iter().for_each(|case| text.push_str(&format!("- {}\n", case.trim())));
-    }
+    let mut list = |about: &str, entries: &mut dyn Iterator<Item = &str>| {
+        let mut entries = entries.peekable();
+        if entries.peek().is_some() {
+            text.push_str(about);
+            entries.for_each(|entry| text.push_str(&format!("- {entry}\n")));
+        }
+    };
+    list(
+        "The same material was filed before, as these pages. Bring them up to date where the material says more, and make no second page of it:\n",
+        &mut filed_before.iter().map(String::as_str),
+    );
+    list(
+        "A session that was cut off has filed a part of it and written these pages. Go on from there:\n",
+        &mut request.written_before.iter().map(String::as_str),
+    );
+    list(
+        "These files belong to it. Those below raw/assets are kept there already; link to them and do not copy them:\n",
+        &mut files.iter().map(VaultPath::as_str),
+    );
+    list(
+        "It belongs to these cases of the caller's board. Record them on the source page exactly as they stand here, and do nothing else about them:\n",
+        &mut request.cases.iter().map(|case| case.trim()),
+    );
     text.push_str("Give paths from the vault's root in the result.\n\n");
     text.push_str(&marked("material", &request.content)?);
     Ok(text)
@@ -265,16 +332,16 @@ fn schema() -> Value {
 }
 
 /// What a session gave by the schema.
-pub(super) struct Given<'a> {
+pub(super) struct Gave<'a> {
     pub(super) value: Value,
     copy: &'a Copy,
     /// Characters that lists may still have.
     left: Cell<usize>,
 }
 
-impl<'a> Given<'a> {
-    pub(super) fn of(copy: &'a Copy, value: Option<Value>) -> Given<'a> {
-        Given { value: value.unwrap_or(Value::Null), copy, left: Cell::new(limits::AGENT_LISTED_CHARS) }
+impl<'a> Gave<'a> {
+    pub(super) fn of(copy: &'a Copy, value: Option<Value>) -> Gave<'a> {
+        Gave { value: value.unwrap_or(Value::Null), copy, left: Cell::new(limits::AGENT_LISTED_CHARS) }
     }
 
     /// A list of texts, as far as the characters of all lists of one answer allow. Files are named by their paths in the vault.

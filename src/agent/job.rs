@@ -2,12 +2,14 @@
 //! the result. They live in memory, belong to one login, and the same request again joins the one that is running.
 
 use super::ingest::{Ingested, Request};
-use super::{Agent, Failure, SoFar, Watcher, Work};
+use super::ledger::first_line;
+use super::{Agent, Failure, Given, SoFar, Watcher, Work};
 use crate::clock::{self, Now};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::secret::{self, SecretHash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Where a job stands.
@@ -50,6 +52,10 @@ pub struct Job {
     /// Its id.
     pub id: String,
     login: String,
+    /// The model of its session.
+    pub model: String,
+    /// The first line of its material.
+    pub about: String,
     /// What tells one request from another.
     request: SecretHash,
     /// When it was begun.
@@ -71,21 +77,23 @@ struct State {
     outcome: Option<Arc<Result<Ingested, Failure>>>,
     took: Duration,
     interrupted: bool,
+    /// The request, until it has a result: another job may go on with it.
+    request: Option<Request>,
 }
 
-/// A job at work, its commit included; counted, so that the end of the server can wait for it.
-struct Running(Arc<Agent>);
+/// A session that writes, its commit included; counted, so that the end of the server can wait for it.
+pub(super) struct Running(Arc<Agent>);
 
 impl Running {
-    fn of(agent: &Arc<Agent>) -> Running {
-        *agent.running.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    pub(super) fn of(agent: &Arc<Agent>) -> Running {
+        *agent.running.lock().unpoisoned() += 1;
         Running(Arc::clone(agent))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        *self.0.running.lock().unpoisoned() -= 1;
         self.0.ended.notify_all();
     }
 }
@@ -111,7 +119,7 @@ pub(super) struct Jobs(Mutex<Vec<Arc<Job>>>);
 
 impl Jobs {
     fn list(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unpoisoned()
     }
 }
 
@@ -132,13 +140,19 @@ impl Agent {
             return Ok(Arc::clone(job));
         }
         let ticket = self.ticket(Work::Ingest)?;
+        let model = self.options.route(Work::Ingest, &request.wanted)?.model;
+        let first_file = || request.files.first().map(String::as_str).or(request.attachments.first().map(Given::name)).map(str::to_owned);
+        let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
+        let kept = Some(request.clone());
         let job = Arc::new(Job {
             id: secret::new_id().map_err(|error| failed(error.to_string()))?,
             login: login.to_owned(),
+            model,
+            about,
             request: fingerprint,
             begun: Now::read(),
             started: clock::instant(),
-            state: Mutex::new(State { background, waiting: usize::from(!background), ..State::default() }),
+            state: Mutex::new(State { background, waiting: usize::from(!background), request: kept, ..State::default() }),
             changed: Condvar::new(),
         });
         let (agent, own, running, by) = (Arc::clone(self), Arc::clone(&job), Running::of(self), by.to_owned());
@@ -157,6 +171,24 @@ impl Agent {
         }
         jobs.push(Arc::clone(&job));
         Ok(job)
+    }
+
+    /// The request of a job that has ended without a result, to go on with it.
+    ///
+    /// # Errors
+    /// [`Failure::Argument`] where there is no such job.
+    pub fn request_of(&self, login: &str, id: &str) -> Result<Request, Failure> {
+        let wrong = |why: &str| Failure::Argument(format!("Argument continue {why}"));
+        let job = self.job(login, id).ok_or_else(|| wrong("names no job of yours; give the material again."))?;
+        let state = job.state();
+        let ended = state.outcome.is_some();
+        let request = state.request.as_ref().filter(|_| ended);
+        let request =
+            request.ok_or_else(|| wrong(if ended { "names a job that has its result." } else { "names a job that is still running." }))?;
+        let mut request = request.clone();
+        request.written_before.extend(state.so_far.filed.pages.iter().map(|page| page.path.clone()));
+        request.written_before.truncate(limits::AGENT_LISTED);
+        Ok(request)
     }
 
     /// A job of a login.
@@ -192,7 +224,7 @@ impl Job {
         loop {
             let (outcome, so_far, doing) = {
                 let state = self.state();
-                let (state, _) = self.changed.wait_timeout(state, limits::HANG_UP_EVERY).unwrap_or_else(PoisonError::into_inner);
+                let (state, _) = self.changed.wait_timeout(state, limits::HANG_UP_EVERY).unpoisoned();
                 (state.outcome.clone(), state.so_far.clone(), state.doing.clone())
             };
             if let Some(outcome) = outcome {
@@ -220,7 +252,7 @@ impl Job {
     pub fn has_ended_within(&self, patience: Duration) -> bool {
         let state = self.state();
         let waited = self.changed.wait_timeout_while(state, patience, |state| state.outcome.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.outcome.is_some()
+        waited.unpoisoned().0.outcome.is_some()
     }
 
     /// How it is now.
@@ -228,7 +260,7 @@ impl Job {
         let state = self.state();
         let status = match state.outcome.as_deref() {
             None => Status::Working,
-            Some(Ok(ingested)) if ingested.filed.pages.is_empty() => Status::NothingFiled,
+            Some(Ok(ingested)) if ingested.so_far.filed.pages.is_empty() => Status::NothingFiled,
             Some(Ok(_)) => Status::Completed,
             Some(Err(_)) if state.interrupted => Status::Interrupted,
             Some(Err(Failure::Cancelled(_))) => Status::Cancelled,
@@ -241,7 +273,10 @@ impl Job {
     fn end(&self, outcome: Result<Ingested, Failure>, stopping: bool) {
         let mut state = self.state();
         match &outcome {
-            Ok(ingested) => *state.so_far.filed = ingested.filed.clone(),
+            Ok(ingested) => {
+                state.so_far = ingested.so_far.clone();
+                state.request = None;
+            }
             Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => state.so_far = so_far.clone(),
             Err(_) => {}
         }
@@ -257,7 +292,7 @@ impl Job {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unpoisoned()
     }
 }
 

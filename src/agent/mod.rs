@@ -7,10 +7,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`ingest`], [`query`] | what a session is asked to do, and what is made of its answer |
+//! | [`ingest`], [`query`], `fix` | what a session is asked to do, and what is made of its answer |
 //! | `attach` | the files that are handed to it |
 //! | [`job`] | sessions that nobody, or more than one, waits for |
 //! | `gate` | a few at a time, in their order |
+//! | [`ledger`] | what sessions have cost |
 //! | `session` | one session, from the queue to the end of its group |
 //! | `command` | the command line that confines it, and its environment |
 //! | `confine` | the rules that the kernel holds |
@@ -24,11 +25,13 @@ mod attach;
 mod command;
 mod confine;
 mod copy;
+mod fix;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod gate;
 pub mod ingest;
 pub mod job;
+pub mod ledger;
 pub mod query;
 mod session;
 mod session_dir;
@@ -36,18 +39,23 @@ mod skills;
 pub mod supervise;
 mod transcript;
 
+pub use attach::Given;
 pub use confine::is_supported as is_landlock_supported;
 pub use copy::Conflict;
+pub use fix::Fixed;
 pub use job::Status;
 
-use crate::git::{Committed, Git};
+use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Permit, Quota};
+use crate::vault::commits::{Commits, Committed};
 use crate::vault::{self, Vault};
 use gate::Gate;
+use ledger::Ledger;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
@@ -62,14 +70,16 @@ pub struct Options {
     pub key: Option<Key>,
     /// Where the API is, if not where the program thinks.
     pub base_url: Option<String>,
-    /// The model.
-    pub model: String,
-    /// Turns of one session.
-    pub max_turns: usize,
+    /// How sessions that write are run.
+    pub ingest: Route,
+    /// How questions are answered.
+    pub query: Route,
+    /// Further models that a call may ask for.
+    pub models: Vec<String>,
     /// Dollars that one session may cost.
     pub max_budget_usd: f64,
-    /// How long one session may take.
-    pub timeout: Duration,
+    /// Dollars that all sessions of 24 hours may cost.
+    pub daily_budget_usd: Option<f64>,
     /// Folders outside the vault from which files may be handed to `ingest`, with links resolved.
     pub attach_dirs: Vec<PathBuf>,
     /// Sessions at one time.
@@ -78,6 +88,49 @@ pub struct Options {
     pub callers: usize,
     /// The state folder.
     pub state: Option<PathBuf>,
+}
+
+/// How the sessions of a tool are run, at most.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// The model.
+    pub model: String,
+    /// Turns of one session.
+    pub max_turns: usize,
+    /// How long one session may take.
+    pub timeout: Duration,
+    /// The settings of these three.
+    pub settings: [&'static str; 3],
+}
+
+/// What a call asks for in the place of its route.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Wanted {
+    pub model: Option<String>,
+    pub max_turns: Option<usize>,
+    pub timeout_ms: Option<u64>,
+}
+
+impl Options {
+    /// The route of a call.
+    ///
+    /// # Errors
+    /// [`Failure::Argument`] for a model that was not configured. More turns or time than configured are not given.
+    fn route(&self, work: Work, wanted: &Wanted) -> Result<Route, Failure> {
+        let route = if work == Work::Query { &self.query } else { &self.ingest };
+        let known: Vec<&String> = [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
+        let model = wanted.model.as_ref().unwrap_or(&route.model);
+        if !known.contains(&model) {
+            let known = known.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(Failure::Argument(format!("Argument model must be one of: {known} (COS_VAULT_MODELS).")));
+        }
+        Ok(Route {
+            model: model.clone(),
+            max_turns: wanted.max_turns.unwrap_or(route.max_turns).min(route.max_turns),
+            timeout: wanted.timeout_ms.map_or(route.timeout, Duration::from_millis).min(route.timeout),
+            settings: route.settings,
+        })
+    }
 }
 
 /// A key that is in no log and no error.
@@ -108,6 +161,8 @@ pub enum Work {
     Ingest,
     /// Answering a question; it does not.
     Query,
+    /// Repairing what breaks the wiki's rules; it writes.
+    Lint,
 }
 
 impl Work {
@@ -116,6 +171,20 @@ impl Work {
         match self {
             Work::Ingest => "second-brain-ingest",
             Work::Query => "second-brain-query",
+            Work::Lint => "second-brain-lint",
+        }
+    }
+
+    fn writes(self) -> bool {
+        self != Work::Query
+    }
+
+    /// Its name in the ledger and in kept versions.
+    fn name(self) -> &'static str {
+        match self {
+            Work::Ingest => "ingest",
+            Work::Query => "query",
+            Work::Lint => "lint",
         }
     }
 }
@@ -136,8 +205,14 @@ pub struct SoFar {
     pub turns: u64,
     /// Calls of tools.
     pub steps: u64,
-    /// What it cost, in dollars, once it has ended.
-    pub cost_usd: f64,
+    /// What it cost, in dollars; `None` until the program says so, which one that was cut off never does.
+    pub cost_usd: Option<f64>,
+    /// How long it took, waiting not included, once it has ended.
+    pub took: Duration,
+    /// Calls that were refused to it: the tool, and what it was called with.
+    pub refused: Vec<String>,
+    /// Sessions before this one, while it waits.
+    pub ahead: Option<usize>,
     pub filed: Box<Filed>,
 }
 
@@ -149,6 +224,8 @@ pub struct Filed {
     pub conflicts: Vec<Conflict>,
     /// Files that were not taken, and why.
     pub left_out: Vec<String>,
+    /// Where written pages have images of other servers: path and line.
+    pub remote_images: Vec<String>,
     /// The commit, where there is a repository.
     pub commit: Option<Committed>,
 }
@@ -185,7 +262,24 @@ impl Failure {
         }
     }
 
+    /// How it is called in the ledger.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Failure::Argument(_) | Failure::NotAllowed(_) | Failure::Failed(..) => "failed",
+            Failure::TimedOut(..) => "timed_out",
+            Failure::Cancelled(_) => "cancelled",
+        }
+    }
+
     /// What was done until then; `None` where nothing was begun.
+    pub fn so_far(&self) -> Option<&SoFar> {
+        match self {
+            Failure::Argument(_) | Failure::NotAllowed(_) => None,
+            Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far) => Some(so_far),
+        }
+    }
+
+    /// See [`Failure::so_far`].
     fn so_far_mut(&mut self) -> Option<&mut SoFar> {
         match self {
             Failure::Argument(_) | Failure::NotAllowed(_) => None,
@@ -204,10 +298,11 @@ impl From<vault::Error> for Failure {
 #[derive(Debug)]
 pub struct Agent {
     vault: Arc<Vault>,
-    git: Option<Arc<Git>>,
+    commits: Option<Arc<dyn Commits>>,
     options: Options,
     gate: Arc<Gate>,
     jobs: job::Jobs,
+    ledger: Ledger,
     stopping: AtomicBool,
     /// Jobs at work.
     running: Mutex<usize>,
@@ -219,13 +314,14 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Sessions over a vault; what they change becomes commits of `git`, where there is one.
-    pub fn new(vault: Arc<Vault>, git: Option<Arc<Git>>, options: Options) -> Agent {
+    /// Sessions over a vault; what they change becomes `commits`, where the vault has a repository.
+    pub fn new(vault: Arc<Vault>, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
         let callers = Quota::new(Bounds { all: options.callers, per_owner: options.callers, waiting: 0 });
         Agent {
             vault,
-            git,
+            commits,
+            ledger: Ledger::of(options.state.as_deref()),
             options,
             gate,
             jobs: job::Jobs::default(),
@@ -248,6 +344,32 @@ impl Agent {
         self.check_version()
     }
 
+    /// The program's version, once [`Agent::check`] was right.
+    pub fn version(&self) -> &str {
+        self.version.get().map_or("", String::as_str)
+    }
+
+    /// Whether the vault has the skill that a tool needs.
+    pub fn has_skills(&self) -> bool {
+        let needed = Work::Ingest.skill();
+        skills::of(self.vault.root(), needed).iter().any(|skill| skill.name == needed)
+    }
+
+    /// Dollars that a session may cost that begins now, where those of the last 24 hours have cost `spent`.
+    fn allowance(&self, spent: f64) -> Result<f64, String> {
+        let most = self.options.max_budget_usd;
+        let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
+        // The session that asks runs already; what it leaves is for those that may begin beside it.
+        let share = (daily - spent) / (self.gate.free() + 1) as f64;
+        if share < limits::AGENT_LEAST_USD {
+            return Err(format!(
+                "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 hours have cost {spent:.2}, with what those \
+                 that run may cost. Try again later, or raise the setting."
+            ));
+        }
+        Ok(most.min(share))
+    }
+
     /// Ends every session, soon; for the end of the server.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
@@ -259,9 +381,9 @@ impl Agent {
 
     /// Waits a while for the end of all sessions, so that nothing of them is left.
     pub fn wait_for_the_end(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.ended.wait_timeout_while(running, crate::limits::AGENT_CANCEL_WAIT, |running| *running > 0);
-        if *waited.unwrap_or_else(PoisonError::into_inner).0 > 0 {
+        let running = self.running.lock().unpoisoned();
+        let waited = self.ended.wait_timeout_while(running, limits::AGENT_CANCEL_WAIT, |running| *running > 0);
+        if *waited.unpoisoned().0 > 0 {
             log::warn!("agent: a session goes on; its supervisor ends it");
         }
     }
@@ -281,7 +403,7 @@ impl Agent {
     }
 
     fn ticket(&self, work: Work) -> Result<gate::Ticket, Failure> {
-        let busy = || format!("{} sessions are waiting already; try again when some have ended.", crate::limits::AGENT_QUEUE);
+        let busy = || format!("{} sessions are waiting already; try again when some have ended.", limits::AGENT_QUEUE);
         self.gate.queue(work).ok_or_else(|| Failure::Failed(busy(), SoFar::default()))
     }
 }

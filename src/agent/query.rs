@@ -1,11 +1,10 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Given, Named, cut, domain_words, marked};
-use super::session::{self, Finished, Task};
-use super::{Agent, Failure, Watcher, Work};
+use super::ingest::{DOMAINS, Gave, Named, cut, domain_words, marked};
+use super::session::{self, Asked, Done, Finished, Task};
+use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// An answer.
 #[derive(Debug)]
@@ -18,44 +17,44 @@ pub struct Answer {
     pub artifacts: Vec<String>,
     /// What of these the vault does not have.
     pub not_found: Vec<String>,
-    /// Calls that were refused to the session.
-    pub refused: Vec<String>,
-    /// Turns of the model.
-    pub turns: u64,
-    /// What it cost, in dollars.
-    pub cost_usd: f64,
-    /// How long it took, waiting not included.
-    pub took: Duration,
+    /// What it took.
+    pub so_far: SoFar,
+}
+
+impl Done for Answer {
+    fn so_far(&self) -> &SoFar {
+        &self.so_far
+    }
 }
 
 impl Agent {
-    /// Answers a question, in one of [`DOMAINS`] if one is given.
+    /// Answers a question of a login, in one of [`DOMAINS`] if one is given.
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn query(&self, question: &str, domain: Option<&str>, watcher: &dyn Watcher) -> Result<Answer, Failure> {
+    pub fn query(
+        &self,
+        login: &str,
+        question: &str,
+        domain: Option<&str>,
+        wanted: &Wanted,
+        watcher: &dyn Watcher,
+    ) -> Result<Answer, Failure> {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
-        let mut ticket = self.ticket(Work::Query)?;
-        let ready = session::ready(self, &mut ticket, Work::Query, watcher)?;
-        let task = Task { work: Work::Query, prompt: prompt(question, domain)?, schema: schema() };
-        let Finished { so_far, end, took } = session::run(self, &ready, &task, watcher)?;
-        drop(ticket);
-        let given = Given::of(&ready.dir.copy, end.structured);
-        let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
-        let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
-        let named = Named::in_vault(self);
-        let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
-        Ok(Answer {
-            answer: cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS),
-            citations,
-            artifacts,
-            not_found,
-            refused: end.refused,
-            turns: so_far.turns,
-            cost_usd: so_far.cost_usd,
-            took,
+        let asked = Asked { work: Work::Query, login, text: question, route: self.options.route(Work::Query, wanted)? };
+        let ticket = self.ticket(Work::Query)?;
+        session::within(self, ticket, &asked, watcher, |ready| {
+            let task = Task { prompt: prompt(question, domain)?, schema: schema() };
+            let Finished { so_far, end } = session::run(ready, &task, watcher)?;
+            let given = Gave::of(&ready.dir.copy, end.structured);
+            let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
+            let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
+            let named = Named::in_vault(self);
+            let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
+            let answer = cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS);
+            Ok(Answer { answer, citations, artifacts, not_found, so_far })
         })
     }
 }

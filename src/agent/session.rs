@@ -3,11 +3,12 @@
 use super::confine::Confinement;
 use super::copy::ALIASES;
 use super::gate::Ticket;
+use super::ledger::Begun;
 use super::session_dir::SessionDir;
 use super::skills;
 use super::supervise::Order;
 use super::transcript::{End, Halt, Status, Transcript};
-use super::{Agent, Failure, Key, SoFar, Watcher, Work, command};
+use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::process::{self, Event, Process, SpawnOptions, Stdout};
@@ -20,9 +21,18 @@ use std::time::Duration;
 
 const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
 
+/// Who wants a session, and what for.
+pub(super) struct Asked<'a> {
+    pub(super) work: Work,
+    /// The login, as the owner knows it.
+    pub(super) login: &'a str,
+    /// The material or question.
+    pub(super) text: &'a str,
+    pub(super) route: Route,
+}
+
 /// What a session is to do.
 pub(super) struct Task {
-    pub(super) work: Work,
     pub(super) prompt: String,
     /// JSON Schema of what it is to give.
     pub(super) schema: Value,
@@ -33,7 +43,11 @@ pub(super) struct Task {
 pub(super) struct Finished {
     pub(super) so_far: SoFar,
     pub(super) end: End,
-    pub(super) took: Duration,
+}
+
+/// A result, for the ledger.
+pub(super) trait Done {
+    fn so_far(&self) -> &SoFar;
 }
 
 /// How a session was stopped before it ended by itself.
@@ -45,20 +59,44 @@ enum Stopped {
 }
 
 /// What has to be there before a session can be begun.
-#[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct Ready<'a> {
+    agent: &'a Agent,
+    pub(super) asked: &'a Asked<'a>,
     key: Key,
     pub(super) dir: SessionDir,
+    pub(super) begun: Begun,
+}
+
+/// Waits for its turn, makes the session's folder, does the work and notes what it has cost.
+///
+/// # Errors
+/// [`Failure`]; those of `work`.
+pub(super) fn within<T: Done>(
+    agent: &Agent,
+    mut ticket: Ticket,
+    asked: &Asked<'_>,
+    watcher: &dyn Watcher,
+    work: impl FnOnce(&Ready<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let ready = ready(agent, &mut ticket, asked, watcher)?;
+    let outcome = work(&ready);
+    // Where no model was asked, nothing was spent.
+    let free = SoFar { cost_usd: Some(0.0), ..SoFar::default() };
+    let (name, so_far) = match &outcome {
+        Ok(done) if asked.work.writes() && done.so_far().filed.pages.is_empty() => ("nothing_filed", done.so_far()),
+        Ok(done) => ("completed", done.so_far()),
+        Err(Failure::Failed(_, so_far)) if so_far.turns == 0 => ("failed", &free),
+        Err(failure) => (failure.outcome(), failure.so_far().unwrap_or(&free)),
+    };
+    agent.ledger.end(&ready.begun, name, so_far);
+    outcome
 }
 
 /// Waits for its turn, checks that the key, the program and the skill exist, and makes the session's folder.
-///
-/// # Errors
-/// [`Failure`]; nothing was begun.
-pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dyn Watcher) -> Result<Ready, Failure> {
+fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a Asked<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
     let failed = |words: String| Failure::Failed(words, SoFar::default());
     let waits = |ahead: usize| {
-        watcher.hear(&SoFar::default(), &format!("waiting; {ahead} before this one"));
+        watcher.hear(&SoFar { ahead: Some(ahead), ..SoFar::default() }, &format!("waiting; {ahead} before this one"));
         !agent.is_over(watcher)
     };
     if !ticket.wait(&waits) {
@@ -66,7 +104,7 @@ pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dy
     }
     let key = agent.options.key.clone().ok_or_else(|| failed(super::NO_KEY.into()))?;
     agent.check_version().map_err(failed)?;
-    let skill = work.skill();
+    let skill = asked.work.skill();
     let skills = skills::of(agent.vault.root(), skill);
     if skills.iter().all(|known| known.name != skill) {
         return Err(failed(format!(
@@ -81,22 +119,25 @@ pub(super) fn ready(agent: &Agent, ticket: &mut Ticket, work: Work, watcher: &dy
         true => failed(format!("The session's folder cannot be made: {}", error.kind())),
         false => Failure::Cancelled(SoFar::default()),
     })?;
-    Ok(Ready { key, dir })
+    let begun = Begun::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
+    let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(failed)?;
+    Ok(Ready { agent, asked, key, dir, begun })
 }
 
 /// Runs a session. When this returns, nothing of it runs any more.
 ///
 /// # Errors
 /// [`Failure`], with what was done until then.
-pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watcher) -> Result<Finished, Failure> {
+pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher) -> Result<Finished, Failure> {
+    let Ready { agent, asked: Asked { work, route, .. }, begun, .. } = ready;
     let SessionDir { folder, home, temporary, copy, .. } = &ready.dir;
     let mut write = vec![home.clone(), temporary.clone()];
-    if task.work == Work::Ingest {
+    if work.writes() {
         write.extend(TREES.iter().chain([&ALIASES]).map(|name| copy.folder().join(name)));
     }
     let order = Order {
         program: agent.options.command.clone(),
-        arguments: command::arguments(&agent.options, task.work, &task.schema.to_string(), folder),
+        arguments: command::arguments(route, begun.allowed_usd, *work, &task.schema.to_string(), folder),
         environment: command::environment(&agent.options, ready.key.text(), home, temporary),
         folder: copy.folder().to_path_buf(),
         input: task.prompt.clone(),
@@ -106,20 +147,22 @@ pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watch
     let mut running = start(&order)
         .map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind()), SoFar::default()))?;
     let mut transcript = Transcript::default();
-    let deadline = Deadline::after(agent.options.timeout);
+    let deadline = Deadline::after(route.timeout);
     let page = |path: &str| copy.page(path);
     let stopped = follow(agent, &mut running, &mut transcript, deadline, &page, watcher);
     if stopped.is_some() {
         end(&mut running);
     }
     let stderr = agent.told(&running.take_stderr());
-    let Transcript { so_far, end, status, waits, .. } = transcript;
+    let Transcript { mut so_far, end, status, waits, .. } = transcript;
+    so_far.took = started.elapsed();
     match stopped {
         Some(Stopped::Cancelled) => Err(Failure::Cancelled(so_far)),
         Some(Stopped::Late) => {
             let why = waits.map(|status| format!(" The API answered {status} at the end.")).unwrap_or_default();
-            let limit = agent.options.timeout.as_secs_f64();
-            Err(Failure::TimedOut(format!("The session took longer than COS_VAULT_TIMEOUT_MS ({limit} s) and was ended.{why}"), so_far))
+            let (limit, [.., setting]) = (route.timeout.as_secs_f64(), route.settings);
+            let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
+            Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}"), so_far))
         }
         Some(Stopped::Flood) => {
             Err(Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into(), so_far))
@@ -130,8 +173,8 @@ pub(super) fn run(agent: &Agent, ready: &Ready, task: &Task, watcher: &dyn Watch
         )),
         Some(Stopped::Halted(Halt::KeyRefused)) => Err(Failure::Failed(KEY_REFUSED.into(), so_far)),
         None => match end {
-            Some(end) if !end.is_error && end.subtype == "success" => Ok(Finished { so_far, end, took: started.elapsed() }),
-            Some(end) => Err(Failure::Failed(agent.trouble(&end), so_far)),
+            Some(end) if !end.is_error && end.subtype == "success" => Ok(Finished { so_far, end }),
+            Some(end) => Err(Failure::Failed(agent.trouble(&end, route, begun.allowed_usd), so_far)),
             None => Err(Failure::Failed(without_end(agent, status, &stderr), so_far)),
         },
     }
@@ -247,20 +290,27 @@ fn system_prompt(instructions: Option<&str>) -> String {
 
 impl Agent {
     /// Why a session ended without success, in words that say what to do.
-    fn trouble(&self, end: &End) -> String {
+    fn trouble(&self, end: &End, route: &Route, allowed_usd: f64) -> String {
+        let [model, turns, _] = route.settings;
         let words = self.told(end.text.as_bytes());
         let said = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
         match (end.subtype.as_str(), end.api_status) {
             ("error_max_turns", _) => format!(
-                "The session did not finish within COS_VAULT_MAX_TURNS ({}). Give it less at once, or raise the setting.",
-                self.options.max_turns
+                "The session did not finish within {turns} ({}). Go on with continue, give it less at once, or raise the setting.",
+                route.max_turns
             ),
             ("error_max_budget_usd", _) => format!(
-                "The session did not finish within COS_VAULT_MAX_BUDGET_USD ({}). Give it less at once, or raise the setting.",
-                self.options.max_budget_usd
+                "The session did not finish within {} ({allowed_usd:.2}). Go on with continue, give it less at once, or raise the setting.",
+                if allowed_usd < self.options.max_budget_usd {
+                    "what is left of COS_VAULT_DAILY_BUDGET_USD"
+                } else {
+                    "COS_VAULT_MAX_BUDGET_USD"
+                }
             ),
             (_, Some(401 | 403)) => format!("{KEY_REFUSED}{said}"),
-            (_, Some(404)) => format!("The API does not know the model or the address; see COS_VAULT_MODEL and ANTHROPIC_BASE_URL.{said}"),
+            (_, Some(404)) => {
+                format!("The API does not know the model {} or the address; see {model} and ANTHROPIC_BASE_URL.{said}", route.model)
+            }
             (_, Some(429)) => format!("The API says there were too many requests; try again later.{said}"),
             (_, Some(status)) => format!("The API answered {status}.{said}"),
             ("success", None) => format!("The session failed.{said}"),

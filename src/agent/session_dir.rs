@@ -82,13 +82,19 @@ impl Drop for SessionDir {
     }
 }
 
+/// Whether the session of a folder runs, in this process or another.
+pub(super) fn is_running(folder: &Path) -> bool {
+    let lock = folder.join(LOCK);
+    lock.is_file() && matches!(disk::take_lock(&lock), Ok(None))
+}
+
 /// Removes the folders of sessions that are over.
 fn sweep(base: &Path) {
     let Ok(entries) = std::fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
         // One without a lock file is being made at this moment, or was never finished; the folder's age is not worth a rule.
-        if is_ours && entry.path().join(LOCK).is_file() && matches!(disk::take_lock(&entry.path().join(LOCK)), Ok(Some(_))) {
+        if is_ours && entry.path().join(LOCK).is_file() && !is_running(&entry.path()) {
             let _ = disk::remove_copy(&entry.path());
         }
     }

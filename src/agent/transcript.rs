@@ -30,13 +30,10 @@ pub(super) struct End {
     /// The status of the API's answer, where that was the trouble.
     pub(super) api_status: Option<u64>,
     pub(super) turns: u64,
-    pub(super) cost_usd: f64,
     /// Its final text.
     pub(super) text: String,
     /// What it gave by the schema.
     pub(super) structured: Option<Value>,
-    /// Calls that were refused to it: the tool, and what it was called with.
-    pub(super) refused: Vec<String>,
 }
 
 /// Why a session must be ended at once.
@@ -89,9 +86,10 @@ impl Transcript {
             }
             "assistant" => return self.called(message.get("message"), page),
             "result" => {
-                let end = end(&message, page);
+                let end = end(&message);
                 self.so_far.turns = self.so_far.turns.max(end.turns);
-                self.so_far.cost_usd = end.cost_usd;
+                self.so_far.cost_usd = message.get("total_cost_usd").and_then(Value::as_f64);
+                self.so_far.refused = refused(&message, page);
                 self.end = Some(end);
             }
             _ => {}
@@ -153,18 +151,21 @@ fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
     }
 }
 
-fn end(message: &serde_json::Map<String, Value>, page: &dyn Fn(&str) -> String) -> End {
+/// Calls that were refused.
+fn refused(message: &serde_json::Map<String, Value>, page: &dyn Fn(&str) -> String) -> Vec<String> {
+    let calls = message.get("permission_denials").and_then(Value::as_array).into_iter().flatten().take(limits::AGENT_LISTED);
+    calls.filter_map(|call| Some(called_with(call.get("tool_name")?.as_str()?, call.get("tool_input"), page))).collect()
+}
+
+fn end(message: &serde_json::Map<String, Value>) -> End {
     let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let refused = message.get("permission_denials").and_then(Value::as_array).into_iter().flatten().take(limits::AGENT_LISTED);
     End {
         subtype: text("subtype"),
         is_error: message.get("is_error").and_then(Value::as_bool).unwrap_or(false),
         api_status: message.get("api_error_status").and_then(Value::as_u64),
         turns: message.get("num_turns").and_then(Value::as_u64).unwrap_or(0),
-        cost_usd: message.get("total_cost_usd").and_then(Value::as_f64).unwrap_or(0.0),
         text: text("result"),
         structured: message.get("structured_output").filter(|value| value.is_object()).cloned(),
-        refused: refused.filter_map(|call| Some(called_with(call.get("tool_name")?.as_str()?, call.get("tool_input"), page))).collect(),
     }
 }
 
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!((transcript.so_far.turns, transcript.so_far.steps), (1, 2));
         let denials = json!([{ "tool_name": "Read", "tool_input": { "file_path": "/etc/passwd" } }, { "odd": 1 }]);
         hear(&mut transcript, &json!({ "type": "result", "num_turns": 3, "total_cost_usd": 0.5, "permission_denials": denials })).unwrap();
-        assert_eq!((transcript.so_far.turns, transcript.so_far.cost_usd), (3, 0.5));
-        assert_eq!(transcript.end.unwrap().refused, ["Read /etc/passwd"]);
+        assert_eq!((transcript.so_far.turns, transcript.so_far.cost_usd), (3, Some(0.5)));
+        assert_eq!(transcript.so_far.refused, ["Read /etc/passwd"]);
     }
 }

@@ -1,6 +1,6 @@
 //! `check`: what would be served, and every mistake.
 
-use super::{probes, say, serve, surroundings, wrong};
+use super::{probes, say, serve, surroundings, systems, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For, Mistake};
 use crate::http::server::Server;
@@ -13,9 +13,10 @@ pub(super) fn check(raw: &Raw) -> u8 {
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.notes.clone();
     let vault = probes::vault(&config, &mut mistakes);
-    if let Some(trouble) = vault.as_ref().and_then(|vault| probes::git(&config, vault, &mut mistakes)).and_then(|git| git.trouble()) {
+    if let Some(trouble) = vault.as_ref().and_then(|vault| systems::check_repository(&config, vault, &mut mistakes)) {
         notes.push(format!("toolset git can write nothing at the moment: {trouble}"));
     }
+    let agent = vault.as_ref().and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
     mistakes.extend(probes::to_work(&config, vault.as_ref()));
     match Server::bind(config.listen, config.max_connections, config.workers) {
         Ok(_) => {}
@@ -29,7 +30,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
         if is_empty {
             notes.push("VAULT_PATH has no files that are served".into());
         }
-        say(&summary(&config, vault.size()));
+        say(&summary(&config, vault.size(), agent));
     }
     for note in notes {
         say(&format!("Note: {note}\n"));
@@ -40,7 +41,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
     wrong(mistakes.iter())
 }
 
-fn summary(config: &Config, files: usize) -> String {
+fn summary(config: &Config, files: usize, agent: Option<String>) -> String {
     let mut text = String::new();
     let names = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let state = config.state_dir.as_ref().map_or("in memory: logins end with the server".to_owned(), |folder| folder.display().to_string());
@@ -55,7 +56,7 @@ fn summary(config: &Config, files: usize) -> String {
         ("toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
         ("read-only", config.read_only.to_string()),
     ];
-    for (name, value) in lines {
+    for (name, value) in lines.into_iter().chain(agent.map(|agent| ("sessions", agent))) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name:<16}{value}");
     }

@@ -7,6 +7,7 @@ use crate::config::{Config, For, Surroundings};
 use crate::disk;
 use crate::oauth::store::Store;
 use crate::secret::{self, SecretHash};
+use crate::tools::Toolset;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -67,15 +68,15 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     settings.insert("SERVER_URL", origin.clone());
     settings.insert("AUTH_USERS", format!("demo:{hash}"));
     settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
+    let shown = Toolset::built_in().filter(|set| matches!(set, Toolset::Vault | Toolset::Notes | Toolset::Context));
+    let shown: Vec<&str> = shown.map(Toolset::name).collect();
     // Every toolset can be tried without further settings.
     for (setting, value) in [
-        ("TOOLSETS", "vault,notes,context"),
-        ("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments"),
-        ("DEFAULT_CANVAS", "Projects/Plan.canvas"),
+        ("TOOLSETS", shown.join(",")),
+        ("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments".into()),
+        ("DEFAULT_CANVAS", "Projects/Plan.canvas".into()),
     ] {
-        if !settings.contains_key(setting) {
-            settings.insert(setting, value.to_owned());
-        }
+        settings.entry(setting).or_insert(value);
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");

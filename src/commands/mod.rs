@@ -4,28 +4,33 @@ mod check;
 mod control;
 mod demo;
 mod grants;
+#[cfg(feature = "agent")]
+mod jobs;
 mod lines;
 mod outside;
 mod probes;
 pub mod sample_vault;
 mod secrets;
 mod serve;
+mod systems;
 mod undo;
+#[cfg(feature = "agent")]
 mod wiki;
 
-use crate::accomplishments::Accomplishments;
-use crate::agent::{Agent, supervise};
+#[cfg(feature = "agent")]
+use crate::agent::supervise;
 use crate::cli::{self, Command, Parsed, Raw};
 use crate::clock::Now;
 use crate::config::{Config, For, Surroundings};
-use crate::git::Git;
-use crate::mcp::{Server, Systems};
+use crate::mcp::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
 use crate::vault::versions::Versions;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 /// Exit code for a wrong command line or configuration.
 const WRONG: u8 = 2;
@@ -34,7 +39,9 @@ const FAILED: u8 = 1;
 
 /// Runs the program; gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    #[cfg_attr(not(feature = "agent"), allow(unused_mut, reason = "only sessions take one"))]
     let mut arguments = arguments.into_iter().peekable();
+    #[cfg(feature = "agent")]
     if arguments.next_if(|first| first == supervise::BECOME).is_some() {
         return supervise::become_session(arguments);
     }
@@ -43,7 +50,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if !mistakes.is_empty() {
         let purpose = match command {
             Command::Serve | Command::Check => Some(For::Network),
-            Command::Stdio | Command::InitWiki | Command::Lint | Command::Undo { .. } => Some(For::Stdio),
+            Command::Stdio | Command::InitWiki | Command::Lint { .. } | Command::Undo { .. } => Some(For::Stdio),
             _ => None,
         };
         let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &surroundings()).1).unwrap_or_default();
@@ -52,7 +59,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
     match command {
         Command::Help => say(&cli::help()),
-        Command::Version => say(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), "\n")),
+        Command::Version => {
+            let sets: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
+            say(&format!("vault-sync-mcp {} ({})\n", env!("CARGO_PKG_VERSION"), sets.join(", ")))
+        }
         Command::HashPassword => secrets::hash_password(),
         Command::GenerateToken(name) => secrets::generate_token(&name),
         Command::Serve => configured(&raw, For::Network, serve::serve),
@@ -63,8 +73,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Grants => grants::list(&raw),
         Command::Revoke(id) => grants::revoke(&raw, id.as_deref()),
         Command::Undo { login, since, dry_run } => undo::undo(&raw, &login, since, dry_run),
+        #[cfg(feature = "agent")]
         Command::InitWiki => wiki::init_wiki(&raw),
-        Command::Lint => wiki::check(&raw),
+        #[cfg(feature = "agent")]
+        Command::Lint { fix: false } => wiki::check(&raw),
+        #[cfg(feature = "agent")]
+        Command::Lint { fix: true } => jobs::fix(&raw),
+        #[cfg(feature = "agent")]
+        Command::Jobs => jobs::list(&raw),
+        #[cfg(feature = "agent")]
         Command::Supervise => match supervise::supervise() {
             Ok(()) => 0,
             Err(why) => {
@@ -72,6 +89,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 WRONG
             }
         },
+        #[cfg(not(feature = "agent"))]
+        Command::InitWiki | Command::Lint { .. } | Command::Jobs | Command::Supervise => {
+            wrong(["this program was built without toolset agent"].iter())
+        }
     }
 }
 
@@ -99,18 +120,50 @@ fn surroundings() -> Surroundings {
 
 fn stdio(config: Config) -> u8 {
     let Some(engine) = engine(&config) else { return FAILED };
-    match crate::stdio::serve(&engine, io::stdin(), io::stdout()) {
+    let served = Arc::clone(&engine);
+    let work = move || match crate::stdio::serve(&served, io::stdin(), io::stdout()) {
         Ok(()) => 0,
         Err(error) => {
             log::error!("stdin failed: {error}");
             FAILED
         }
+    };
+    until_signal(work, || {
+        engine.systems.stop();
+        engine.systems.wait_for_sessions();
+    })
+}
+
+/// Runs `work` in a thread until it ends, or SIGTERM or SIGINT come; then `stop` is called, and `work` is left behind. Gives the exit code.
+fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce()) -> u8 {
+    let (done, ended) = mpsc::channel();
+    let started = Signals::new([SIGTERM, SIGINT]).and_then(|signals| {
+        let handle = signals.handle();
+        let run = move || {
+            let _ = done.send(work());
+            handle.close();
+        };
+        std::thread::Builder::new().name("work".into()).spawn(run).map(|_| signals)
+    });
+    match started {
+        Ok(mut signals) => match signals.forever().next() {
+            Some(_) => {
+                log::info!("stopping");
+                stop();
+                0
+            }
+            None => ended.recv().unwrap_or(FAILED),
+        },
+        Err(error) => {
+            log::error!("no thread, or signals cannot be handled: {error}");
+            FAILED
+        }
     }
 }
 
-/// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
-fn engine(config: &Config) -> Option<Arc<Server>> {
-    config.notes.iter().for_each(|note| log::warn!("{note}"));
+/// The vault with its kept versions, after what a crash has left in it was finished or taken back; `None`, and a log line, if it cannot be
+/// opened.
+fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
     let vault = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden))
         .inspect_err(|error| log::error!("the vault cannot be opened: {error}"))
         .ok()?;
@@ -121,18 +174,14 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     if !config.read_only {
         vault.recover();
     }
-    let git = if config.toolsets.contains(&Toolset::Git) {
-        let git = Git::new(Arc::clone(&vault), config.git.clone());
-        if !config.read_only {
-            git.recover();
-        }
-        Some(Arc::new(git))
-    } else {
-        None
-    };
-    let agent =
-        config.toolsets.contains(&Toolset::Agent).then(|| Arc::new(Agent::new(Arc::clone(&vault), git.clone(), config.agent.clone())));
-    let systems = Systems { git, projects: config.projects.clone().map(Accomplishments::new), agent };
+    Some((vault, versions))
+}
+
+/// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
+fn engine(config: &Config) -> Option<Arc<Server>> {
+    config.notes.iter().for_each(|note| log::warn!("{note}"));
+    let (vault, versions) = open_vault(config)?;
+    let systems = systems::open(config, &vault);
     let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);
     let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
@@ -149,7 +198,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
             log::warn!("old versions cannot be removed: {error}");
         }
         if reads_frontmatter {
-            let _ = vault.values_of(crate::tools::context::CONTEXT);
+            let _ = vault.values_of("context");
         }
     });
     filling.inspect_err(|error| log::error!("no thread: {error}")).ok()?;

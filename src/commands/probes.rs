@@ -1,10 +1,8 @@
 //! What a configuration that reads well may still have wrong: whether there is what it names.
 
-use crate::agent::Agent;
+use super::systems;
 use crate::config::{Config, For, Mistake};
 use crate::disk;
-use crate::git::Git;
-use crate::tools::Toolset;
 use crate::vault::Vault;
 use std::sync::Arc;
 
@@ -22,18 +20,11 @@ pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<
     opened.ok().map(Arc::new)
 }
 
-/// The repository of toolset `git`, where there is to be one.
-pub(super) fn git(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>) -> Option<Git> {
-    let git = config.toolsets.contains(&Toolset::Git).then(|| Git::new(Arc::clone(vault), config.git.clone()))?;
-    git.check().inspect_err(|why| mistakes.push(mistake("TOOLSETS", format!("has git: {why}")))).ok()?;
-    Some(git)
-}
-
 /// What would make half a server: all of it, before anything starts.
 pub(super) fn to_start(config: &Config, purpose: For) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     if let Some(vault) = vault(config, &mut mistakes) {
-        git(config, &vault, &mut mistakes);
+        systems::check_repository(config, &vault, &mut mistakes);
     }
     if purpose == For::Network {
         state(config, &mut mistakes);
@@ -56,11 +47,6 @@ pub(super) fn to_work(config: &Config, vault: Option<&Arc<Vault>>) -> Vec<Mistak
     if let Some(vault) = vault {
         if let Err(error) = vault.refresh() {
             mistakes.push(mistake("VAULT_PATH", error.to_string()));
-        }
-        if config.toolsets.contains(&Toolset::Agent)
-            && let Err(why) = Agent::new(Arc::clone(vault), None, config.agent.clone()).check()
-        {
-            mistakes.push(mistake("TOOLSETS", format!("has agent: {why}")));
         }
         if !config.read_only
             && let Err(error) = disk::try_writing(&config.vault_path)

@@ -92,9 +92,9 @@ pub(super) fn until_signal(serving: Serving) -> u8 {
     signals.forever().next();
     log::info!("stopping");
     // What takes minutes is not waited for: it is ended, and its caller told so.
-    serving.engine.stop();
+    serving.engine.systems.stop();
     let busy = serving.running.stop();
-    serving.engine.wait_for_sessions();
+    serving.engine.systems.wait_for_sessions();
     if busy > 0 {
         log::warn!("stopped with {busy} connections still busy");
     }

@@ -1,12 +1,10 @@
 //! `undo`: all that one login has done taken back, for the owner.
 
 use super::grants::{folder, refuse_other_user};
-use super::{FAILED, WRONG, say, start_logging, surroundings, tell, wrong};
+use super::{FAILED, WRONG, say, start_logging, surroundings, systems, tell, wrong};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::config::{Config, For};
-use crate::git::Git;
-use crate::tools::Toolset;
 use crate::vault::Vault;
 use crate::vault::undo::Undone;
 use crate::vault::versions::Versions;
@@ -44,10 +42,9 @@ fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: 
     let vault = Arc::new(vault.keeping(Some(versions)));
     let now = Now::read();
     let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
-    if config.toolsets.contains(&Toolset::Git) && !undone.changed.is_empty() {
+    if let Some(commits) = systems::open(config, &vault).commits.filter(|_| !undone.changed.is_empty()) {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
-        let git = Git::new(Arc::clone(&vault), config.git.clone());
-        match git.commit_files(&undone.changed, &summary, "owner") {
+        match commits.commit_files(&undone.changed, &summary, "owner") {
             Ok(committed) => undone.left.extend(committed.left),
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }

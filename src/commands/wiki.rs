@@ -3,7 +3,7 @@
 use super::{FAILED, columns, say, start_logging, surroundings, tell, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For};
-use crate::vault::Vault;
+use crate::vault::{Error, Vault};
 use crate::wiki::lint::{self, Finding};
 use crate::wiki::starter::{self, Made};
 use std::fmt::Write;
@@ -37,8 +37,12 @@ pub(super) fn check(raw: &Raw) -> u8 {
         Ok(config) => config,
         Err(code) => return code,
     };
-    let found = Vault::open(&config.vault_path).map_err(|error| error.to_string());
-    match found.and_then(|vault| lint::lint(&vault).map_err(|error| error.to_string())) {
+    report(Vault::open(&config.vault_path).map_err(Error::from).and_then(|vault| lint::lint(&vault)))
+}
+
+/// Prints findings; gives the exit code.
+pub(super) fn report(found: Result<Vec<Finding>, Error>) -> u8 {
+    match found {
         Ok(found) if found.is_empty() => say("The wiki keeps its rules.\n"),
         Ok(found) => {
             say(&table(&found));
@@ -61,7 +65,7 @@ fn configured(raw: &Raw) -> Result<Config, u8> {
     }
 }
 
-fn table(found: &[Finding]) -> String {
+pub(super) fn table(found: &[Finding]) -> String {
     let place = |finding: &Finding| if finding.line == 0 { finding.page.clone() } else { format!("{}:{}", finding.page, finding.line) };
     let rows: Vec<[String; 3]> = found.iter().map(|finding| [place(finding), finding.rule.to_owned(), finding.what.clone()]).collect();
     format!("{}\n{} finding{}.\n", columns(&rows), found.len(), if found.len() == 1 { "" } else { "s" })

@@ -1,7 +1,14 @@
 //! The configuration: what was typed, checked as a whole. A wrong one starts nothing, and all mistakes are told at once.
-//! What belongs to one toolset is in `toolsets`.
+//! What belongs to one toolset is in the file of its name.
 
-mod toolsets;
+#[cfg(feature = "accomplishments")]
+mod accomplishments;
+#[cfg(feature = "agent")]
+mod agent;
+#[cfg(feature = "context")]
+mod context;
+#[cfg(feature = "git")]
+mod git;
 
 use crate::calendar::Zone;
 use crate::cli::Raw;
@@ -49,10 +56,13 @@ pub struct Config {
     /// What tools need to know.
     pub options: Options,
     /// Where the commits of toolset `git` go.
+    #[cfg(feature = "git")]
     pub git: crate::git::Options,
     /// Where projects are, for toolset `accomplishments`.
+    #[cfg(feature = "accomplishments")]
     pub projects: Option<crate::accomplishments::Options>,
     /// How sessions are run, for toolset `agent`.
+    #[cfg(feature = "agent")]
     pub agent: crate::agent::Options,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
@@ -146,11 +156,15 @@ impl Config {
                 local: purpose == For::Stdio,
                 origin,
                 zone: reader.zone(),
+                #[cfg(feature = "context")]
                 default_context: reader.default_context(home, vault_path.as_deref()),
             },
             policy: reader.policy(),
+            #[cfg(feature = "git")]
             git: reader.git(),
+            #[cfg(feature = "accomplishments")]
             projects: reader.projects(),
+            #[cfg(feature = "agent")]
             agent: reader.agent(home, state_dir.as_deref(), workers),
             versions: reader.text("VERSIONS").is_none() || reader.flag("VERSIONS"),
             state_dir,
@@ -175,6 +189,7 @@ impl Config {
                 config.listen.port()
             ));
         }
+        #[cfg(feature = "agent")]
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
             reader.notes.push("This kernel has no Landlock: sessions of toolset agent are held by the program's own rules alone".into());
         }
@@ -383,11 +398,13 @@ impl Reader<'_> {
         if names.is_empty() {
             return vec![Toolset::Vault];
         }
-        let known: Vec<&str> = Toolset::ALL.iter().map(|set| set.name()).collect();
+        let known: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
         for name in names.iter().filter(|name| *name != "all" && !known.contains(&name.as_str())) {
-            self.wrong("TOOLSETS", format!("has {name:?}, which is not one of: {}, all", known.join(", ")));
+            let is_left_out = Toolset::ALL.iter().any(|set| set.name() == name);
+            let why = if is_left_out { "this program was built without" } else { "is not one of its toolsets" };
+            self.wrong("TOOLSETS", format!("has {name:?}, which {why}: {}, all", known.join(", ")));
         }
-        Toolset::ALL.into_iter().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
+        Toolset::built_in().filter(|set| names.iter().any(|name| name == "all" || name == set.name())).collect()
     }
 
     fn memory(&mut self) -> Memory {

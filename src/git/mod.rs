@@ -29,6 +29,8 @@ pub use history::Version;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::lock::Unpoisoned;
+use crate::vault::commits::{Commits, Committed};
 use crate::vault::{self, Vault, VaultPath, etag};
 use commit::Target;
 use index::Index;
@@ -37,7 +39,7 @@ use publish::Published;
 use repository::Repository;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 /// Where commits go.
@@ -94,19 +96,6 @@ pub struct Done {
     pub trouble: Option<String>,
     /// The etag of the note on disk; `None` when there is none.
     pub etag: Option<String>,
-}
-
-/// What became of files that were changed without [`Git`].
-#[derive(Debug, Clone, Default)]
-pub struct Committed {
-    /// The commit; `None` where there was nothing to commit.
-    pub commit: Option<String>,
-    /// Whether a remote has it.
-    pub pushed: bool,
-    /// What did not go as it should.
-    pub trouble: Option<String>,
-    /// What is not in it, and why.
-    pub left: Vec<String>,
 }
 
 /// Why a change was not made. Nothing of it is left: not in the working tree, not in the index, not on the branch.
@@ -284,37 +273,8 @@ impl Git {
         Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
     }
 
-    /// Commits what a login has changed without [`Git`], as it is on disk, all in one commit, and pushes it. `changed` has paths in the vault.
-    /// Those of commits that failed since the start go along. What git does not keep is not committed.
-    ///
-    /// # Errors
-    /// [`Failure`]; then nothing was committed, and the files are as they were.
-    pub fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, Failure> {
-        let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
-        let message = format!("{summary}\n\nLogin: {login}");
-        let mut all = std::mem::take(&mut *self.left());
-        all.extend(paths.iter().cloned());
-        all.sort_unstable();
-        all.dedup();
-        let mut outcome = self.commit_all(&all, &message);
-        if outcome.is_err() && all.len() > paths.len() {
-            // One of those may be what is refused.
-            outcome = self.commit_all(&paths, &message);
-            all.retain(|path| outcome.is_err() || !paths.contains(path));
-        } else if outcome.is_ok() {
-            all.clear();
-        }
-        let mut left = self.left();
-        left.extend(all);
-        if left.len() > limits::GIT_LEFT {
-            log::warn!("git: {} changed files are not committed by themselves any more", left.len() - limits::GIT_LEFT);
-            left.truncate(limits::GIT_LEFT);
-        }
-        outcome
-    }
-
     fn left(&self) -> MutexGuard<'_, Vec<VaultPath>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+        self.left.lock().unpoisoned()
     }
 
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
@@ -459,6 +419,33 @@ impl Git {
         // done now: a person may need the index to make it possible.
         index::clear(&own.join("index.lock"));
         Ok(locks)
+    }
+}
+
+impl Commits for Git {
+    /// All in one commit. The files of commits that failed since the start go along. What git does not keep is not committed.
+    fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
+        let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+        let message = format!("{summary}\n\nLogin: {login}");
+        let mut all = std::mem::take(&mut *self.left());
+        all.extend(paths.iter().cloned());
+        all.sort_unstable();
+        all.dedup();
+        let mut outcome = self.commit_all(&all, &message);
+        if outcome.is_err() && all.len() > paths.len() {
+            // One of those may be what is refused.
+            outcome = self.commit_all(&paths, &message);
+            all.retain(|path| outcome.is_err() || !paths.contains(path));
+        } else if outcome.is_ok() {
+            all.clear();
+        }
+        let mut left = self.left();
+        left.extend(all);
+        if left.len() > limits::GIT_LEFT {
+            log::warn!("git: {} changed files are not committed by themselves any more", left.len() - limits::GIT_LEFT);
+            left.truncate(limits::GIT_LEFT);
+        }
+        outcome.map_err(|failure| failure.to_string())
     }
 }
 

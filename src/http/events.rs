@@ -8,11 +8,12 @@ use super::response::write_in_time;
 use super::server::{Activity, Peer};
 use crate::clock;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::collections::VecDeque;
 use std::io;
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The writing half of an open event stream.
@@ -109,7 +110,7 @@ impl EventStream {
     pub(super) fn finish(&self) {
         self.end();
         let written = self.changed.wait_while(self.queue(), |queue| !queue.written);
-        drop(written.unwrap_or_else(PoisonError::into_inner));
+        drop(written.unpoisoned());
     }
 
     fn lose(&self, queue: &mut Queue) {
@@ -145,7 +146,7 @@ impl EventStream {
     fn write_all(&self, peer: &Peer) {
         loop {
             let idle = |queue: &mut Queue| queue.frames.is_empty() && !queue.ended;
-            let mut queue = self.changed.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner);
+            let mut queue = self.changed.wait_while(self.queue(), idle).unpoisoned();
             let Some(frame) = queue.frames.pop_front() else {
                 queue.written = true;
                 self.lose(&mut queue);
@@ -169,7 +170,7 @@ impl EventStream {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unpoisoned()
     }
 
     fn framed(&self, event: &str) -> String {

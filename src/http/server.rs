@@ -5,6 +5,7 @@ use super::response::{self, BodyFraming, Response};
 use super::{EventStream, Service, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::cmp::Reverse;
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 /// What a connection is doing; decides who makes room when the table is full.
@@ -112,13 +113,13 @@ impl<S> Shared<S> {
 
     /// Keeps hold of a stream, so that it can be ended at shutdown.
     pub(super) fn remember(&self, stream: &Arc<EventStream>) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock().unpoisoned();
         streams.retain(|known| known.strong_count() > 0);
         streams.push(Arc::downgrade(stream));
     }
 
     fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Peer>>> {
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.peers.lock().unpoisoned()
     }
 }
 
@@ -190,7 +191,7 @@ impl<S: Service> Running<S> {
         if TcpStream::connect_timeout(&wake, Duration::from_secs(1)).is_ok() {
             let _ = self.thread.join();
         }
-        for stream in self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for stream in self.shared.streams.lock().unpoisoned().drain(..) {
             if let Some(stream) = stream.upgrade() {
                 stream.end();
             }

@@ -72,3 +72,13 @@ pub const AGENT_DESCRIPTION_CHARS: usize = 1_024;
 pub const AGENT_JOBS: usize = 100;
 /// Tries to find a name for a copy of an attached file.
 pub const AGENT_NAMES: u32 = 50;
+/// The span of the daily budget.
+pub const AGENT_BUDGET_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
+/// Dollars with which a session can do anything at all.
+pub const AGENT_LEAST_USD: f64 = 0.01;
+/// Bytes of the ledger of sessions from which the older half of it is dropped: some thousand sessions.
+pub const AGENT_LEDGER_BYTES: usize = 2 * 1024 * 1024;
+/// Characters of the line that says what a session is about.
+pub const AGENT_ABOUT_CHARS: usize = 100;
+/// Bytes of the files that one call brings along.
+pub const AGENT_ATTACHMENT_BYTES: usize = 5 * 1024 * 1024;

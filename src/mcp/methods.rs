@@ -41,9 +41,8 @@ impl<'a> Call<'a> {
 
     /// What a tool or prompt works with: the vault, as it may change it, and where it says how far it is.
     pub(super) fn context<'b>(&'b self, vault: &'b Vault, progress: &'b Progress<'_>) -> Context<'b> {
-        let Server { git, projects, agent, options, .. } = self.server;
-        let principal = self.exchange.principal;
-        Context { vault, git: git.as_deref(), projects: projects.as_ref(), agent: agent.as_ref(), principal, options, caller: progress }
+        let Server { systems, options, .. } = self.server;
+        Context { vault, systems, principal: self.exchange.principal, options, caller: progress }
     }
 
     /// The `cursor` of a list.

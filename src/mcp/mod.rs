@@ -33,15 +33,12 @@ pub use session::{Session, Sessions};
 pub use stream::{Listener, Stream};
 pub use subscription::{Subscription, Wanted};
 
-use crate::accomplishments::Accomplishments;
-use crate::agent::Agent;
-use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Id, Message, Params};
-use crate::tools::{Options, Resource, Tool, Toolset};
+use crate::tools::{Options, Resource, Systems, Tool, Toolset};
 use crate::vault::list::Child;
 use crate::vault::{Vault, VaultPath};
 use methods::{Answer, Call, Eras, Row};
@@ -51,9 +48,8 @@ use std::time::Duration;
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
-    git: Option<Arc<Git>>,
-    projects: Option<Accomplishments>,
-    agent: Option<Arc<Agent>>,
+    /// What toolsets need beside the vault.
+    pub systems: Systems,
     tools: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
     resources: Vec<&'static Resource>,
@@ -63,17 +59,6 @@ pub struct Server {
     streams: Arc<Quota>,
     subscriptions: subscription::Subscriptions,
     somebody_listens: Condvar,
-}
-
-/// What toolsets stand on beside the vault, each where its toolset is on.
-#[derive(Debug, Default)]
-pub struct Systems {
-    /// The vault's repository.
-    pub git: Option<Arc<Git>>,
-    /// Its projects.
-    pub projects: Option<Accomplishments>,
-    /// Its sessions.
-    pub agent: Option<Arc<Agent>>,
 }
 
 /// The client of a request, while the request is under way.
@@ -120,13 +105,10 @@ pub enum Outcome {
 impl Server {
     /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
     pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, systems: Systems) -> Server {
-        let Systems { git, projects, agent } = systems;
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
             vault,
-            git,
-            projects,
-            agent,
+            systems,
             tools: Toolset::offered(toolsets).into_iter().filter(|tool| offered(tool.needs())).collect(),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
@@ -197,7 +179,8 @@ impl Server {
     /// Whether a message asks for something that takes minutes: a transport that answers one after the other answers it
     /// beside the others.
     pub fn takes_long(&self, message: Option<&Message>) -> bool {
-        message.and_then(called).is_some_and(|name| Toolset::Agent.tools().iter().any(|known| known.name == name)) && self.agent.is_some()
+        let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
+        message.and_then(called).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
     }
 
     /// Whether a message can be given up when its client has hung up: a call that only reads. One that writes is finished,
@@ -205,20 +188,6 @@ impl Server {
     pub fn may_be_given_up(&self, message: &Message) -> bool {
         let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
         called(message).is_some_and(reads) && !self.takes_long(Some(message))
-    }
-
-    /// Ends what would go on for long; for the end of the server.
-    pub fn stop(&self) {
-        if let Some(agent) = &self.agent {
-            agent.stop();
-        }
-    }
-
-    /// Waits a while for the end of what [`Server::stop`] has ended.
-    pub fn wait_for_sessions(&self) {
-        if let Some(agent) = &self.agent {
-            agent.wait_for_the_end();
-        }
     }
 
     /// Handles one message; a modern request has passed [`modern::check`].

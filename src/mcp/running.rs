@@ -1,10 +1,11 @@
 //! Requests under way, so that `notifications/cancelled` finds them.
 
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::rpc::Id;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The requests of one session or one stdio client.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +33,7 @@ impl Requests {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<Id, Arc<AtomicBool>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unpoisoned()
     }
 }
 

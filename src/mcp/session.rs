@@ -8,11 +8,12 @@ use super::stream::{Numbers, Replay, Stream};
 use super::subscription::Subscription;
 use crate::clock::Now;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::principal::Principal;
 use crate::secret::{self, NoRandomness};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One session.
 pub struct Session {
@@ -83,16 +84,16 @@ impl Session {
 
     /// The least important log messages that the client wants; none until it asks.
     pub(super) fn log_level(&self) -> Option<Level> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.log_level.lock().unpoisoned()
     }
 
     /// Sets [`Session::log_level`].
     pub(super) fn set_log_level(&self, level: Level) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self.log_level.lock().unpoisoned() = Some(level);
     }
 
     fn streams(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Stream>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock().unpoisoned()
     }
 }
 
@@ -161,7 +162,7 @@ impl Sessions {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unpoisoned()
     }
 }
 

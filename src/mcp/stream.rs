@@ -6,8 +6,9 @@
 
 use crate::clock;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// The other end, at the moment: a connection. Nothing here waits for the client: what it does not take is queued, within
@@ -58,7 +59,7 @@ impl Sent {
 impl Replay {
     fn keep(&self, numbers: &Numbers, event: u64, message: &str) {
         let now = clock::instant();
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent = self.sent.lock().unpoisoned();
         sent.bytes += message.len();
         let (session, stream) = (numbers.session, numbers.stream);
         sent.messages.push_back(Kept { owner: Arc::clone(&numbers.owner), session, stream, event, message: message.into(), at: now });
@@ -79,7 +80,7 @@ impl Replay {
 
     /// What was sent on a stream after an event, as far as it is kept.
     fn after(&self, numbers: &Numbers, event: u64) -> Vec<(u64, Box<str>)> {
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = self.sent.lock().unpoisoned();
         let mine = sent.messages.iter().filter(|kept| kept.session == numbers.session && kept.stream == numbers.stream);
         mine.filter(|kept| kept.event > event).map(|kept| (kept.event, kept.message.clone())).collect()
     }
@@ -200,7 +201,7 @@ impl Stream {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unpoisoned()
     }
 }
 

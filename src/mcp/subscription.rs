@@ -8,13 +8,14 @@ use super::Server;
 use super::methods::{Answer, Call};
 use super::stream::Stream;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params, encode};
 use crate::uri;
 use crate::vault::{Folders, Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -75,7 +76,7 @@ struct NamePermit {
 impl NamePermit {
     fn take(call: &Call<'_>, uri: &str) -> Result<NamePermit, Error> {
         let (names, login, bytes) = (&call.server.subscriptions.names, call.exchange.principal.key(), uri.len());
-        let mut taken = names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = names.lock().unpoisoned();
         let (all, own) = (taken.values().sum::<usize>(), taken.get(&login).copied().unwrap_or(0));
         if all + bytes > limits::SUBSCRIBED_BYTES || own + bytes > limits::SUBSCRIBED_BYTES_PER_LOGIN {
             return Err(Error::busy("too many resources are subscribed to; try again later"));
@@ -87,7 +88,7 @@ impl NamePermit {
 
 impl Drop for NamePermit {
     fn drop(&mut self) {
-        let mut taken = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.names.lock().unpoisoned();
         let left = taken.get(&self.login).map_or(0, |own| own.saturating_sub(self.bytes));
         if left == 0 {
             taken.remove(&self.login);
@@ -187,7 +188,7 @@ impl Subscription {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unpoisoned()
     }
 }
 
@@ -211,7 +212,7 @@ pub(super) struct Subscriptions {
 
 impl Subscriptions {
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Subscription>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unpoisoned()
     }
 
     /// Tells everybody what has changed.

@@ -89,13 +89,13 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 /// refuses is said beside it, and the next commit of one of the files has it.
 fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     let changed = caller.changed();
-    let (Some(git), Some(first)) = (context.git, changed.first()) else { return reply };
+    let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return reply };
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
     let mut members = Map::new();
-    match git.commit_files(&changed, &format!("{}: {first}{others}", caller.tool), &caller.by) {
+    match commits.commit_files(&changed, &format!("{}: {first}{others}", caller.tool), &caller.by) {
         Ok(committed) => {
             members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
             members.insert("pushed".into(), committed.pushed.into());
@@ -106,7 +106,7 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
         Err(failure) => {
             log::warn!("{}: not committed: {failure}", caller.tool);
             members.insert("pushed".into(), false.into());
-            members.insert("git_error".into(), format!("The change is made, and not committed: {}", shown(failure.to_string())).into());
+            members.insert("git_error".into(), format!("The change is made, and not committed: {}", shown(failure)).into());
         }
     }
     reply.with_members(members)

@@ -2,8 +2,9 @@
 //! nothing wakes up.
 
 use super::Server;
+use crate::lock::Unpoisoned;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 impl Server {
     /// Starts the thread; it lives as long as the process.
@@ -23,7 +24,7 @@ impl Server {
 
 fn watch_once(server: &Server) {
     let nobody = server.somebody_listens.wait_while(server.subscriptions.lock(), |open| open.is_empty());
-    drop(nobody.unwrap_or_else(PoisonError::into_inner));
+    drop(nobody.unpoisoned());
     // A mistake of ours must not end the watch for everybody and for good.
     let told = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {

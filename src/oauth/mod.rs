@@ -50,6 +50,7 @@ pub use error::Error;
 
 use crate::clock::Now;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::vault::Folders;
@@ -57,7 +58,7 @@ use password::Passwords;
 use redirect::RedirectTarget;
 use registrations::Registrations;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::{Client, State, Store};
 use throttle::Throttle;
@@ -170,7 +171,7 @@ impl Oauth {
             return;
         }
         // Where it cannot be stored, it is not tried again with each request.
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.noted.lock().unpoisoned();
         if noted.get(&grant.id).is_some_and(|last| now.since(*last) < hour) {
             return;
         }

@@ -6,8 +6,9 @@
 use super::throttle::{Source, Standing};
 use crate::clock;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Checks passwords, a few at a time.
@@ -100,7 +101,7 @@ impl Passwords {
                 break;
             }
             // Nobody says when an address has rested.
-            queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unpoisoned().0;
         }
         queue.waiting.retain(|waiting| waiting.number != number);
         queue.checking.push(from.clone());
@@ -127,7 +128,7 @@ impl Passwords {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unpoisoned()
     }
 }
 

@@ -7,10 +7,11 @@ use super::throttle::{make_room, network_of};
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One client as JSON a line, the oldest first; mode 0600.
 const FILE: &str = "registrations.jsonl";
@@ -128,7 +129,7 @@ impl Registrations {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unpoisoned()
     }
 }
 

@@ -15,6 +15,7 @@ use super::throttle::Source;
 use crate::clock::{Deadline, Now};
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use crate::vault::Folders;
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 /// Version 1 had no grants of folders: a program that knows only that would give such a login the whole vault.
 const VERSION: u32 = 2;
@@ -371,7 +372,7 @@ impl Store {
 
     /// What is remembered at this moment.
     pub fn look(&self) -> Arc<State> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.state.read().unpoisoned())
     }
 
     /// Changes what is remembered. When this returns, the change is on the disk. A change that refuses changes nothing and
@@ -381,7 +382,7 @@ impl Store {
     /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed, but for what was to be forgotten: that is,
     /// until the next start.
     pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.writing.lock().unpoisoned();
         let known = self.look();
         let mut next = State::clone(&known);
         next.tidy(now);
@@ -393,7 +394,7 @@ impl Store {
             remembered.forget_what_is_not_in(&next);
             next = remembered;
         }
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        *self.state.write().unpoisoned() = Arc::new(next);
         written.map(|()| outcome).map_err(E::from)
     }
 

@@ -3,12 +3,13 @@
 use super::store::State;
 use crate::clock::Now;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Permit, Quota};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What counts as one address: an IPv4 address, or the 56 bits of an IPv6 one that a subscriber gets for all networks.
@@ -73,7 +74,7 @@ impl Default for Throttle {
 impl Throttle {
     /// Notes a failure; how long its answer is to be held back: a quarter second, then twice as long each time.
     pub(super) fn failed(&self, from: &Source, now: Now) -> Duration {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock().unpoisoned();
         let forgotten = |last: Now| now.since(last) > limits::THROTTLE_MEMORY;
         make_room(&mut failures, from, |(_, last)| *last);
         let (count, last) = failures.entry(from.clone()).or_insert((0, now));
@@ -89,12 +90,12 @@ impl Throttle {
 
     /// Forgets the failures of a source.
     pub(super) fn succeeded(&self, from: &Source) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(from);
+        self.failures.lock().unpoisoned().remove(from);
     }
 
     /// How a source stands. One with failures after a login stands as a new one: a neighbour may be trying.
     pub(super) fn standing(&self, state: &State, from: &Source, now: Now) -> Standing {
-        let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(from).copied();
+        let failed = self.failures.lock().unpoisoned().get(from).copied();
         let failed = failed.is_some_and(|(_, last)| now.since(last) <= limits::THROTTLE_MEMORY);
         match (state.knows(from), failed) {
             (true, false) => Standing::Known,

@@ -1,7 +1,9 @@
 //! What a person can start from a menu: prompts with the notes they are about already in them. One value for each, as with
 //! tools; the texts are for models, so they name tools.
 
+#[cfg(feature = "accomplishments")]
 mod accomplishments;
+#[cfg(feature = "context")]
 mod context;
 mod vault;
 
@@ -120,8 +122,10 @@ impl<'a> Arguments<'a> {
 pub fn of(toolset: Toolset) -> &'static [&'static Prompt] {
     match toolset {
         Toolset::Vault => &vault::PROMPTS,
+        #[cfg(feature = "context")]
         Toolset::Context => &context::PROMPTS,
-        Toolset::Notes | Toolset::Git | Toolset::Agent | Toolset::Research => &[],
+        #[cfg(feature = "accomplishments")]
         Toolset::Accomplishments => &accomplishments::PROMPTS,
+        _ => &[],
     }
 }

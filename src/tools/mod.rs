@@ -6,12 +6,19 @@
 //! [`Reply`] or an [`Error`], and it cannot make a protocol error.
 #![doc = include_str!("README.md")]
 
+#[cfg(feature = "accomplishments")]
 pub mod accomplishments;
+#[cfg(feature = "agent")]
 pub mod agent;
 pub mod arguments;
+#[cfg(feature = "context")]
 pub mod context;
 pub mod error;
+#[cfg(feature = "git")]
 pub mod git;
+#[cfg(any(feature = "git", feature = "notes"))]
+mod history;
+#[cfg(feature = "notes")]
 pub mod notes;
 pub mod paging;
 pub mod reply;
@@ -24,13 +31,17 @@ pub use error::{Code, Error};
 pub use reply::{Block, Reply};
 pub use schema::{Field, Shape};
 
+#[cfg(feature = "accomplishments")]
 use crate::accomplishments::Accomplishments;
+#[cfg(feature = "agent")]
 use crate::agent::Agent;
 use crate::calendar::Zone;
 use crate::clock::Now;
+#[cfg(feature = "git")]
 use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
+use crate::vault::commits::Commits;
 pub use crate::vault::properties::Criteria;
 use crate::vault::{Named, Vault, VaultPath};
 use serde_json::{Value, json};
@@ -80,13 +91,25 @@ impl Toolset {
     pub fn tools(self) -> &'static [&'static Tool] {
         match self {
             Toolset::Vault => &vault::TOOLS,
+            #[cfg(feature = "notes")]
             Toolset::Notes => &notes::TOOLS,
+            #[cfg(feature = "context")]
             Toolset::Context => &context::TOOLS,
+            #[cfg(feature = "git")]
             Toolset::Git => &git::TOOLS,
+            #[cfg(feature = "accomplishments")]
             Toolset::Accomplishments => &accomplishments::TOOLS,
+            #[cfg(feature = "agent")]
             Toolset::Agent => &agent::TOOLS,
             Toolset::Research => &research::TOOLS,
+            #[allow(unreachable_patterns, reason = "toolsets that this program was built without")]
+            _ => &[],
         }
+    }
+
+    /// The toolsets that this program was built with, in the order of [`Toolset::ALL`].
+    pub fn built_in() -> impl Iterator<Item = Toolset> {
+        Toolset::ALL.into_iter().filter(|set| !set.tools().is_empty())
     }
 
     /// The tools of some sets. A name that two sets have is that of the later one: with toolset `git` the history of notes is that of
@@ -100,9 +123,11 @@ impl Toolset {
     /// The resources of the set beside the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {
-            Toolset::Vault | Toolset::Notes | Toolset::Git | Toolset::Agent | Toolset::Research => &[],
+            #[cfg(feature = "context")]
             Toolset::Context => &context::RESOURCES,
+            #[cfg(feature = "accomplishments")]
             Toolset::Accomplishments => &accomplishments::RESOURCES,
+            _ => &[],
         }
     }
 }
@@ -211,19 +236,46 @@ pub struct Options {
     /// The time zone in which today is.
     pub zone: Zone,
     /// What `fetch_context` loads when no type is given.
+    #[cfg(feature = "context")]
     pub default_context: Option<Criteria>,
+}
+
+/// What toolsets need beside the vault, each where its toolset is on.
+#[derive(Debug, Default)]
+pub struct Systems {
+    /// The vault's repository.
+    #[cfg(feature = "git")]
+    pub git: Option<Arc<Git>>,
+    /// Its projects.
+    #[cfg(feature = "accomplishments")]
+    pub projects: Option<Accomplishments>,
+    /// Its sessions.
+    #[cfg(feature = "agent")]
+    pub agent: Option<Arc<Agent>>,
+    /// What makes a commit of files that tools have changed.
+    pub commits: Option<Arc<dyn Commits>>,
+}
+
+impl Systems {
+    /// Ends what would go on for long; for the end of the server.
+    pub fn stop(&self) {
+        #[cfg(feature = "agent")]
+        self.agent.iter().for_each(|agent| agent.stop());
+    }
+
+    /// Waits a while for the end of what [`Systems::stop`] has ended.
+    pub fn wait_for_sessions(&self) {
+        #[cfg(feature = "agent")]
+        self.agent.iter().for_each(|agent| agent.wait_for_the_end());
+    }
 }
 
 /// What a tool works with.
 pub struct Context<'a> {
     /// The vault.
     pub vault: &'a Vault,
-    /// Its repository, where toolset `git` is on.
-    pub git: Option<&'a Git>,
-    /// Its projects, where toolset `accomplishments` is on.
-    pub projects: Option<&'a Accomplishments>,
-    /// Its sessions, where toolset `agent` is on.
-    pub agent: Option<&'a Arc<Agent>>,
+    /// What toolsets need in addition.
+    pub systems: &'a Systems,
     /// Who calls.
     pub principal: &'a Principal,
     /// What was configured for tools.

@@ -15,7 +15,7 @@ pub const LIMIT: Field = defaulted(
     "limit",
     Shape::Integer { min: 1, max: limits::LIST_PAGE as i64, outside: Code::InvalidArgument },
     Default::Integer(limits::LIST_PAGE_USUAL as i64),
-    "Entries per page at most",
+    "Entries per page",
 );
 /// Result member; also of tools that cut something else than a list.
 pub const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; only present when true");

@@ -12,6 +12,7 @@ use super::walk::is_odd;
 use crate::clock;
 use crate::disk;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use rustix::fs::inotify::{CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -22,7 +23,7 @@ use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// Types of file systems, statfs(2), on which every change is made through this kernel, which reports it: ext2 to ext4, XFS,
@@ -83,7 +84,7 @@ impl Events {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unpoisoned()
     }
 
     /// Watches the folder `place`, whose path below the root is `below`. To be called before the folder is listed: what changes

@@ -4,9 +4,10 @@
 
 use super::entry::Entry;
 use super::{Error, Vault, VaultPath};
+use crate::lock::Unpoisoned;
 use memchr::memmem;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The files by path.
 #[derive(Debug, Default)]
@@ -70,7 +71,7 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn facts(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Arc<Facts>, Error> {
         self.refresh()?;
-        let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.facts.lock().unpoisoned();
         let version = self.changes();
         if known.version == version && !known.files.is_empty() {
             return Ok(Arc::clone(&known));

@@ -1,7 +1,8 @@
 //! How far the first look at the vault is, for calls that go on with what there is by then.
 
 use crate::limits;
-use std::sync::{Condvar, Mutex, PoisonError};
+use crate::lock::Unpoisoned;
+use std::sync::{Condvar, Mutex};
 
 /// How far the first look at the vault is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +30,12 @@ pub(super) struct FirstLook {
 
 impl FirstLook {
     fn set(&self, state: State) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.state.lock().unpoisoned() = state;
         self.changed.notify_all();
     }
 
     pub(super) fn is_under_way(&self) -> bool {
-        matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::UnderWay(_))
+        matches!(*self.state.lock().unpoisoned(), State::UnderWay(_))
     }
 
     /// Notes that a look begins, if this is the first.
@@ -47,9 +48,9 @@ impl FirstLook {
 
     /// Waits a while for its end, if it is under way; how far it is if that was not long enough.
     pub(super) fn wait(&self) -> Option<Filling> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock().unpoisoned();
         let waited = self.changed.wait_timeout_while(state, limits::FILL_PATIENCE, |state| matches!(state, State::UnderWay(_)));
-        match *waited.unwrap_or_else(PoisonError::into_inner).0 {
+        match *waited.unpoisoned().0 {
             State::UnderWay(filling) => Some(filling),
             State::NotBegun | State::Over => None,
         }

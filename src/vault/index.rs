@@ -16,6 +16,7 @@ use super::table::Table;
 use super::walk::{Found, Walk};
 use crate::clock;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::text::filter::{Rows, Signature};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +26,7 @@ use std::ops::Bound;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
@@ -129,12 +130,12 @@ impl Index {
 
     /// Looks at the entries. Short: writers wait.
     pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Arc<str>, Arc<Entry>>) -> T) -> T {
-        look(&self.table.read().unwrap_or_else(PoisonError::into_inner).entries)
+        look(&self.table.read().unpoisoned().entries)
     }
 
     /// Looks at the table of the entries. Short: writers wait.
     pub(super) fn with_table<T>(&self, look: impl FnOnce(&Table) -> T) -> T {
-        look(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.table.read().unpoisoned())
     }
 
     /// Whether all texts are in memory, and have been read.
@@ -157,7 +158,7 @@ impl Index {
     /// # Errors
     /// [`Error::Unavailable`].
     pub(super) fn refuse_if_away(&self) -> Result<(), Error> {
-        let known = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *self.place.lock().unpoisoned();
         let moved = self.jail.identity() != known && self.read(|entries| !entries.is_empty());
         // Another folder may be the vault now; whoever looks knows.
         if moved { self.refresh_now() } else { Ok(()) }
@@ -197,7 +198,7 @@ impl Index {
     }
 
     fn events(&self) -> Option<Arc<Events>> {
-        self.events.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.events.read().unpoisoned().clone()
     }
 
     /// Brings the index up to date by rule 6 of the vault.
@@ -233,7 +234,7 @@ impl Index {
 
     /// Looks at all that has changed before `asked`.
     fn take_changes(&self, asked: Instant) -> Result<(), Error> {
-        let _turn = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.refreshing.lock().unpoisoned();
         let last_began = self.refresh_policy.last_began();
         let Some(events) = self.events().filter(|_| last_began.is_some()) else {
             // A walk that began later has seen everything.
@@ -241,7 +242,7 @@ impl Index {
             return if is_newer { Ok(()) } else { self.walk() };
         };
         let changed = events.take();
-        let is_known = self.jail.identity() == *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = self.jail.identity() == *self.place.lock().unpoisoned();
         let incomplete = changed.incomplete.or_else(|| (!is_known).then_some("another folder is at the vault's path"));
         let is_gone = self.gone.load(Ordering::Acquire);
         if let Some(why) = incomplete.filter(|_| !is_gone) {
@@ -262,7 +263,7 @@ impl Index {
         let began = clock::instant();
         let differing = self.find_differing("", false)?;
         self.refresh_policy.walked(began, began.elapsed());
-        let _turn = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.refreshing.lock().unpoisoned();
         self.look_at_all(differing, None)
     }
 
@@ -315,7 +316,7 @@ impl Index {
     /// file system has gone: an empty folder, or one on another device with whatever was left there. `known` of the files are
     /// those of the index.
     fn is_another(&self, found: &Found, known: usize, place: Option<(u64, u64)>) -> bool {
-        let before = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *self.place.lock().unpoisoned();
         if before == place {
             return false;
         }
@@ -369,7 +370,7 @@ impl Index {
             Error::Unavailable
         })?;
         if below.is_empty() {
-            *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
+            *self.place.lock().unpoisoned() = place;
             self.has_links.store(found.has_links, Ordering::Release);
             if self.gone.swap(false, Ordering::AcqRel) {
                 log::info!("the vault can be read again");
@@ -378,7 +379,7 @@ impl Index {
             self.has_links.store(true, Ordering::Release);
         }
         if let Some(why) = &found.unwatched
-            && self.events.write().unwrap_or_else(PoisonError::into_inner).take().is_some()
+            && self.events.write().unpoisoned().take().is_some()
         {
             walks_instead(why);
             self.note_change();
@@ -430,7 +431,7 @@ impl Index {
     /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
     /// that it stayed the same. `None` when it is not served, or cannot be looked at.
     fn look(&self, path: &str, was_written: bool) -> Option<Looked> {
-        let _turn = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.looking.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|place| {
             let metadata = place.metadata().map_err(Error::disk("look at", path))?;
             Ok((place, metadata))
@@ -507,7 +508,7 @@ impl Index {
     }
 
     fn put(&self, mut entry: Entry, signature: &Signature) {
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.write().unpoisoned();
         let known = table.entries.get(&entry.path);
         let is_new = known.is_none();
         let same = known.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
@@ -531,7 +532,7 @@ impl Index {
         let below = self.below(&VaultPath::known(path), |_| true);
         let gone = self.get(path).into_iter().chain(below);
         for entry in gone {
-            let removed = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&entry.path);
+            let removed = self.table.write().unpoisoned().remove(&entry.path);
             self.forget(removed.as_deref());
             self.note_change();
             self.listing_generation.fetch_add(1, Ordering::AcqRel);
@@ -554,7 +555,7 @@ impl Index {
     }
 
     pub(super) fn is_new_complaint(&self, about: String) -> bool {
-        let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut complaints = self.complaints.lock().unpoisoned();
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
 }

@@ -7,11 +7,12 @@ use super::index::Index;
 use super::postings::Posting;
 use super::table::{Id, Table};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::text::words::{stem, words_of};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The index of words as of a version of the table.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ pub(super) struct Newest {
 impl Index {
     /// The index of words, if there is one that is new enough. One that is missing or grows old is made in a thread of its own.
     pub(super) fn lexicon(self: &Arc<Self>) -> Option<Arc<Lexicon>> {
-        let newest = self.words.lexicon.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let newest = self.words.lexicon.lock().unpoisoned().clone();
         let changes = self.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_old = changes.is_none_or(|changes| changes > limits::RECENT_CHANGES / 2);
         if is_old && self.keeps_texts() {
@@ -50,7 +51,7 @@ impl Index {
                 |index| &index.words.is_building,
                 |index| {
                     let lexicon = Lexicon::build(index);
-                    *index.words.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(lexicon));
+                    *index.words.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
                 },
             );
         }

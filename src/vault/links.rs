@@ -5,11 +5,12 @@ use super::entry::{Entry, Text};
 use super::table::Id;
 use super::{Error, Vault, VaultPath};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::markdown::links::{Candidate, Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
 use crate::markdown::parts::Note;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 /// Which links are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,7 +229,7 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub(super) fn link_index(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
         self.refresh()?;
-        let mut index = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.links.lock().unpoisoned();
         let (version, gone, fresh) = self.index.with_table(|table| {
             let version = table.version();
             let changed = index.version.and_then(|known| table.changed_since(known));

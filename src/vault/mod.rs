@@ -35,10 +35,12 @@
 //! | [`rewrite`], `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
 //! | [`transaction`] | several files changed as one, or not at all |
+//! | [`commits`] | what takes changed files as commits |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
 
+pub mod commits;
 pub mod complete;
 mod condition;
 mod correct;
@@ -89,6 +91,7 @@ pub use read::fitting;
 pub use scope::{Folders, Hidden};
 
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use index::Index;
 use jail::{Jail, Place};
@@ -98,7 +101,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use unicode_normalization::UnicodeNormalization;
 use versions::{Caller, Versions};
 
@@ -182,7 +185,7 @@ impl Vault {
     /// When the process cannot open any more files.
     pub fn within(&self, folders: Option<&Arc<Folders>>) -> io::Result<Vault> {
         let Some(folders) = folders else { return Ok(self.clone()) };
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.parts.lock().unpoisoned();
         let known = parts.iter().position(|part| part.jail.scope().folders.as_ref() == Some(folders));
         let part = match known {
             Some(at) => parts.remove(at),
@@ -384,7 +387,7 @@ impl Vault {
         let mut hasher = DefaultHasher::new();
         place.below().hash(&mut hasher);
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
-        self.locks.files.get(number).map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
+        self.locks.files.get(number).map(|lock| lock.lock().unpoisoned())
     }
 }
 

@@ -7,11 +7,12 @@ use super::error::Error;
 use super::lexicon::{Lexicon, is_word};
 use super::table::{Id, Table};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::text::words::{is_form, stem};
 use memchr::memmem::{self, Finder};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
 /// whether the text has it only as a part of other words.
@@ -162,12 +163,12 @@ impl Lists {
 impl Cache {
     /// What stands in for a word, if it was looked for in this version of the table.
     pub(super) fn correction(&self, word: &str, version: u64) -> Option<Vec<String>> {
-        let corrections = self.corrections.lock().unwrap_or_else(PoisonError::into_inner);
+        let corrections = self.corrections.lock().unpoisoned();
         corrections.get(word).filter(|(known, _)| *known == version).map(|(_, instead)| instead.clone())
     }
 
     pub(super) fn keep_correction(&self, word: &str, version: u64, instead: &[String]) {
-        let mut corrections = self.corrections.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut corrections = self.corrections.lock().unpoisoned();
         if corrections.len() >= limits::CORRECTIONS_KEPT {
             corrections.clear();
         }
@@ -175,7 +176,7 @@ impl Cache {
     }
 
     fn get(&self, text: &str, table: &Table) -> Option<Arc<Postings>> {
-        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.lists.lock().unpoisoned();
         lists.uses += 1;
         let now = lists.uses;
         let (used, postings) = lists.by_text.get_mut(text)?;
@@ -189,7 +190,7 @@ impl Cache {
 
     /// Keeps postings; of a vault of `files`, at most a number of lists that have every file.
     fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
-        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.lists.lock().unpoisoned();
         lists.remove(text);
         lists.uses += 1;
         lists.cost += postings.cost();

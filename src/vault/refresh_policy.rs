@@ -3,8 +3,9 @@
 //! while makes no walk valid for longer.
 
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// What a call has to do before it may trust the index.
@@ -34,7 +35,7 @@ pub(super) struct RefreshPolicy(Mutex<State>);
 
 impl RefreshPolicy {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unpoisoned()
     }
 
     /// Notes a call at this time; what is due before it.

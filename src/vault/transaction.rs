@@ -14,6 +14,7 @@ use super::{Entry, Vault, etag};
 use crate::clock::Deadline;
 use crate::disk::{self, Folder, Mode};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 /// The names, in the vault's root, of the file with what is being changed and of the one that says whose turn it is. No
 /// tool sees them.
@@ -140,7 +141,7 @@ impl Vault {
         if self.whole.is_some() {
             drop(self.whole().begin_transaction()?);
         }
-        let here = self.locks.transactions.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = self.locks.transactions.lock().unpoisoned();
         let place = self.own_file(1)?;
         let everywhere = wait_for_lock(&place).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
         let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };

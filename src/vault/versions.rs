@@ -7,6 +7,7 @@ use super::{Error, etag};
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 const LOG: &str = "log.jsonl";
 const LOCK: &str = "lock";
@@ -68,14 +69,14 @@ impl Caller {
 
     /// The paths of all files that were changed, old names included, in order.
     pub fn changed(&self) -> Vec<String> {
-        let mut paths = self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut paths = self.changed.lock().unpoisoned().clone();
         paths.sort_unstable();
         paths.dedup();
         paths
     }
 
     pub(super) fn note(&self, paths: Vec<String>) {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+        self.changed.lock().unpoisoned().extend(paths);
     }
 }
 

@@ -42,6 +42,26 @@ impl Pages {
     }
 }
 
+/// The lines, from 1, that show something of another server when the page is drawn.
+pub fn remote_images(text: &str) -> Vec<usize> {
+    const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
+    let is_remote = |target: &str| {
+        let target = target.trim_start_matches([' ', '<', '\'', '"']);
+        target.starts_with("//") || target.starts_with("http:") || target.starts_with("https:")
+    };
+    let draws = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        let mut images = line.split("![").skip(1);
+        // The target of `![text][name]` stands in another line.
+        images.any(|image| {
+            image.split_once("](").is_some_and(|(_, target)| is_remote(target))
+                || image.contains("][")
+                || is_remote(image.trim_start_matches('['))
+        }) || line.contains("//") && TAGS.iter().any(|tag| line.contains(tag))
+    };
+    (1..).zip(text.lines()).filter(|(_, line)| draws(line)).map(|(number, _)| number).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

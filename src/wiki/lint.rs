@@ -2,7 +2,8 @@
 //! repaired.
 
 use super::TREES;
-use super::links::Pages;
+use super::links::{Pages, remote_images};
+use crate::markdown::frontmatter;
 use crate::markdown::links::links;
 use crate::markdown::parts::Note;
 use crate::vault::{Entry, Error, Vault, VaultPath};
@@ -125,6 +126,12 @@ fn look_at(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found:
     }
     for task in note.tasks() {
         finding(task.line + 1, "knowledge-only", "a task; those live on the board".into());
+    }
+    for line in remote_images(text) {
+        finding(line, "remote-image", "an image of another server, which learns when the page is read".into());
+    }
+    if frontmatter::block(text).is_some_and(|yaml| yaml.lines().any(|line| line.trim_end() == "status: partial")) {
+        finding(0, "unfinished", "the session that wrote it was cut off".into());
     }
     let here = tree(path);
     for link in links(text).into_iter().filter(|link| !link.path.is_empty()) {

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     reaches_out: false,
     input: &[
         required("id", ANY_TEXT, ID),
-        defaulted("from_task", COUNT, Default::Integer(0), "First task to show, counted from 0: the next_task of an answer that was cut"),
+        defaulted("from_task", COUNT, Default::Integer(0), "First task to show: next_task of an answer that was cut"),
     ],
     output: &FULL,
     run,

@@ -11,7 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "get_project_status",
     title: "A project in numbers",
     description: "Counts the accomplishments of a project by status, effort and priority, those blocked, ready and in progress, and \
-        their tasks; for the items themselves use list_accomplishments. All numbers are of one moment.",
+        their tasks; for the items themselves use list_accomplishments.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CANVAS_SOURCE],

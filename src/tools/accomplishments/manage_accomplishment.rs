@@ -10,32 +10,29 @@ pub(super) static TOOL: Tool = Tool {
     name: "manage_accomplishment",
     title: "Create, update or delete an accomplishment",
     description: "Creates, updates or deletes an accomplishment, one step of a project: a note, and a node on a canvas with edges from \
-        what it depends on; for its tasks use manage_task. create needs data.title and data.effort, and gives it the next \
-        id. update changes only what data names; everything else in the note, ticked boxes and words of people's included, \
-        stays. delete moves the note to the vault's trash and removes its node, its edges and its id where others depended \
-        on it. For tasks use manage_task, for one dependency manage_dependency.",
+        what it depends on; for its tasks use manage_task. create needs data.title and data.effort. update changes only what data names. delete moves the note to the vault's trash, and removes its node, its edges and its id where others depended on it.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
-        optional("id", ANY_TEXT, "Required for update and delete; see list_accomplishments. To create, leave it out to get the next one"),
+        optional("id", ANY_TEXT, "For update and delete; to create, leave it out to get the next one"),
         optional(
             "data",
             Shape::Object(&[
                 optional("title", ANY_TEXT, "Required to create. One line; another title also renames the note"),
                 optional("effort", Shape::OneOf(&EFFORTS), "Required to create: kind of work"),
-                optional("priority", Shape::OneOf(&PRIORITIES), "Created with High unless given"),
-                optional("status", Shape::Status(&STATUSES), "Created with Not Started unless given"),
+                optional("priority", Shape::OneOf(&PRIORITIES), "High unless given"),
+                optional("status", Shape::Status(&STATUSES), "Not Started unless given"),
                 optional("outcome", ANY_TEXT, "The state when it is done; Markdown without headings of level 1 or 2"),
                 optional(
                     "acceptance_criteria",
                     Shape::List(&ANY_TEXT),
-                    "All criteria, one line each. One that is there already keeps its box; to tick or untick one, begin it with [x] or [ ]",
+                    "All criteria, one line each. One that exists keeps its box; to tick or untick one, begin it with [x] or [ ]",
                 ),
                 optional("depends_on", Shape::List(&ANY_TEXT), "All ids it depends on; on the same canvas"),
-                optional("canvas_source", ANY_TEXT, "Only to create: path of the .canvas file; without it the default canvas"),
-                optional("notes", ANY_TEXT, "Only to update: the section Notes, Markdown without headings of level 1 or 2"),
-                optional("inProgress", Shape::Flag, "Only to update: whether it is being worked on; see also set_work_focus"),
+                optional("canvas_source", ANY_TEXT, "Only to create; without it the default canvas"),
+                optional("notes", ANY_TEXT, "Only to update: the section Notes, without headings of level 1 or 2"),
+                optional("inProgress", Shape::Flag, "Only to update: whether it is being worked on"),
             ]),
             "What it is to be",
         ),

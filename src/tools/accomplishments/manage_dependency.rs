@@ -10,7 +10,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Add or remove a dependency",
     description: "Adds or removes a dependency, so that one accomplishment blocks another: an edge on the canvas and depends_on in the \
         note; after edges were drawn by hand use sync_dependencies. add also moves the blocked one's node to the right of \
-        all it depends on. Both have to be on one canvas, and nothing may block itself, directly or through others.",
+        all it depends on. Both have to be on one canvas, without a circle.",
     effect: Effect::Sets { idempotent: true },
     reaches_out: false,
     input: &[

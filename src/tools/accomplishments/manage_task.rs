@@ -11,14 +11,13 @@ pub(super) static TOOL: Tool = Tool {
     title: "Add, update or remove a task",
     description: "Adds, updates or removes a task of an accomplishment, a section of its note; for to-dos with a checkbox use \
         vault_set_task. add needs data.name and data.goal and puts the task at the end. update changes only the fields that \
-        data names. remove takes the task's heading and fields away, keeps other text that a person wrote below them, and \
-        numbers the remaining tasks anew, so that their ids change.",
+        data names. remove keeps other text below the task, and numbers the remaining tasks anew, so that their ids change.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["add", "update", "remove"]), "What to do"),
         required("accomplishment_id", ANY_TEXT, ID),
-        optional("task_id", ANY_TEXT, "Required for update and remove, for example ACC-001:Task 1:Setup; get_accomplishment has it"),
+        optional("task_id", ANY_TEXT, "For update and remove, for example ACC-001:Task 1:Setup"),
         optional(
             "data",
             Shape::Object(&[

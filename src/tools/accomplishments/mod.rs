@@ -49,10 +49,9 @@ pub static TOOLS: [&Tool; 13] = [
 /// The resources of the set.
 pub static RESOURCES: [&Resource; 1] = [&status::RESOURCE];
 
-const ID: &str = "Id of an accomplishment, for example ACC-001; see list_accomplishments";
+const ID: &str = "For example ACC-001";
 const CANVAS_SOURCE: Field = optional("canvas_source", ANY_TEXT, "Path of a .canvas file in the vault; without it the default canvas");
-const IF_MATCH: Field =
-    optional("if_match", ANY_TEXT, "Change only if the note still has this etag; get_accomplishment and read_docs give it");
+const IF_MATCH: Field = optional("if_match", ANY_TEXT, "Change only a note that still has this etag");
 const SUCCESS: Field = required("success", Shape::Flag, "True");
 const OPERATION: Field = required("operation", ANY_TEXT, "What was done");
 /// Notes that a list cannot show as what they claim to be.
@@ -162,7 +161,7 @@ impl<'a> Summary<'a> {
 }
 
 fn projects<'a>(context: &Context<'a>) -> Result<&'a Accomplishments, Error> {
-    context.projects.ok_or_else(|| Error::new(Code::InternalError, "toolset accomplishments is not configured"))
+    context.systems.projects.as_ref().ok_or_else(|| Error::new(Code::InternalError, "toolset accomplishments is not configured"))
 }
 
 fn snapshot(context: &Context<'_>) -> Result<Snapshot, Error> {

@@ -11,8 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "set_work_focus",
     title: "Say what is being worked on",
     description: "Marks an accomplishment as being worked on or not, sets the status of one of its tasks, or both; for other fields \
-        use manage_accomplishment and manage_task. A task that is set to InProgress marks its accomplishment too, unless \
-        in_progress says otherwise.",
+        use manage_accomplishment and manage_task. A task set to InProgress marks its accomplishment too, unless in_progress says otherwise.",
     effect: Effect::Sets { idempotent: true },
     reaches_out: false,
     input: &[

@@ -9,18 +9,15 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
     title: "Change a context document",
-    description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. \
-        Lines are counted from 0: insert_at puts content before start_line, replace_at puts it in the place of start_line up \
-        to but without end_line. Everything else of the document stays. delete moves it to the vault's trash. Notes that are \
-        on the canvas are not context documents.",
+    description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. Lines are counted from 0: insert_at puts content before start_line, replace_at in the place of start_line up to but without end_line. delete moves it to the vault's trash.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[
-        required("name", ANY_TEXT, "File name that ends in .md; with context: in front for the folder of further documents"),
+        required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md"),
         required("operation", Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]), "What to do"),
         optional("content", ANY_TEXT, "The text; for everything but delete"),
-        line("start_line", "For insert_at and replace_at: first line, counted from 0"),
-        line("end_line", "For replace_at: the line after the last, counted from 0"),
+        line("start_line", "First line, from 0"),
+        line("end_line", "For replace_at: the line after the last"),
         CANVAS_SOURCE,
         IF_MATCH,
     ],

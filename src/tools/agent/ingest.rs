@@ -1,10 +1,13 @@
 //! `ingest`: material, filed into the wiki by a session.
 
-use super::{DOMAIN, JOB, Listening, agent, failed, job_members, reply};
+use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, reply, wanted};
 use crate::agent::ingest::{DOMAINS, Request};
+use crate::agent::{Agent, Given};
 use crate::limits;
-use crate::tools::schema::{Default, Shape, defaulted, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 pub(super) static TOOL: Tool = Tool {
     name: "ingest",
@@ -12,39 +15,75 @@ pub(super) static TOOL: Tool = Tool {
     description: "Files material (a mail, a transcript, a document) into the vault's wiki by a session of its own: a source page, and \
         every page that it touches, written anew; to only add a note use vault_write. Takes minutes and costs money, so put \
         what belongs together into one call. If your calls time out before that, set background and ask ingest_status. The \
-        same call again joins the one that is running. Knowledge only: no tasks, no dates to keep.",
+        same call again joins the one that is running. Knowledge only, no tasks.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: true,
     input: &[
-        required("content", Shape::Text { max: limits::AGENT_CONTENT_CHARS }, "The material as text; may be empty if there are files"),
+        optional("content", Shape::Text { max: limits::AGENT_CONTENT_CHARS }, "The material as text; may be empty if there are files"),
         optional(
             "files",
             Shape::List(&Shape::Text { max: limits::PATH_BYTES }),
-            "Files that belong to it: paths in the vault, or absolute paths on the server in an allowed folder",
+            "Files that belong to it: paths in the vault, or on the server in an allowed folder",
+        ),
+        optional(
+            "attachments",
+            Shape::List(&Shape::Object(&ATTACHMENT)),
+            "Files that come with the call, 5 MB together: PDF, images, text",
         ),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
         optional(
             "cases",
             Shape::List(&Shape::Text { max: limits::AGENT_CASE_CHARS }),
-            "Cases of your board that it belongs to, each with id and title, for example CASE-12 — New boiler; they are recorded as they are",
+            "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded as they are",
         ),
         defaulted("background", Shape::Flag, Default::Flag(false), "Answer with a job_id at once, and go on"),
+        optional("continue", ANY_TEXT, "The job_id of a call that was cut off: go on with its material"),
+        MODEL,
+        MAX_TURNS,
+        TIMEOUT_MS,
     ],
     output: &JOB,
     run,
 };
 
-fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+const ATTACHMENT: [Field; 2] =
+    [required("name", ANY_TEXT, "Its name, for example scan.pdf"), required("data", ANY_TEXT, "Its bytes as base64")];
+
+/// What is to be filed; with `continue` what another job was asked for.
+fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request, Error> {
+    if let Some(id) = arguments.maybe("continue") {
+        let request = agent.request_of(login, id).map_err(|failure| failed(&failure))?;
+        return Ok(Request { wanted: wanted(arguments), ..request });
+    }
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
-    let request = Request {
+    let (mut attachments, mut bytes) = (Vec::new(), 0);
+    for given in arguments.objects("attachments") {
+        let data = STANDARD.decode(given.text("data").trim()).map_err(|_| {
+            Error::new(Code::InvalidArgument, format!("Argument attachments: the data of {:?} is no base64.", given.text("name")))
+        })?;
+        bytes += data.len();
+        attachments.push(Given::new(given.text("name").to_owned(), data));
+    }
+    if bytes > limits::AGENT_ATTACHMENT_BYTES {
+        let words = format!("Argument attachments has {bytes} bytes; {} are allowed.", limits::AGENT_ATTACHMENT_BYTES);
+        return Err(Error::new(Code::InvalidArgument, words));
+    }
+    Ok(Request {
         content: arguments.text("content").to_owned(),
         files: texts("files"),
         domain: arguments.maybe("domain").map(str::to_owned),
+        attachments,
         cases: texts("cases"),
-    };
-    let (agent, background) = (agent(context)?, arguments.flag("background"));
+        wanted: wanted(arguments),
+        written_before: Vec::new(),
+    })
+}
+
+fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    let (agent, background, key) = (agent(context)?, arguments.flag("background"), context.principal.key());
+    let request = request(agent, &key, arguments)?;
     let _permit = if background { None } else { Some(agent.permit_waiting().map_err(|failure| failed(&failure))?) };
-    let job = agent.begin(&context.principal.key(), &context.principal.login, request, background).map_err(|failure| failed(&failure))?;
+    let job = agent.begin(&key, &context.principal.login, request, background).map_err(|failure| failed(&failure))?;
     if background {
         return reply(job_members(&job, &job.look()));
     }

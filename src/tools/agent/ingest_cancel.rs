@@ -1,6 +1,6 @@
 //! `ingest_cancel`: ends a job.
 
-use super::{JOB, JOB_ID, job, job_members, reply};
+use super::{JOB_ID, STATUS, job, job_members, reply};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Sets { idempotent: true },
     reaches_out: false,
     input: &[required("job_id", ANY_TEXT, JOB_ID)],
-    output: &JOB,
+    output: &STATUS,
     run,
 };
 

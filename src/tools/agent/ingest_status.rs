@@ -1,7 +1,7 @@
 //! `ingest_status`: how far a job is, and what came of it.
 
-use super::{JOB, JOB_ID, agent, job, job_members, reply};
-use crate::tools::schema::{ANY_TEXT, Field, optional};
+use super::{JOB_ID, STATUS, agent, job, job_members, reply};
+use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::{Map, Value};
 
@@ -9,26 +9,12 @@ pub(super) static TOOL: Tool = Tool {
     name: "ingest_status",
     title: "See how far an ingest is",
     description: "Says how far a background ingest is, and when it has ended its result or error; to begin one use ingest with \
-        background. Without a job_id it lists your jobs. Ask every half minute or so; a job takes minutes.",
+        background. Without a job_id it lists your jobs. Ask every half minute or so.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[optional("job_id", ANY_TEXT, JOB_ID)],
-    output: &OUTPUT,
+    output: &STATUS,
     run,
-};
-
-/// As of a job, of which nothing is there when all are listed.
-const OUTPUT: [Field; JOB.len()] = {
-    let mut fields = JOB;
-    let mut at = 0;
-    while at < fields.len() {
-        let (_, rest) = fields.split_at_mut(at);
-        if let Some(field) = rest.first_mut() {
-            field.required = false;
-        }
-        at += 1;
-    }
-    fields
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -37,7 +23,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return reply(job_members(&job, &job.look()));
     }
     let short = |mut members: Map<String, Value>| {
-        members.retain(|name, _| matches!(name.as_str(), "job_id" | "status" | "doing" | "begun" | "turns" | "duration_ms"));
+        members.retain(|name, _| {
+            matches!(
+                name.as_str(),
+                "job_id" | "status" | "doing" | "queue_place" | "about" | "model" | "begun" | "turns" | "cost_usd" | "duration_ms"
+            )
+        });
         Value::Object(members)
     };
     let jobs: Vec<Value> =

@@ -7,10 +7,10 @@ mod query;
 
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
-use super::{Caller, Context, Reply, Tool};
+use super::{Arguments, Caller, Context, Reply, Tool};
 use crate::agent::ingest::Ingested;
 use crate::agent::job::{Job, Seen};
-use crate::agent::{Agent, Failure, Filed, Page, SoFar, Status, Watcher};
+use crate::agent::{Agent, Failure, Filed, Page, SoFar, Status, Wanted, Watcher};
 use crate::limits;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -24,14 +24,13 @@ const TEXTS: Shape = Shape::List(&ANY_TEXT);
 const DOMAIN: &str = "The tree it belongs to, if you know";
 
 /// The members of a job; what is not known yet, or does not exist, is left out.
-const JOB: [Field; 22] = [
+const JOB: [Field; 26] = [
     required("job_id", ANY_TEXT, "For ingest_status and ingest_cancel"),
-    required(
-        "status",
-        Shape::OneOf(&Status::NAMES),
-        "Where the job stands; nothing_filed is one that ended well and wrote nothing, interrupted one that the server's end has ended",
-    ),
+    required("status", Shape::OneOf(&Status::NAMES), "Where the job stands"),
     optional("doing", ANY_TEXT, "What the session does at the moment"),
+    optional("queue_place", COUNT, "While it waits: how many are before it"),
+    optional("about", ANY_TEXT, "The first line of the material"),
+    optional("model", ANY_TEXT, ""),
     optional("perDomain", Shape::Anything, "For each domain that was touched, what was filed there"),
     optional("sourcesCreated", TEXTS, "Source pages that are new"),
     optional("pagesResynthesized", TEXTS, "Pages of entities and concepts that were written or rewritten"),
@@ -46,9 +45,11 @@ const JOB: [Field; 22] = [
         "Pages that were changed in the vault while the session ran, or whose name it does not take: the session's text is a second page",
     ),
     optional("left_out", TEXTS, "Files of the session's that the vault did not take, and why"),
+    optional("filed_before", TEXTS, "Source pages of earlier calls with the same material; the session was told to go on with them"),
+    optional("remote_images", TEXTS, "Written lines that show something of another server, which learns when the page is read"),
     optional("commit", Shape::Object(&COMMIT), "With toolset git: the commit with all of it"),
     optional("turns", COUNT, "Turns of the model"),
-    optional("cost_usd", Shape::Number, "What the session cost, in dollars"),
+    optional("cost_usd", Shape::Number, "In dollars; missing where the session was ended before it said so"),
     optional("duration_ms", COUNT, "How long it took, or has been going on; of a result without the time it waited"),
     optional(
         "denied",
@@ -58,12 +59,20 @@ const JOB: [Field; 22] = [
     optional("refused", TEXTS, "Those calls: the tool, and what it was called with"),
     optional("begun", ANY_TEXT, "When it was begun"),
     optional("error", Shape::Object(&PROBLEM), "Why there is no result"),
-    optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
 ];
 const PAGE: [Field; 2] = [required("path", ANY_TEXT, "The file"), required("created", Shape::Flag, "Whether it is new")];
 const CONFLICT: [Field; 2] =
     [required("path", ANY_TEXT, "The page, as the vault has it"), required("kept_as", ANY_TEXT, "The page with the session's text")];
 const PROBLEM: [Field; 2] = [required("code", ANY_TEXT, "Its code"), required("message", ANY_TEXT, "What happened")];
+/// The members of a job that has not ended, and of a list of jobs; the others are those of [`JOB`].
+const STATUS: [Field; 6] = [
+    optional("job_id", ANY_TEXT, ""),
+    optional("status", ANY_TEXT, ""),
+    optional("doing", ANY_TEXT, ""),
+    optional("queue_place", COUNT, ""),
+    optional("error", Shape::Object(&PROBLEM), ""),
+    optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
+];
 const COMMIT: [Field; 4] = [
     optional("commit_sha", ANY_TEXT, "The commit; missing where there was nothing to commit"),
     required("pushed", Shape::Flag, "Whether the remote has it"),
@@ -71,8 +80,24 @@ const COMMIT: [Field; 4] = [
     required("left", TEXTS, "Files that are not in it, and why"),
 ];
 
+/// What a call may ask for in the place of the configured route; [`wanted`] reads it.
+const MODEL: Field = optional("model", Shape::Text { max: limits::AGENT_DESCRIPTION_CHARS }, "One of the configured models");
+const MAX_TURNS: Field =
+    optional("max_turns", Shape::Integer { min: 1, max: 1_000, outside: Code::InvalidArgument }, "Fewer turns than configured");
+const TIMEOUT_MS: Field =
+    optional("timeout_ms", Shape::Integer { min: 1_000, max: 3_600_000, outside: Code::InvalidArgument }, "Less time than configured");
+
+fn wanted(arguments: &Arguments) -> Wanted {
+    let number = |name: &str| arguments.has(name).then(|| arguments.number(name));
+    Wanted {
+        model: arguments.maybe("model").map(str::to_owned),
+        max_turns: number("max_turns"),
+        timeout_ms: number("timeout_ms").map(|number| number as u64),
+    }
+}
+
 fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
-    context.agent.ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
+    context.systems.agent.as_ref().ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
 }
 
 /// Whoever called a tool listens to the session.
@@ -107,7 +132,8 @@ fn failed(failure: &Failure) -> Error {
         Failure::TimedOut(_, so_far) => (Code::AgentTimeout, so_far),
         Failure::Cancelled(so_far) => (Code::Cancelled, so_far),
     };
-    let error = Error::new(code, failure.words()).with("turns", so_far.turns).with("cost_usd", so_far.cost_usd);
+    let error = so_far.cost_usd.into_iter().fold(Error::new(code, failure.words()), |error, cost| error.with("cost_usd", cost));
+    let error = error.with("turns", so_far.turns);
     filed_members(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(name, value))
 }
 
@@ -118,7 +144,13 @@ fn filed_members(filed: &Filed) -> Vec<(&'static str, Value)> {
     });
     let left_out: Vec<&String> = filed.left_out.iter().take(limits::AGENT_WRITTEN).collect();
     let conflicts: Vec<Value> = filed.conflicts.iter().take(limits::AGENT_WRITTEN).map(|conflict| json!(conflict)).collect();
-    let members = [("written", written(&filed.pages)), ("conflicts", conflicts.into()), ("left_out", json!(left_out)), ("commit", commit)];
+    let members = [
+        ("written", written(&filed.pages)),
+        ("conflicts", conflicts.into()),
+        ("left_out", json!(left_out)),
+        ("remote_images", json!(filed.remote_images)),
+        ("commit", commit),
+    ];
     members.into_iter().filter(|(_, value)| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())).collect()
 }
 
@@ -154,12 +186,17 @@ fn job_members(job: &Job, seen: &Seen) -> Map<String, Value> {
     add("job_id", job.id.as_str().into());
     add("status", seen.status.name().into());
     add("begun", job.begun.rfc3339().into());
+    add("about", job.about.as_str().into());
+    add("model", job.model.as_str().into());
     filed_members(&seen.so_far.filed).into_iter().for_each(|(name, value)| add(name, value));
     add("written", json!([]));
     add("turns", seen.so_far.turns.into());
     add("duration_ms", (seen.took.as_millis() as u64).into());
-    if seen.outcome.is_some() {
-        add("cost_usd", seen.so_far.cost_usd.into());
+    if let Some(cost) = seen.so_far.cost_usd {
+        add("cost_usd", cost.into());
+    }
+    if let Some(ahead) = seen.so_far.ahead {
+        add("queue_place", ahead.into());
     }
     if !seen.doing.is_empty() {
         add("doing", seen.doing.as_str().into());
@@ -176,11 +213,12 @@ fn result(ingested: &Ingested) -> Map<String, Value> {
     add("contradictions", ingested.contradictions.clone().into());
     add("boardRefsRecorded", ingested.board_refs_recorded.clone().into());
     add("summary", ingested.summary.as_str().into());
-    add("turns", ingested.turns.into());
-    add("cost_usd", ingested.cost_usd.into());
-    add("duration_ms", (ingested.took.as_millis() as u64).into());
-    add("denied", ingested.refused.len().into());
-    add("refused", ingested.refused.clone().into());
+    add("duration_ms", (ingested.so_far.took.as_millis() as u64).into());
+    add("denied", ingested.so_far.refused.len().into());
+    add("refused", ingested.so_far.refused.clone().into());
+    if !ingested.filed_before.is_empty() {
+        add("filed_before", ingested.filed_before.clone().into());
+    }
     if !ingested.not_found.is_empty() {
         add("not_found", ingested.not_found.clone().into());
     }

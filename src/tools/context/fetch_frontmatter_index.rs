@@ -10,8 +10,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "fetch_frontmatter_index",
     title: "Browse frontmatter",
     description: "Lists notes as a table (title, path, tags, context, type, time, size) without their text, the oldest first; to load \
-        them whole use fetch_matching_files. Narrow it with properties and tags, then load single notes with \
-        fetch_specific_file. A long table comes in chunks.",
+        them whole use fetch_matching_files. A long table comes in chunks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],

@@ -11,8 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "fetch_matching_files",
     title: "Load matching notes",
     description: "Loads all notes with certain frontmatter properties and tags, whole, the oldest first; to see first which there are \
-        use fetch_frontmatter_index. Both have to match; what is left out asks for nothing. See what there is with \
-        fetch_frontmatter_index first. Much text comes in chunks.",
+        use fetch_frontmatter_index. Both have to match. Much text comes in chunks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],

@@ -35,22 +35,21 @@ pub const CONTEXT: &str = "context";
 const PROPERTIES: Field = optional(
     "properties",
     Shape::Anything,
-    "Frontmatter properties that notes must have, name and value, in their case; all must match, and a list matches when it contains the value. For example {\"type\": \"project\"}",
+    "All of these properties with these values; a list matches when it contains the value. For example {\"type\": \"project\"}",
 );
-const TAGS: Field =
-    optional("tags", Shape::List(&ANY_TEXT), "Frontmatter tags, without #; notes with any of them, or a tag nested below one");
+const TAGS: Field = optional("tags", Shape::List(&ANY_TEXT), "Any of these tags, or one nested below");
 const MATCH_ALL_TAGS: Field = defaulted("match_all_tags", Shape::Flag, Default::Flag(false), "Only notes with all of the tags");
 const CHUNK_INDEX: Field = defaulted(
     "chunk_index",
     Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
     Default::Integer(0),
-    "Which chunk to get, counted from 0; the first line of a chunk says how many there are",
+    "Which chunk, from 0",
 );
 const MAX_CHARS: Field = defaulted(
     "max_chars",
     Shape::Integer { min: limits::CHUNK_CHARS_LEAST as i64, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
     Default::Integer(limits::RESULT_CHARS as i64),
-    "Characters of a chunk at most",
+    "Characters of a chunk",
 );
 
 /// What there is to know about a chunk; the text itself is the content.

@@ -12,18 +12,17 @@ pub(super) static TOOL: Tool = Tool {
     name: "search_vault_content",
     title: "Search note contents",
     description: "Searches the text of all notes, frontmatter included, for an exact piece of text or a regular expression; for \
-        questions and words use vault_search. Gives the notes that have it, most matches first, with title, tags, context \
-        and a few places in context. Load what looks right with fetch_specific_file. A long answer comes in chunks.",
+        questions and words use vault_search. Gives the notes that have it, most matches first, with a few places in context. A long answer comes in chunks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
-        required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find, or with regex a regular expression"),
+        required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),
         defaulted("case_sensitive", Shape::Flag, Default::Flag(false), "Tell capital letters from small ones"),
         defaulted(
             "regex",
             Shape::Flag,
             Default::Flag(false),
-            "Take search_pattern as a regular expression in the syntax of Rust's regex: like Python's, without look-around and backreferences; ^ and $ match at line ends",
+            "Take search_pattern as a regular expression, without look-around and backreferences; ^ and $ match at line ends",
         ),
         defaulted(
             "context_chars",

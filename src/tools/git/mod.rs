@@ -22,18 +22,15 @@ pub static TOOLS: [&Tool; 6] = [
     &vault_list_files::TOOL,
     &vault_write_file::TOOL,
     &vault_delete_file::TOOL,
-    &super::notes::HISTORY,
+    &super::history::TOOL,
     &vault_restore::TOOL,
 ];
 
-const PATH: &str = "Path of the note relative to the vault root, for example projects/idea.md; it ends in .md";
+const PATH: &str = "Path of the note, for example projects/idea.md";
 const MESSAGE: Field =
     optional("commit_message", Shape::Text { max: limits::COMMIT_MESSAGE_CHARS }, "What the commit says; without it the tool and the path");
-const IF_MATCH: Field = optional(
-    "if_match",
-    ANY_TEXT,
-    "The etag of the note as it was read. Needed only where the note has changes on disk that are not committed: a write then replaces them, and a delete commits them first",
-);
+const IF_MATCH: Field =
+    optional("if_match", ANY_TEXT, "The etag of the note as it was read; needed only where it has changes that are not committed");
 const ETAG: &str = "Changes when the content changes; pass it as if_match";
 
 /// What every tool that changes something tells, in success and in failure.
@@ -82,7 +79,7 @@ fn note_path(context: &Context<'_>, text: &str, creates: bool) -> Result<VaultPa
 }
 
 fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
-    context.git.ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
+    context.systems.git.as_deref().ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
 }
 
 /// Makes a change and tells what became of it. `verb` is the result's own word: `written` or `deleted`.

@@ -10,8 +10,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_delete_file",
     title: "Delete a note and commit it",
     description: "Deletes a note, as one commit that is pushed; to empty or change one use vault_write_file. The history keeps it: \
-        vault_history lists its versions, and vault_restore brings one back. Nothing is changed when the commit cannot be \
-        pushed.",
+        vault_history lists its versions, and vault_restore brings one back.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],

@@ -13,8 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_list_files",
     title: "List notes of the repository",
     description: "Lists the notes (.md) of a folder by a pattern of their names, with everything below it unless recursive is false; \
-        to find notes by their text use vault_search. Hidden files and folders are left out. A long list comes in pages: if \
-        truncated is true, call again with cursor set to next_cursor.",
+        to find notes by their text use vault_search. A long list comes in pages.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -9,9 +9,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
-    description: "Brings back (undo, revert) an old version of a note from vault_history as a new commit that is pushed, also of one \
-        that was deleted or had another name; to write other text use vault_write_file. Nothing of the history is lost. To \
-        undo a commit that deleted a note, give the commit before it.",
+    description: "Undoes a change, as a new commit that is pushed: to undo what was just done, to revert or bring \
+        back a version from vault_history, also of a note that was deleted or had another name; to write other text \
+        use vault_write_file. To undo a commit that deleted a note, take the commit before it.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: true,
     input: &[

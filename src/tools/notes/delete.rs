@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_delete",
     title: "Delete files",
-    description: "Deletes notes or other files: they go to .trash in the vault, all of them or none; to remove text use \
-        vault_edit. Says which links to them break. A folder is deleted when it is empty, or with each of its files \
-        named.",
+    description: "Deletes notes or files, to delete or remove a note, folder or attachment; to remove text use \
+        vault_edit. They go to .trash in the vault, all or none. Says which links to them break. A folder goes when \
+        it is empty, or with each of its files named.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today"), IF_MATCH],

@@ -11,9 +11,9 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_insert",
     title: "Insert text into a note",
-    description: "Appends or inserts text in a note (a task, list item, log line, paragraph), at its end or start, under a \
-        heading, at a block or line; to change words that are there use vault_edit. Nothing needs to be read before. For \
-        today's daily note pass daily:today and create. Every other byte stays.",
+    description: "Appends or inserts text, to add or append a task, list item, log line or paragraph to a note, at \
+        its end or start, under a heading, at a block or line; to change words that are there use vault_edit. Nothing \
+        needs to be read before. To add to today's list: daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

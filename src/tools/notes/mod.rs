@@ -1,7 +1,6 @@
 //! Toolset `notes`: parts of notes, text put where it belongs, properties, tasks, links, files moved and deleted.
 
 mod delete;
-mod history;
 mod insert;
 mod links;
 mod move_file;
@@ -12,8 +11,6 @@ mod restore;
 mod set_properties;
 mod set_task;
 mod tasks;
-
-pub(super) use history::TOOL as HISTORY;
 
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Error, Tool};
@@ -33,14 +30,14 @@ pub static TOOLS: [&Tool; 12] = [
     &set_task::TOOL,
     &query::TOOL,
     &rename_tag::TOOL,
-    &history::TOOL,
+    &super::history::TOOL,
     &restore::TOOL,
 ];
 
-const PATH: &str = "The note: its path, [[Name]], or daily:today, daily:2026-11-22, weekly:2026-W48, monthly:2026-11";
+const PATH: &str = "The note: path, [[Name]], daily:today, daily:2026-11-22, weekly:2026-W48";
 
 /// Parameters that name a part of a note.
-const HEADING: Field = optional("heading", ANY_TEXT, "Heading without #, or a path of headings: Projects > Boiler");
+const HEADING: Field = optional("heading", ANY_TEXT, "Heading without #, or a path of headings: Projects > Garden");
 const BLOCK: Field = optional("block", ANY_TEXT, "Block id, as in ^abc123");
 
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };

@@ -11,9 +11,9 @@ use crate::vault::rewrite::Options;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_move",
     title: "Move or rename",
-    description: "Moves or renames a note, attachment, canvas, folder or heading, and updates the links to it in the \
-        whole vault, all or nothing; to change a tag use vault_rename_tag. Never replaces a file. Links that still work \
-        stay as they are. Try it with dry_run.",
+    description: "Renames or moves, to rename or move a note, attachment, canvas, folder or heading, and updates the \
+        links to it in the whole vault, all or nothing; to change a tag use vault_rename_tag. Never replaces a file. \
+        Links that still work stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_query",
     title: "Query notes by properties",
-    description: "Finds and counts notes by properties (frontmatter), tags, dates, folders and links, as a table or as counts: status \
-        active, overdue, changed this week, most used tags; or answers an Obsidian base; for words in the text use vault_search, for \
-        tasks vault_tasks.",
+    description: "Finds and counts notes by properties (frontmatter), tags, dates, folders and links, as a table or \
+        as counts: how many have status active, what has changed this week, most used tags; or answers an Obsidian \
+        base; for words in the text use vault_search, for tasks vault_tasks.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

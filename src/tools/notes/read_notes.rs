@@ -17,9 +17,8 @@ use std::ops::Range;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_notes",
     title: "Read notes or parts of them",
-    description: "Reads today's daily note, several notes at once, or a section, block, outline (headings) or the \
-        properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line: go on \
-        with vault_read and that offset; next_paths are the notes that did not fit.",
+    description: "Reads, to show them, today's daily note, several notes at once, or a section, block, outline \
+        (headings) or the properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line, for vault_read as offset; next_paths did not fit.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

@@ -9,8 +9,9 @@ use crate::vault::rewrite::Options;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_rename_tag",
     title: "Rename a tag",
-    description: "Renames a tag (#tag) in properties and text of the whole vault, with nested tags (#tag/sub), all or \
-        nothing; for one note use vault_set_properties. Never in code or URLs. Try it with dry_run.",
+    description: "Renames a tag, to rename or merge it in properties and text of the whole vault, with those nested \
+        below (#a, #a/b), all or nothing; for one note use vault_set_properties. Never in code or URLs. Try it with \
+        dry_run.",
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[

@@ -8,8 +8,9 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
-    description: "Brings back (undo, revert) a version of a note from vault_history, or the previous of a change, also \
-        one that was deleted; to write other text use vault_write. What it replaces is kept as well.",
+    description: "Undoes a change: to undo what was just done, or bring back a deleted note or an earlier version \
+        from vault_history; to write other text use vault_edit or vault_write. What it replaces is kept as a version \
+        as well, so a restore can be undone.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],

@@ -14,9 +14,10 @@ use serde_json::Value;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_properties",
     title: "Set properties of notes",
-    description: "Tags notes, and sets, adds to or removes properties (frontmatter, YAML, metadata: status, dates, a tag, \
-        aliases) of one or many; for text below the frontmatter use vault_edit. Order, comments, quotes and every other \
-        byte stay. All or none. To find by a property use vault_query.",
+    description: "Sets properties (frontmatter, YAML, metadata) of one or many notes: to set the status of a project \
+        or a date, to tag a note as something or take a tag away, to add aliases; for text below the frontmatter use \
+        vault_edit. Order, comments, quotes and every other byte stay. All or none. To find by a property use \
+        vault_query.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[

@@ -10,9 +10,9 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
     title: "Tick a task",
-    description: "Ticks, unticks or marks one task (to-do, checkbox) of a note; to change its words use vault_edit. Take path, \
-        line and text from vault_tasks. A task that recurs is refused: tick it in Obsidian, whose plugin makes the next \
-        one.",
+    description: "Ticks or unticks one task: to tick off, check or mark a task (checkbox) as done; to change its \
+        words use vault_edit. Take path, line and text from vault_tasks. A task that recurs is refused: Obsidian's \
+        plugin makes the next one.",
     effect: Effect::Sets { idempotent: true },
     reaches_out: false,
     input: &[

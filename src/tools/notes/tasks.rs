@@ -14,9 +14,9 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_tasks",
     title: "List tasks",
-    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note: open, done, overdue, with \
-        heading, due date and priority; for other text use vault_search. Tick one with vault_set_task; add one with \
-        vault_insert.",
+    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note, which are still \
+        open, due or done: what is overdue; with heading, due date and priority; for other text use vault_search. \
+        vault_set_task changes one, vault_insert adds one.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

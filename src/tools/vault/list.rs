@@ -11,8 +11,8 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list",
     title: "List a folder",
-    description: "Lists what is in one folder: folders with the number of their children, then files with size and time; \
-        to find something use vault_search.",
+    description: "Lists what is in one folder: folders with the number of their children, then files with size and \
+        time; to find something use vault_search.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],

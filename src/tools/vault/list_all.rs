@@ -11,13 +11,13 @@ use serde::Serialize;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
     title: "List all files",
-    description: "Lists every file with size, time and tags, as a map of the vault; to find something use vault_search, \
-        and for one folder vault_list. Sorted by path, in pages; narrow it with path or tag.",
+    description: "Lists every file of the vault with size, time and tags; to find something use vault_search, and for \
+        one folder vault_list. Sorted by path, in pages.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),
-        optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it, with or without #"),
+        optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),
         CURSOR,
         LIMIT,
     ],

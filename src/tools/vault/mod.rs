@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 /// The tools, in the order in which they are listed: the map of the vault first.
 pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
 
-const PATH: &str = "Path relative to the vault root, for example projects/idea.md; also [[Name]] or daily:today";
+const PATH: &str = "Path, for example projects/idea.md; also [[Name]] or daily:today";
 
 /// The result of a tool that has written one file: path, etag, the version that was replaced, and its own members; null is left out.
 pub(super) fn result_of(written: &Written, own: Value) -> Result<Reply, Error> {
@@ -31,4 +31,4 @@ pub(super) fn result_of(written: &Written, own: Value) -> Result<Reply, Error> {
 pub(super) const PREVIOUS: Field = optional("previous", ANY_TEXT, "The kept version that was replaced, for vault_restore");
 
 /// Parameter of the tools that change a file.
-pub(super) const IF_MATCH: Field = optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed since");
+pub(super) const IF_MATCH: Field = optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed");

@@ -18,9 +18,9 @@ const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::Inval
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read",
     title: "Read a file",
-    description: "Reads, opens or shows one file, whole or a range of lines, also a picture, PDF or sound; for several \
-        notes, one section or properties use vault_read_notes. content is the exact text, so parts of it can be old_text \
-        of vault_edit. Long files are cut: go on with offset set to next_offset.",
+    description: "Opens one file, to open, read or show it, whole or a range of lines, also a picture, image, PDF or \
+        sound; for several notes, one section or properties use vault_read_notes. content is the exact text, so parts \
+        of it can be old_text of vault_edit. Long files are cut: go on at next_offset.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[

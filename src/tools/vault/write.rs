@@ -9,8 +9,8 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write",
     title: "Write a file",
-    description: "Creates a new note or file with the given content, or replaces all of an existing one; to change part \
-        of it use vault_edit, and to add to it vault_insert. With create_only nothing is replaced. Before replacing a \
+    description: "Writes a whole file: to create a new note, or to replace all of one; to change part \
+        of it use vault_edit, and to add to it vault_insert. Before replacing a \
         note read it, and pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,

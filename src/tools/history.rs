@@ -1,21 +1,24 @@
 //! `vault_history`: the kept versions of a note.
 
 use crate::clock::Now;
-use crate::git::Version;
+#[cfg(feature = "git")]
+use crate::git::{Git, Version};
 use crate::limits;
+#[cfg(feature = "git")]
+use crate::tools::Code;
 use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::versions::Line;
 use serde::Serialize;
 
-pub(in crate::tools) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
     title: "History of a note",
-    description: "Lists earlier versions of a note that tools have replaced or deleted, or the commits of a vault in git (when, \
-        by which login and tool); to bring one back use vault_restore. Works for one that was deleted, and follows renames.",
+    description: "Lists earlier versions of a note (history): texts that tools have replaced or deleted, or its \
+        commits in git; to undo use vault_restore. Also of a deleted note, and follows renames.",
     effect: Effect::Reads,
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note, as it is or was called"), CURSOR],
@@ -70,14 +73,20 @@ struct History<'a> {
 
 /// The kept versions of a note, or, with toolset git, its commits. Those name other files, so a login for some folders has the former.
 fn rows(context: &Context<'_>, path: &VaultPath) -> Result<Vec<Row>, Error> {
-    let Some(git) = context.git.filter(|_| context.principal.folders.is_none()) else {
-        let lines = context.vault.history(path)?;
-        let row = |line: &Line| {
-            let (version, at) = (line.version.clone(), Now(line.at).rfc3339());
-            Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
-        };
-        return Ok(lines.iter().map(row).collect());
+    #[cfg(feature = "git")]
+    if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {
+        return commits(context, git, path);
+    }
+    let lines = context.vault.history(path)?;
+    let row = |line: &Line| {
+        let (version, at) = (line.version.clone(), Now(line.at).rfc3339());
+        Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
     };
+    Ok(lines.iter().map(row).collect())
+}
+
+#[cfg(feature = "git")]
+fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<Vec<Row>, Error> {
     let (versions, _) = git
         .history(path, limits::GIT_VERSIONS, &|| context.caller.has_cancelled())
         .map_err(|failure| Error::new(Code::GitRefused, failure.to_string()))?;

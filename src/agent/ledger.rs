@@ -1,0 +1,198 @@
+//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one when it has ended. Commands of the
+//! owner's read them while the server runs; without a state folder they are kept in memory.
+
+use super::{SoFar, session_dir};
+use crate::clock::Now;
+use crate::disk::{self, Mode};
+use crate::limits;
+use crate::lock::Unpoisoned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+const FILE: &str = "ledger.jsonl";
+
+/// A session when it begins.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Begun {
+    /// The name of its folder.
+    pub session: String,
+    /// Unix time in seconds.
+    pub at: u64,
+    /// The login, as the owner knows it.
+    pub login: String,
+    /// `ingest`, `query` or `lint`.
+    pub tool: String,
+    pub model: String,
+    /// The first line of the material or question.
+    pub about: String,
+    /// SHA-256 of the material.
+    pub material: String,
+    /// Dollars that it may cost.
+    pub allowed_usd: f64,
+}
+
+/// A session when it has ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ended {
+    pub ended: String,
+    pub outcome: String,
+    pub turns: u64,
+    /// Dollars; `None` where the program was ended before it said so.
+    pub cost_usd: Option<f64>,
+    pub pages: Vec<String>,
+    pub refused: usize,
+    pub ms: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Begun(Begun),
+    Ended(Ended),
+}
+
+/// A session, and its end if that is known.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub begun: Begun,
+    pub ended: Option<Ended>,
+}
+
+impl Session {
+    /// Dollars that count towards the daily budget: where the cost is not known, what was allowed.
+    pub fn charged_usd(&self) -> f64 {
+        self.ended.as_ref().and_then(|ended| ended.cost_usd).unwrap_or(self.begun.allowed_usd)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    folder: Option<PathBuf>,
+    /// The lines, where there is no folder.
+    memory: Mutex<Vec<u8>>,
+}
+
+impl Ledger {
+    pub(super) fn of(state: Option<&Path>) -> Ledger {
+        Ledger { folder: state.map(|state| state.join("agent")), memory: Mutex::default() }
+    }
+
+    /// Notes that a session begins, if `allow` permits it: it is given the dollars of the last [`limits::AGENT_BUDGET_SPAN`], and gives what
+    /// this session may cost.
+    ///
+    /// # Errors
+    /// What `allow` says; that the ledger cannot be read or written.
+    pub(super) fn begin(&self, begun: Begun, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<Begun, String> {
+        let failed = |error: io::Error| format!("The ledger of sessions in STATE_DIR cannot be used: {}", error.kind());
+        // One at a time: two that begin together must not both get what is left.
+        let mut memory = self.memory.lock().unpoisoned();
+        let since = begun.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
+        let sessions = sessions(&self.read(&memory).map_err(failed)?);
+        let spent = sessions.iter().filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
+        let begun = Begun { allowed_usd: allow(spent)?, ..begun };
+        self.write(&mut memory, &Line::Begun(begun.clone())).map_err(failed)?;
+        Ok(begun)
+    }
+
+    /// Notes the end of a session, in the log too.
+    pub(super) fn end(&self, begun: &Begun, outcome: &str, so_far: &SoFar) {
+        let Begun { session, login, tool, model, .. } = begun;
+        let mut left = limits::AGENT_WRITTEN_BYTES;
+        let fits = |path: &String| left.checked_sub(path.len()).inspect(|rest| left = *rest).is_some();
+        let pages: Vec<String> = so_far.filed.pages.iter().map(|page| page.path.clone()).take_while(fits).collect();
+        let (turns, cost_usd, refused, ms) = (so_far.turns, so_far.cost_usd, so_far.refused.len(), so_far.took.as_millis() as u64);
+        let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
+        let written = so_far.filed.pages.len();
+        log::info!(
+            "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} pages={written} refused={refused} ms={ms}"
+        );
+        let line = Line::Ended(Ended { ended: session.clone(), outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
+        if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &line) {
+            log::error!("agent: the cost of a session cannot be noted: {}", error.kind());
+        }
+    }
+
+    /// The sessions that are known, oldest first.
+    pub(super) fn sessions(&self) -> Vec<Session> {
+        self.read(&self.memory.lock().unpoisoned()).map(|bytes| sessions(&bytes)).unwrap_or_default()
+    }
+
+    fn read(&self, memory: &[u8]) -> io::Result<Vec<u8>> {
+        self.folder.as_ref().map_or_else(|| Ok(memory.to_vec()), |folder| read(folder))
+    }
+
+    fn write(&self, memory: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line)?;
+        line.push(b'\n');
+        let known = self.read(memory)?;
+        let newer =
+            known.get(known.len() / 2..).and_then(|half| half.iter().position(|&byte| byte == b'\n').and_then(|end| half.get(end + 1..)));
+        let newer = newer.filter(|_| known.len() > limits::AGENT_LEDGER_BYTES);
+        let Some(folder) = &self.folder else {
+            *memory = [newer.unwrap_or(&known), &line].concat();
+            return Ok(());
+        };
+        disk::create_private_folder(folder)?;
+        let file = folder.join(FILE);
+        match newer {
+            Some(newer) => disk::replace(&file, &[newer, &line].concat(), Mode::Private, |_| Ok::<(), io::Error>(())),
+            None => disk::append(&file, &line, true),
+        }
+    }
+}
+
+/// The sessions that a state folder knows of, oldest first, each with whether it runs.
+///
+/// # Errors
+/// What the disk says.
+pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
+    let folder = state.join("agent");
+    let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.begun.session));
+    Ok(sessions(&read(&folder)?).into_iter().map(|session| (session.clone(), runs(&session))).collect())
+}
+
+fn read(folder: &Path) -> io::Result<Vec<u8>> {
+    match disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// A line that a full disk has cut is passed over.
+fn sessions(bytes: &[u8]) -> Vec<Session> {
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for line in bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
+        match line {
+            Line::Begun(begun) => {
+                numbers.insert(begun.session.clone(), sessions.len());
+                sessions.push(Session { begun, ended: None });
+            }
+            Line::Ended(ended) => {
+                if let Some(session) = numbers.get(&ended.ended).and_then(|&number| sessions.get_mut(number)) {
+                    session.ended = Some(ended);
+                }
+            }
+        }
+    }
+    sessions
+}
+
+impl Begun {
+    /// The session of a folder; `text` is its material or question.
+    pub(super) fn of(folder: &Path, login: &str, tool: &str, model: &str, text: &str) -> Begun {
+        let session = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let material = crate::secret::SecretHash::of(text.trim()).to_hex();
+        let [login, tool, model] = [login, tool, model].map(str::to_owned);
+        Begun { session, at: Now::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0 }
+    }
+}
+
+/// The first line with words of a text, not longer than one line of a terminal.
+pub(super) fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).take(limits::AGENT_ABOUT_CHARS).collect()
+}

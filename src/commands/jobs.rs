@@ -1,0 +1,104 @@
+//! `jobs` and `lint --fix`: the sessions of toolset `agent`, for the owner.
+
+use super::{FAILED, columns, grants, open_vault, say, start_logging, surroundings, systems, tell, until_signal, wiki, wrong};
+use crate::agent::ledger::{Session, sessions_of};
+use crate::agent::{Agent, SoFar, Watcher};
+use crate::cli::Raw;
+use crate::clock::Now;
+use crate::config::{Config, For};
+use crate::limits;
+use crate::wiki::lint;
+use std::io::Error;
+use std::sync::Arc;
+
+/// Sessions that are listed, the newest.
+const LISTED: usize = 50;
+
+pub(super) fn list(raw: &Raw) -> u8 {
+    let sessions = grants::folder(raw).and_then(|folder| {
+        let failed = |error: Error| (FAILED, format!("the ledger in STATE_DIR cannot be read: {}", error.kind()));
+        sessions_of(&folder).map_err(failed)
+    });
+    match sessions {
+        Ok(sessions) => say(&table(&sessions)),
+        Err((code, why)) => {
+            tell(&format!("vault-sync-mcp: {why}\n"));
+            code
+        }
+    }
+}
+
+fn table(sessions: &[(Session, bool)]) -> String {
+    let heads = ["BEGUN", "LOGIN", "TOOL", "MODEL", "STATUS", "TURNS", "DOLLARS", "PAGES", "REFUSED", "ABOUT"];
+    let mut rows = vec![heads.map(str::to_owned)];
+    for (Session { begun, ended }, runs) in sessions.iter().rev().take(LISTED) {
+        let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+        let status = if *runs { "running" } else { ended.as_ref().map_or("lost", |ended| &ended.outcome) };
+        let cost = ended.as_ref().and_then(|ended| ended.cost_usd).map(|dollars| format!("{dollars:.2}"));
+        let (login, tool, model, about) = (begun.login.clone(), begun.tool.clone(), begun.model.clone(), begun.about.clone());
+        let [turns, pages, refused] = [
+            ended.as_ref().map(|ended| ended.turns as usize),
+            ended.as_ref().map(|ended| ended.pages.len()),
+            ended.as_ref().map(|ended| ended.refused),
+        ]
+        .map(number);
+        let cost = cost.unwrap_or_else(|| format!("<{:.2}", begun.allowed_usd));
+        rows.push([Now(begun.at).rfc3339(), login, tool, model, status.to_owned(), turns, cost, pages, refused, about]);
+    }
+    if rows.len() == 1 {
+        return "No session was run yet.\n".into();
+    }
+    let since = Now::read().0.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
+    let spent: f64 =
+        sessions.iter().map(|(session, _)| session).filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
+    format!("{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with what it was allowed.\n", columns(&rows))
+}
+
+/// Says on stderr what a session does.
+struct Terminal;
+
+impl Watcher for Terminal {
+    fn has_cancelled(&self) -> bool {
+        false
+    }
+
+    fn hear(&self, _: &SoFar, doing: &str) {
+        tell(&format!("{doing}\n"));
+    }
+}
+
+pub(super) fn fix(raw: &Raw) -> u8 {
+    let config = match Config::read(raw, For::Stdio, &surroundings()) {
+        Ok(config) => config,
+        Err(mistakes) => return wrong(mistakes.iter()),
+    };
+    start_logging(config.log_level.min(log::LevelFilter::Warn));
+    let Some((vault, _)) = open_vault(&config) else { return FAILED };
+    let found = match lint::lint(&vault) {
+        Ok(found) if found.is_empty() => return say("The wiki keeps its rules.\n"),
+        Ok(found) => wiki::table(&found),
+        Err(error) => {
+            tell(&format!("vault-sync-mcp: {error}\n"));
+            return FAILED;
+        }
+    };
+    say(&found);
+    let agent = Arc::new(Agent::new(Arc::clone(&vault), systems::open(&config, &vault).commits, config.agent.clone()));
+    let fixing = Arc::clone(&agent);
+    let work = move || match fixing.fix("owner", &found, &Terminal) {
+        Ok(fixed) => {
+            let pages: String = fixed.so_far.filed.pages.iter().map(|page| format!("written  {}\n", page.path)).collect();
+            let cost = fixed.so_far.cost_usd.unwrap_or_default();
+            say(&format!("\n{}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", fixed.summary, fixed.so_far.filed.pages.len()));
+            wiki::report(lint::lint(&vault))
+        }
+        Err(failure) => {
+            tell(&format!("vault-sync-mcp: {}\n", failure.words()));
+            FAILED
+        }
+    };
+    until_signal(work, || {
+        agent.stop();
+        agent.wait_for_the_end();
+    })
+}

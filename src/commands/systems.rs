@@ -1,0 +1,66 @@
+//! What toolsets need beside the vault, as it is configured, as far as this program was built with it.
+#![cfg_attr(not(feature = "default"), allow(unused_imports, unused_variables, unused_mut, reason = "each is for one of the toolsets"))]
+
+use crate::config::{Config, Mistake};
+use crate::tools::{Systems, Toolset};
+use crate::vault::Vault;
+use crate::vault::commits::Commits;
+use std::sync::Arc;
+
+#[cfg(feature = "git")]
+fn git(config: &Config, vault: &Arc<Vault>) -> Option<crate::git::Git> {
+    config.toolsets.contains(&Toolset::Git).then(|| crate::git::Git::new(Arc::clone(vault), config.git.clone()))
+}
+
+pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
+    let mut systems = Systems::default();
+    #[cfg(feature = "git")]
+    if let Some(git) = git(config, vault).map(Arc::new) {
+        if !config.read_only {
+            git.recover();
+        }
+        systems.commits = Some(Arc::clone(&git) as Arc<dyn Commits>);
+        systems.git = Some(git);
+    }
+    #[cfg(feature = "accomplishments")]
+    {
+        systems.projects = config.projects.clone().map(crate::accomplishments::Accomplishments::new);
+    }
+    #[cfg(feature = "agent")]
+    if config.toolsets.contains(&Toolset::Agent) {
+        let agent = crate::agent::Agent::new(Arc::clone(vault), systems.commits.clone(), config.agent.clone());
+        systems.agent = Some(Arc::new(agent));
+    }
+    systems
+}
+
+/// Pushes a mistake where toolset `git` cannot be served; gives what keeps it from writing at the moment.
+pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>) -> Option<String> {
+    #[cfg(feature = "git")]
+    if let Some(git) = git(config, vault) {
+        match git.check() {
+            Ok(()) => return git.trouble(),
+            Err(why) => mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has git: {why}") }),
+        }
+    }
+    None
+}
+
+/// Pushes a mistake where toolset `agent` cannot be served, and notes what else is missing; gives how its sessions would be run.
+pub(super) fn check_agent(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>, notes: &mut Vec<String>) -> Option<String> {
+    #[cfg(feature = "agent")]
+    if config.toolsets.contains(&Toolset::Agent) {
+        let options = &config.agent;
+        let agent = crate::agent::Agent::new(Arc::clone(vault), None, options.clone());
+        if let Err(why) = agent.check() {
+            mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has agent: {why}") });
+        }
+        if !agent.has_skills() {
+            notes.push("the vault has no skills for toolset agent: vault-sync-mcp init-wiki writes them".into());
+        }
+        let daily = options.daily_budget_usd.map_or("no daily budget".to_owned(), |daily| format!("{daily} dollars in 24 hours"));
+        let (ingest, query, most) = (&options.ingest.model, &options.query.model, options.max_budget_usd);
+        return Some(format!("Claude Code {}; {ingest} files, {query} answers; {most} dollars a session, {daily}", agent.version()));
+    }
+    None
+}

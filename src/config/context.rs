@@ -1,0 +1,54 @@
+//! The settings of toolset `context`.
+
+use super::{Reader, expand_home};
+use crate::tools::Criteria;
+use serde::Deserialize;
+use std::path::Path;
+
+/// The file that `CONTEXT_CONFIG` names. It may have other keys; they are not ours.
+#[derive(Deserialize)]
+struct ContextFile {
+    vault_path: Option<String>,
+    default_context: Option<DefaultContext>,
+}
+
+#[derive(Deserialize)]
+struct DefaultContext {
+    #[serde(default)]
+    properties: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+impl ContextFile {
+    fn parse(text: &str) -> Result<ContextFile, String> {
+        let value = crate::yaml::parse(text).map_err(|error| format!("it is {error}"))?;
+        serde_yaml::from_value(value).map_err(|error| error.to_string())
+    }
+}
+
+impl Reader<'_> {
+    /// The file of the system that the `context` tools come from, as it is there.
+    pub(super) fn default_context(&mut self, home: Option<&str>, vault: Option<&Path>) -> Option<Criteria> {
+        let path = expand_home(self.text("CONTEXT_CONFIG")?, home);
+        let read = std::fs::read_to_string(&path).map_err(|error| format!("cannot be read: {}", error.kind()));
+        let parsed = read.and_then(|text| ContextFile::parse(&text).map_err(|why| format!("is not what it should be: {why}")));
+        match parsed {
+            Err(why) => {
+                self.wrong("CONTEXT_CONFIG", why);
+                None
+            }
+            Ok(file) => {
+                let other = file.vault_path.as_deref().map(|path| expand_home(path, home)).filter(|path| Some(path.as_path()) != vault);
+                if other.is_some() {
+                    self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());
+                }
+                file.default_context.map(|wanted| Criteria {
+                    properties: wanted.properties.into_iter().collect(),
+                    tags: wanted.tags,
+                    all_tags: false,
+                })
+            }
+        }
+    }
+}
