@@ -96,7 +96,6 @@ pub(super) struct Index {
     gone: AtomicBool,
     /// Wakes [`Index::wait_for_change`] for a change that a call has found, or made.
     wake: OwnedFd,
-    is_awaited: AtomicBool,
 }
 
 impl Index {
@@ -124,7 +123,6 @@ impl Index {
             words: lexicon::Newest::default(),
             gone: AtomicBool::new(false),
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-            is_awaited: AtomicBool::new(false),
         })
     }
 
@@ -269,7 +267,6 @@ impl Index {
 
     /// Waits until something has changed, or a walk may find that; the index is as up to date then as a call needs it.
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
-        self.is_awaited.store(true, Ordering::Release);
         let events = self.events();
         let mut awaited = vec![PollFd::new(&self.wake, PollFlags::IN)];
         awaited.extend(events.iter().map(|events| PollFd::new(&**events, PollFlags::IN)));
@@ -284,9 +281,8 @@ impl Index {
 
     fn note_change(&self) -> u64 {
         let number = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
-        if self.is_awaited.load(Ordering::Acquire) {
-            let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
-        }
+        // Also where nobody waits yet: a client may have subscribed whose watch has not begun to wait.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         number
     }
 
