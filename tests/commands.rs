@@ -136,6 +136,7 @@ fn check_says_what_would_be_served() {
     let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     let told = out(&output);
     assert!(told.contains("Note: LISTEN_ADDR: something listens on 127.0.0.1:") && !told.contains("plain HTTP"), "{told}");
+    assert!(!told.contains("in order"), "{told}");
     let empty = Folder::with(&[]);
     let told = out(&run(&["check", "--vault-path", empty.vault().to_str().unwrap()], &good, ""));
     assert!(told.contains("no files") && !told.contains("in order"), "{told}");

@@ -25,18 +25,21 @@ pub(super) fn check(raw: &Raw) -> u8 {
         }
         Err(error) => mistakes.push(Mistake { setting: "LISTEN_ADDR", what: format!("cannot be used: {error}{}", serve::hint(&error)) }),
     }
-    let is_empty = vault.as_ref().is_some_and(|vault| vault.size() == 0);
     if let Some(vault) = vault {
-        if is_empty {
+        if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }
         say(&summary(&config, vault.size(), agent));
     }
-    for note in notes {
+    for note in &notes {
         say(&format!("Note: {note}\n"));
     }
     if mistakes.is_empty() {
-        return say(if is_empty { "Nothing is wrong, but see the notes above.\n" } else { "Everything is in order.\n" });
+        return say(if notes.len() > config.notes.len() {
+            "Nothing is wrong, but see the notes above.\n"
+        } else {
+            "Everything is in order.\n"
+        });
     }
     wrong(mistakes.iter())
 }

@@ -7,7 +7,7 @@
 //! # Rules
 //!
 //! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is refused.
-//! 2. Hidden files and folders (any name that starts with `.`) are neither listed, read, searched nor written.
+//! 2. Hidden files and folders (any name that starts with `.`, and Syncthing's temporary files and conflict copies) are neither listed, read, searched nor written.
 //! 3. Symbolic links are followed only to served places inside; others are as if they were not there, and refused by name.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. What was not to be changed is not changed: not a byte.

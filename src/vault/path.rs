@@ -124,10 +124,20 @@ pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a name begins with a dot. HFS+ takes a name with an ignorable character before the dot for the name without it.
+/// Whether a name is not served: one that begins with a dot, and Syncthing's temporary files and conflict copies. HFS+ takes a name with an
+/// ignorable character before the dot for the name without it.
 pub(super) fn is_hidden(name: &str) -> bool {
     let ignorable = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    name.trim_start_matches(ignorable).starts_with('.')
+    name.trim_start_matches(ignorable).starts_with('.') || name.starts_with("~syncthing~") || is_conflict_copy(name)
+}
+
+/// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.ENDING`, as Syncthing calls the text that lost.
+fn is_conflict_copy(name: &str) -> bool {
+    let rest = name.split_once(".sync-conflict-").map(|(_, rest)| rest.as_bytes());
+    let time = rest.and_then(|rest| rest.get(..16));
+    time.is_some_and(|time| {
+        time.iter().enumerate().all(|(at, byte)| if matches!(at, 8 | 15) { *byte == b'-' } else { byte.is_ascii_digit() })
+    })
 }
 
 /// The path is repeated only as far as it is harmless in an answer and a log line.
@@ -139,6 +149,19 @@ fn refused(text: &str, why: &'static str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_syncthing_are_hidden() {
+        for (name, hidden) in [
+            ("Note.sync-conflict-20261123-101500-ABCDEFG.md", true),
+            (".syncthing.Note.md.tmp", true),
+            ("~syncthing~Note.md.tmp", true),
+            ("How to mend a .sync-conflict-file.md", false),
+            ("sync-conflict-20261123-101500-ABCDEFG.md", false),
+        ] {
+            assert_eq!(is_hidden(name), hidden, "{name}");
+        }
+    }
 
     #[test]
     fn paths_are_brought_into_one_form() {
