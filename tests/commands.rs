@@ -261,6 +261,8 @@ fn a_server_is_tried_from_outside() {
         ("https://user:word@vault.example.com/mcp".into(), "is no URL like"),
     ] {
         let output = check_server(&url).unwrap();
+        let is_one_cause = told != "SERVER_URL must be the URL in use" || err(&output).contains("1 mistake:");
+        assert!(is_one_cause, "{}", err(&output));
         assert_eq!(output.status.code(), Some(2), "{url}");
         assert!(err(&output).contains(told), "{url}: {}", err(&output));
     }

@@ -33,7 +33,8 @@ impl Agent {
         let _running = Running::of(self);
         session::within(self, self.ticket(Work::Lint)?, &asked, watcher, |ready| {
             let task = Task { prompt: prompt(findings)?, schema: json!({ "type": "object", "properties": {} }) };
-            let finished = self.write(ready, &task, &[], &ready.begun.session, watcher)?;
+            let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
+            let finished = self.write(ready, &task, &[], id, watcher)?;
             let summary = cut(&ready.dir.copy.without_root(finished.end.text.trim()), limits::AGENT_DOMAIN_CHARS);
             Ok(Fixed { summary, so_far: finished.so_far })
         })

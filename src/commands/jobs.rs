@@ -72,6 +72,9 @@ pub(super) fn fix(raw: &Raw) -> u8 {
         Ok(config) => config,
         Err(mistakes) => return wrong(mistakes.iter()),
     };
+    if config.read_only {
+        return wrong(["READ_ONLY is set: lint --fix would change pages"].iter());
+    }
     start_logging(config.log_level.min(log::LevelFilter::Warn));
     let Some((vault, _)) = open_vault(&config) else { return FAILED };
     let found = match lint::lint(&vault) {

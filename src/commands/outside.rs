@@ -140,7 +140,8 @@ impl Request<'_> {
 /// What was seen so far.
 #[derive(Default)]
 struct Report {
-    problems: Vec<String>,
+    /// What is not as it should be, by why: one cause is one line.
+    problems: Vec<(String, Vec<String>)>,
 }
 
 impl Report {
@@ -150,18 +151,26 @@ impl Report {
             Ok(()) => drop(say(&format!("ok       {what}\n"))),
             Err(why) => {
                 say(&format!("problem  {what}\n"));
-                self.problems.push(format!("{what}: {why}"));
+                match self.problems.iter_mut().find(|(known, _)| *known == why) {
+                    Some((_, with)) => with.push(what.to_owned()),
+                    None => self.problems.push((why, vec![what.to_owned()])),
+                }
                 return false;
             }
         }
         true
+    }
+
+    /// Prints the problems; gives the exit code.
+    fn end(&self) -> u8 {
+        wrong(self.problems.iter().map(|(why, whats)| format!("{}: {why}", whats.join(", "))))
     }
 }
 
 /// Runs the check; gives the exit code.
 pub(super) fn check_server(url: &str) -> u8 {
     let mut report = Report::default();
-    let Some(origin) = origin(url, &mut report) else { return wrong(report.problems.iter()) };
+    let Some(origin) = origin(url, &mut report) else { return report.end() };
     let at = |path: &str| format!("{origin}{path}");
     let reached = Request::get(at("/healthz")).send();
     let is_reached = reached.is_ok();
@@ -175,7 +184,7 @@ pub(super) fn check_server(url: &str) -> u8 {
     if report.problems.is_empty() {
         return say(&format!("Clients can connect, with the URL {origin}/mcp\n"));
     }
-    wrong(report.problems.iter())
+    report.end()
 }
 
 /// The origin of a URL, which is all that is needed; what of it no client would get along with is a problem.
@@ -184,7 +193,7 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
     let parts = split.map(|(scheme, rest)| (scheme, rest.split_once('/').unwrap_or((rest, ""))));
     let plain = |authority: &str| authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
     let Some((scheme, (authority, path))) = parts.filter(|(_, (authority, _))| !authority.is_empty() && plain(authority)) else {
-        report.problems.push(format!("{url:?} is no URL like https://vault.example.com/mcp"));
+        report.expect("the URL", Err(format!("{url:?} is no URL like https://vault.example.com/mcp")));
         return None;
     };
     let host = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(authority, |(host, _)| host);
@@ -227,7 +236,20 @@ fn same(document: &Value, member: &str, wanted: &str) -> Result<(), String> {
     if found == wanted {
         return Ok(());
     }
-    Err(format!("its {member} is {found}, not {wanted:?}: SERVER_URL must be the URL in use, without a slash at its end"))
+    match (found.as_str().and_then(origin_of), origin_of(wanted)) {
+        (Some(other), Some(own)) if other != own => Err(other_url(other, own)),
+        _ => Err(format!("its {member} is {found}, not {wanted:?}")),
+    }
+}
+
+fn origin_of(url: &str) -> Option<&str> {
+    let authority = url.find("://")? + 3;
+    let end = url.get(authority..)?.find('/').map_or(url.len(), |at| authority + at);
+    url.get(..end)
+}
+
+fn other_url(found: &str, origin: &str) -> String {
+    format!("it is about {found} and not {origin}: SERVER_URL must be the URL in use, without a slash at its end")
 }
 
 fn documents(origin: &str, report: &mut Report) {
@@ -267,8 +289,10 @@ fn challenge(origin: &str, report: &mut Report) {
         }
         let wanted = format!("resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let challenge = answer.header("www-authenticate");
+        let named = challenge.split_once("resource_metadata=\"").and_then(|(_, url)| origin_of(url));
         match challenge.starts_with("Bearer ") && challenge.contains(&wanted) {
             true => Ok(()),
+            false if named.is_some_and(|named| named != origin) => Err(other_url(named.unwrap_or_default(), origin)),
             false => Err(format!(
                 "its WWW-Authenticate is {challenge:?}; it must begin with Bearer and have {wanted}. Does the proxy want a login of its own?"
             )),
@@ -280,9 +304,8 @@ fn challenge(origin: &str, report: &mut Report) {
     if !is_fine {
         let other = Request { agent: "curl", ..Request::post(url(), json, INITIALIZE.into()) }.send().and_then(right);
         if other.is_ok() {
-            report
-                .problems
-                .push("the same call by another program than Claude-User is answered rightly: a bot filter refuses Claude".into());
+            let why = "the same call by another program than Claude-User is answered rightly: a bot filter refuses Claude";
+            report.expect("Claude is let through", Err(why.into()));
         }
         return;
     }
