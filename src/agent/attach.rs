@@ -13,6 +13,7 @@ use crate::markdown::links::comparable_name;
 use crate::vault::transaction::Step;
 use crate::vault::{REFUSED_CHARACTERS, VaultPath, etag};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// Where copies are kept.
 const ASSETS: &str = "raw/assets";
@@ -34,14 +35,14 @@ pub struct Given {
     /// Its name, without folders.
     name: String,
     #[serde(skip)]
-    bytes: Vec<u8>,
+    bytes: Arc<[u8]>,
     /// Of the bytes; with it two requests are compared.
     etag: String,
 }
 
 impl Given {
     pub fn new(name: String, bytes: Vec<u8>) -> Given {
-        Given { name, etag: etag(&bytes), bytes }
+        Given { name, etag: etag(&bytes), bytes: bytes.into() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -83,22 +84,26 @@ pub(super) fn check(agent: &Agent, request: &Request) -> Result<Vec<Attached>, F
         if !is_name {
             return Err(refused("attachments", &given.name, "is no name of a file".into()));
         }
-        check_format(&given.name, || Some(given.bytes.clone())).map_err(|why| refused("attachments", &given.name, why))?;
+        check_format(&given.name, || is_text(&given.bytes)).map_err(|why| refused("attachments", &given.name, why))?;
         list.push(Attached::Given(given.clone()));
     }
     Ok(list)
 }
 
 /// Refuses what the program's tool for reading cannot show to the model.
-fn check_format(name: &str, bytes: impl FnOnce() -> Option<Vec<u8>>) -> Result<(), String> {
+fn check_format(name: &str, is_text: impl FnOnce() -> bool) -> Result<(), String> {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_known = ["pdf", "png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str());
-    if is_known || bytes().is_some_and(|bytes| !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok()) {
+    if is_known || is_text() {
         return Ok(());
     }
     Err("has a format that a session cannot read: it reads text, PDF, PNG, JPEG, GIF and WebP. Convert it first, for example \
          docx, odt or epub with pandoc to Markdown, xlsx or pptx with LibreOffice to PDF, a recording to a transcript"
         .into())
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
 fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
@@ -129,7 +134,7 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     if !found.is_file() {
         return Err("is not a file".into());
     }
-    check_format(&real.to_string_lossy(), || disk::read_plain(&real, limits::NOTE_BYTES).ok())?;
+    check_format(&real.to_string_lossy(), || disk::read_plain(&real, limits::NOTE_BYTES).is_ok_and(|bytes| is_text(&bytes)))?;
     let in_vault = real.strip_prefix(agent.vault.root());
     if found.len() > limits::NOTE_BYTES && !in_vault.as_ref().is_ok_and(|below| below.starts_with(ASSETS)) {
         return Err(format!("has {} bytes; {} can be copied into {ASSETS}", found.len(), limits::NOTE_BYTES));
@@ -159,7 +164,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
     let (mut paths, mut new, mut total) = (Vec::new(), Vec::new(), 0);
     for file in files {
         let (name, bytes) = match file {
-            Attached::Given(given) => (given.name.clone(), Some(given.bytes.clone())),
+            Attached::Given(given) => (given.name.clone(), Some(given.bytes.to_vec())),
             Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
                 paths.push(path.clone());
                 continue;

@@ -152,16 +152,16 @@ impl Copy {
         text.replace(&format!("{root}/"), "").replace(&root, "the vault")
     }
 
-    /// What the session has changed, compared with what the vault has now. `id` is put into the names of pages in conflict; `bytes` is what the
+    /// What the session has changed, compared with what the vault has now. `mark` is put into the names of pages in conflict; `bytes` is what the
     /// change may have, before and after together.
-    pub(super) fn changes(&self, vault: &Vault, id: &str, bytes: usize) -> Changes {
+    pub(super) fn changes(&self, vault: &Vault, mark: &str, bytes: usize) -> Changes {
         let mut changes = Changes::default();
         let mut budget = Budget { bytes, new: HashSet::new() };
         for path in self.candidates(&mut changes.left_out) {
             let step = match self.read(&path) {
                 Ok(bytes) if self.originals.get(&path) == Some(&etag(&bytes)) => continue,
                 Ok(_) if changes.steps.len() >= limits::AGENT_PAGES => Err(format!("a session may change {} pages", limits::AGENT_PAGES)),
-                Ok(bytes) => self.step(vault, &path, bytes, id, &mut budget),
+                Ok(bytes) => self.step(vault, &path, bytes, mark, &mut budget),
                 Err(error) => Err(format!("it cannot be read: {}", error.kind())),
             };
             changes.changed.push(path.clone());
@@ -219,7 +219,7 @@ impl Copy {
         vault: &Vault,
         path: &str,
         bytes: Vec<u8>,
-        id: &str,
+        mark: &str,
         budget: &mut Budget,
     ) -> Result<Option<(Step, Option<Conflict>)>, String> {
         let known = VaultPath::file(path).map_err(|error| error.to_string())?;
@@ -246,7 +246,7 @@ impl Copy {
         if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
             return Ok(Some((Step::Create { path: known, bytes }, None)));
         }
-        let kept_as = second_name(path, id);
+        let kept_as = second_name(path, mark);
         let second = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
         vault.may_write(&second, bytes.len()).map_err(|error| error.to_string())?;
         if !budget.new.insert(comparable_name(&kept_as)) {
@@ -278,12 +278,12 @@ impl Copy {
 }
 
 /// A name for a second page in the same folder, without characters that other systems refuse.
-fn second_name(path: &str, id: &str) -> String {
+fn second_name(path: &str, mark: &str) -> String {
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     let stem: String = stem.replace(REFUSED_CHARACTERS, "-").chars().take(60).collect();
     let separator = if folder.is_empty() { "" } else { "/" };
-    format!("{folder}{separator}{stem} (ingest {}).{ending}", id.get(..8).unwrap_or(id))
+    format!("{folder}{separator}{stem} ({mark}).{ending}")
 }
 
 /// Whether a file belongs to the wiki, and a session sees all of it.

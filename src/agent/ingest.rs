@@ -6,7 +6,7 @@ use super::copy::Copy;
 use super::gate::Ticket;
 use super::ledger::{self, Begun};
 use super::session::{self, Asked, Done, Finished, Ready, Task};
-use super::{Agent, Failure, Filed, Page, SoFar, Wanted, Watcher, Work};
+use super::{Agent, Failure, Filed, Page, Route, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use crate::secret;
 use crate::vault::commits::Committed;
@@ -84,7 +84,6 @@ impl Agent {
         if request.cases.iter().any(|case| case.trim().is_empty() || case.chars().any(char::is_control)) {
             return Err(Failure::Argument("Argument cases must have ids, each in one line, for example CASE-12 — New boiler.".into()));
         }
-        self.options.route(Work::Ingest, &request.wanted)?;
         attach::check(self, request).map(drop)
     }
 
@@ -92,12 +91,12 @@ impl Agent {
     pub(super) fn file(
         &self,
         request: &Request,
+        route: Route,
         ticket: Ticket,
         login: &str,
         id: &str,
         watcher: &dyn Watcher,
     ) -> Result<Ingested, Failure> {
-        let route = self.options.route(Work::Ingest, &request.wanted)?;
         let asked = Asked { work: Work::Ingest, login, text: &request.content, route };
         session::within(self, ticket, &asked, watcher, |ready| {
             let copy = &ready.dir.copy;
@@ -152,6 +151,7 @@ impl Agent {
     /// session that was ended early brings its attachments only with a page. Where the vault took nothing, the second value says why.
     fn apply(&self, copy: &Copy, attached: &[Attachment], caller: &Arc<Caller>, id: &str, has_finished: bool) -> (Filed, Option<String>) {
         let vault = self.vault.on_behalf_of(caller);
+        let mark = format!("{} {}", caller.tool, id.chars().take(8).collect::<String>());
         let mut tries = 1..limits::AGENT_APPLY_TRIES;
         loop {
             let (mut brought, mut left_out) = (Vec::new(), Vec::new());
@@ -164,7 +164,7 @@ impl Agent {
                 }
             }
             let used: usize = brought.iter().map(|attachment| attachment.bytes.len()).sum();
-            let mut changes = copy.changes(&vault, id, limits::CHANGE_BYTES.saturating_sub(used));
+            let mut changes = copy.changes(&vault, &mark, limits::CHANGE_BYTES.saturating_sub(used));
             if has_finished || !changes.steps.is_empty() {
                 changes.pages.extend(brought.iter().map(|attachment| Page { path: attachment.path.as_str().to_owned(), created: true }));
                 changes.steps.splice(0..0, brought.into_iter().map(Attachment::step));
@@ -201,7 +201,7 @@ impl Agent {
     fn report(&self, request: &Request, finished: Finished, filed_before: Vec<String>, copy: &Copy) -> Ingested {
         let Finished { so_far, end } = finished;
         let filed = &so_far.filed;
-        let given = Gave::of(copy, end.structured);
+        let given = Structured::of(copy, end.structured);
         let named = Named::in_vault(self);
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let (found, not_found): (Vec<String>, Vec<String>) =
@@ -331,17 +331,17 @@ fn schema() -> Value {
     })
 }
 
-/// What a session gave by the schema.
-pub(super) struct Gave<'a> {
+/// The output of a session that follows its schema.
+pub(super) struct Structured<'a> {
     pub(super) value: Value,
     copy: &'a Copy,
     /// Characters that lists may still have.
     left: Cell<usize>,
 }
 
-impl<'a> Gave<'a> {
-    pub(super) fn of(copy: &'a Copy, value: Option<Value>) -> Gave<'a> {
-        Gave { value: value.unwrap_or(Value::Null), copy, left: Cell::new(limits::AGENT_LISTED_CHARS) }
+impl<'a> Structured<'a> {
+    pub(super) fn of(copy: &'a Copy, value: Option<Value>) -> Structured<'a> {
+        Structured { value: value.unwrap_or(Value::Null), copy, left: Cell::new(limits::AGENT_LISTED_CHARS) }
     }
 
     /// A list of texts, as far as the characters of all lists of one answer allow. Files are named by their paths in the vault.

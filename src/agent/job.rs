@@ -131,6 +131,7 @@ impl Agent {
     /// [`Failure`]; nothing was begun.
     pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
+        let route = self.options.route(Work::Ingest, &request.wanted)?;
         let failed = |words: String| Failure::Failed(words, SoFar::default());
         let text = serde_json::to_string(&request).map_err(|error| failed(error.to_string()))?;
         let fingerprint = SecretHash::of(&text);
@@ -140,14 +141,13 @@ impl Agent {
             return Ok(Arc::clone(job));
         }
         let ticket = self.ticket(Work::Ingest)?;
-        let model = self.options.route(Work::Ingest, &request.wanted)?.model;
         let first_file = || request.files.first().map(String::as_str).or(request.attachments.first().map(Given::name)).map(str::to_owned);
         let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
         let kept = Some(request.clone());
         let job = Arc::new(Job {
             id: secret::new_id().map_err(|error| failed(error.to_string()))?,
             login: login.to_owned(),
-            model,
+            model: route.model.clone(),
             about,
             request: fingerprint,
             begun: Now::read(),
@@ -157,7 +157,7 @@ impl Agent {
         });
         let (agent, own, running, by) = (Arc::clone(self), Arc::clone(&job), Running::of(self), by.to_owned());
         let work = move || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, ticket, &by, &own.id, &*own)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, route, ticket, &by, &own.id, &*own)));
             let broken = |_| Err(Failure::Failed("The server made a mistake; its log says more.".into(), own.state().so_far.clone()));
             own.end(outcome.unwrap_or_else(broken), agent.is_stopping());
             drop(running);
@@ -272,13 +272,13 @@ impl Job {
 
     fn end(&self, outcome: Result<Ingested, Failure>, stopping: bool) {
         let mut state = self.state();
-        match &outcome {
-            Ok(ingested) => {
-                state.so_far = ingested.so_far.clone();
-                state.request = None;
-            }
-            Err(Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far)) => state.so_far = so_far.clone(),
-            Err(_) => {}
+        let so_far = match &outcome {
+            Ok(ingested) => Some(&ingested.so_far),
+            Err(failure) => failure.so_far(),
+        };
+        so_far.into_iter().for_each(|so_far| state.so_far = so_far.clone());
+        if outcome.is_ok() {
+            state.request = None;
         }
         state.interrupted = stopping && matches!(outcome, Err(Failure::Cancelled(_)));
         state.doing.clear();

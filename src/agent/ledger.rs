@@ -127,20 +127,17 @@ impl Ledger {
     fn write(&self, memory: &mut Vec<u8>, line: &Line) -> io::Result<()> {
         let mut line = serde_json::to_vec(line)?;
         line.push(b'\n');
-        let known = self.read(memory)?;
-        let newer =
-            known.get(known.len() / 2..).and_then(|half| half.iter().position(|&byte| byte == b'\n').and_then(|end| half.get(end + 1..)));
-        let newer = newer.filter(|_| known.len() > limits::AGENT_LEDGER_BYTES);
         let Some(folder) = &self.folder else {
-            *memory = [newer.unwrap_or(&known), &line].concat();
+            *memory = [newer_half(memory), &line].concat();
             return Ok(());
         };
         disk::create_private_folder(folder)?;
         let file = folder.join(FILE);
-        match newer {
-            Some(newer) => disk::replace(&file, &[newer, &line].concat(), Mode::Private, |_| Ok::<(), io::Error>(())),
-            None => disk::append(&file, &line, true),
+        if file.metadata().is_ok_and(|found| found.len() > limits::AGENT_LEDGER_BYTES as u64) {
+            let known = read(folder)?;
+            return disk::replace(&file, &[newer_half(&known), &line].concat(), Mode::Private, |_| Ok::<(), io::Error>(()));
         }
+        disk::append(&file, &line, true)
     }
 }
 
@@ -150,7 +147,7 @@ impl Ledger {
 /// What the disk says.
 pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
     let folder = state.join("agent");
-    let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.begun.session));
+    let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.begun.session)) == Some(true);
     Ok(sessions(&read(&folder)?).into_iter().map(|session| (session.clone(), runs(&session))).collect())
 }
 
@@ -161,7 +158,14 @@ fn read(folder: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A line that a full disk has cut is passed over.
+/// The whole lines of the second half, where all exceed [`limits::AGENT_LEDGER_BYTES`].
+fn newer_half(lines: &[u8]) -> &[u8] {
+    let older = if lines.len() > limits::AGENT_LEDGER_BYTES { lines.len() / 2 } else { return lines };
+    let half = lines.split_at(older).1;
+    half.iter().position(|&byte| byte == b'\n').map_or(half, |end| half.split_at(end + 1).1)
+}
+
+/// A line that a full disk has cut is skipped.
 fn sessions(bytes: &[u8]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();

@@ -1,6 +1,6 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Gave, Named, cut, domain_words, marked};
+use super::ingest::{DOMAINS, Named, Structured, cut, domain_words, marked};
 use super::session::{self, Asked, Done, Finished, Task};
 use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
@@ -48,7 +48,7 @@ impl Agent {
         session::within(self, ticket, &asked, watcher, |ready| {
             let task = Task { prompt: prompt(question, domain)?, schema: schema() };
             let Finished { so_far, end } = session::run(ready, &task, watcher)?;
-            let given = Gave::of(&ready.dir.copy, end.structured);
+            let given = Structured::of(&ready.dir.copy, end.structured);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
             let named = Named::in_vault(self);

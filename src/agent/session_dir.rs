@@ -82,10 +82,11 @@ impl Drop for SessionDir {
     }
 }
 
-/// Whether the session of a folder runs, in this process or another.
-pub(super) fn is_running(folder: &Path) -> bool {
+/// Whether the session of a folder runs, in this process or another; `None` where there is no telling.
+pub(super) fn is_running(folder: &Path) -> Option<bool> {
     let lock = folder.join(LOCK);
-    lock.is_file() && matches!(disk::take_lock(&lock), Ok(None))
+    // One without a lock file is being made at this moment, or was never finished; the folder's age is not worth a rule.
+    lock.is_file().then(|| disk::take_lock(&lock).ok()).flatten().map(|lock| lock.is_none())
 }
 
 /// Removes the folders of sessions that are over.
@@ -93,8 +94,7 @@ fn sweep(base: &Path) {
     let Ok(entries) = std::fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // One without a lock file is being made at this moment, or was never finished; the folder's age is not worth a rule.
-        if is_ours && entry.path().join(LOCK).is_file() && !is_running(&entry.path()) {
+        if is_ours && is_running(&entry.path()) == Some(false) {
             let _ = disk::remove_copy(&entry.path());
         }
     }

@@ -78,7 +78,7 @@ impl Reader<'_> {
         dollars
     }
 
-    /// Folders from which a caller may have files read, so each has to be one that somebody meant.
+    /// Folders from which a caller may have files read, so a mistake in one is an error and not a folder less.
     fn attach_dirs(&mut self, home: Option<&str>) -> Vec<PathBuf> {
         let named = self.text("COS_VAULT_ATTACH_DIRS").unwrap_or_default().to_owned();
         let mut folders = Vec::new();

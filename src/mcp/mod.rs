@@ -58,7 +58,7 @@ pub struct Server {
     pub sessions: Sessions,
     streams: Arc<Quota>,
     subscriptions: subscription::Subscriptions,
-    somebody_listens: Condvar,
+    has_subscriptions: Condvar,
 }
 
 /// The client of a request, while the request is under way.
@@ -116,7 +116,7 @@ impl Server {
             sessions: Sessions::default(),
             streams: Quota::new(Bounds { all: limits::STREAMS, per_owner: limits::STREAMS_PER_PRINCIPAL, waiting: 0 }),
             subscriptions: subscription::Subscriptions::default(),
-            somebody_listens: Condvar::new(),
+            has_subscriptions: Condvar::new(),
         }
     }
 

@@ -243,7 +243,7 @@ impl Server {
             open.push(Arc::clone(subscription));
         }
         drop(open);
-        self.somebody_listens.notify_all();
+        self.has_subscriptions.notify_all();
     }
 
     /// Tells a client that has come back what has changed meanwhile.

@@ -1,5 +1,4 @@
-//! The thread that looks for changes while somebody wants to hear of them. While nobody listens, nothing is looked at and
-//! nothing wakes up.
+//! The thread that sends notifications of changes. Without subscriptions it sleeps.
 
 use super::Server;
 use crate::lock::Unpoisoned;
@@ -23,15 +22,15 @@ impl Server {
 }
 
 fn watch_once(server: &Server) {
-    let nobody = server.somebody_listens.wait_while(server.subscriptions.lock(), |open| open.is_empty());
-    drop(nobody.unpoisoned());
-    // A mistake of ours must not end the watch for everybody and for good.
-    let told = catch_unwind(AssertUnwindSafe(|| {
+    let subscriptions = server.has_subscriptions.wait_while(server.subscriptions.lock(), |open| open.is_empty());
+    drop(subscriptions.unpoisoned());
+    // A panic must not end the notifications of all clients for good.
+    let sent = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
             server.subscriptions.tell_all(server);
         }
     }));
-    if told.is_err() {
+    if sent.is_err() {
         log::error!("looking for changes failed; going on");
     }
     server.subscriptions.prune();

@@ -281,7 +281,7 @@ impl Index {
 
     fn note_change(&self) -> u64 {
         let number = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
-        // Also where nobody waits yet: a client may have subscribed whose watch has not begun to wait.
+        // Always: a client may have subscribed while the thread that sends notifications has not begun to wait.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         number
     }

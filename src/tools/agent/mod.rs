@@ -45,7 +45,7 @@ const JOB: [Field; 26] = [
         "Pages that were changed in the vault while the session ran, or whose name it does not take: the session's text is a second page",
     ),
     optional("left_out", TEXTS, "Files of the session's that the vault did not take, and why"),
-    optional("filed_before", TEXTS, "Source pages of earlier calls with the same material; the session was told to go on with them"),
+    optional("filed_before", TEXTS, "Source pages of earlier calls with the same material, which the session was asked to update"),
     optional("remote_images", TEXTS, "Written lines that show something of another server, which learns when the page is read"),
     optional("commit", Shape::Object(&COMMIT), "With toolset git: the commit with all of it"),
     optional("turns", COUNT, "Turns of the model"),
@@ -125,15 +125,16 @@ impl Watcher for Listening<'_> {
 
 /// A failure as a tool's, with what was done until then.
 fn failed(failure: &Failure) -> Error {
-    let (code, so_far) = match failure {
-        Failure::Argument(words) => return Error::new(Code::InvalidArgument, words.clone()),
-        Failure::NotAllowed(words) => return Error::new(Code::PathNotAllowed, words.clone()),
-        Failure::Failed(_, so_far) => (Code::AgentFailed, so_far),
-        Failure::TimedOut(_, so_far) => (Code::AgentTimeout, so_far),
-        Failure::Cancelled(so_far) => (Code::Cancelled, so_far),
+    let code = match failure {
+        Failure::Argument(_) => Code::InvalidArgument,
+        Failure::NotAllowed(_) => Code::PathNotAllowed,
+        Failure::Failed(..) => Code::AgentFailed,
+        Failure::TimedOut(..) => Code::AgentTimeout,
+        Failure::Cancelled(_) => Code::Cancelled,
     };
-    let error = so_far.cost_usd.into_iter().fold(Error::new(code, failure.words()), |error, cost| error.with("cost_usd", cost));
-    let error = error.with("turns", so_far.turns);
+    let error = Error::new(code, failure.words());
+    let Some(so_far) = failure.so_far() else { return error };
+    let error = so_far.cost_usd.into_iter().fold(error, |error, cost| error.with("cost_usd", cost)).with("turns", so_far.turns);
     filed_members(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(name, value))
 }
 
