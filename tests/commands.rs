@@ -26,8 +26,11 @@ fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
+#[track_caller]
 fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
+    let words = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(!crate::support::has_double_stop(&words), "{words}");
+    words
 }
 
 #[test]

@@ -249,6 +249,7 @@ fn what_the_readme_says_is_tried() {
         before = line;
     }
     let runners: Vec<(&str, String)> = [
+        ".ci/image",
         ".ci/run",
         "tests/context.rs",
         "tests/clients/claude_code.py",
@@ -256,6 +257,7 @@ fn what_the_readme_says_is_tried() {
         "tests/proxies/run",
         "tests/readme/run",
         "tests/stdio.rs",
+        "tests/sync/run",
     ]
     .map(|path| (path, text(path)))
     .into();

@@ -92,7 +92,7 @@ impl fmt::Display for Mistake {
         let row = SETTINGS.iter().find(|row| row.variable == self.setting);
         let (flag, example) = row.map_or(("", ""), |row| (row.flag, row.example));
         let flag = if flag.is_empty() { String::new() } else { format!(" (--{flag})") };
-        write!(f, "{}{flag} {}. Example: {}='{example}'", self.setting, self.what, self.setting)
+        write!(f, "{}{flag} {}. Example: {}='{example}'", self.setting, self.what.trim_end_matches('.'), self.setting)
     }
 }
 

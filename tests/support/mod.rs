@@ -20,6 +20,11 @@ pub fn slow_call() -> serde_json::Value {
     serde_json::json!({ "name": "search_vault_content", "arguments": { "search_pattern": "(?:.{0,30}){0,30}q9q9", "regex": true } })
 }
 
+/// Whether two full stops end a sentence of a message, because one of its parts had its own.
+pub fn has_double_stop(message: &str) -> bool {
+    message.split_whitespace().any(|word| word.ends_with("..") && !word.ends_with("...") && word.starts_with(char::is_alphanumeric))
+}
+
 /// A temporary folder that goes away with the test.
 pub struct Folder(PathBuf);
 

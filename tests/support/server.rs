@@ -170,6 +170,7 @@ impl Server {
         let result = self.result(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         let error: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert!(!super::has_double_stop(error["error"]["message"].as_str().unwrap()), "{error}");
         error["error"].clone()
     }
 
