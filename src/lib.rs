@@ -75,6 +75,9 @@
 //! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A module: its row above; that row is the
 //! discussion.
 
+#[cfg(all(windows, any(feature = "git", feature = "agent")))]
+compile_error!("git and agent need Unix; on Windows: --no-default-features --features notes,context,accomplishments");
+
 #[cfg(feature = "accomplishments")]
 pub mod accomplishments;
 #[cfg(feature = "agent")]
@@ -89,6 +92,7 @@ pub mod disk;
 pub mod form;
 #[cfg(feature = "git")]
 pub mod git;
+#[cfg(unix)]
 pub mod http;
 pub mod limits;
 pub mod lock;
@@ -97,6 +101,7 @@ pub mod mcp;
 pub mod oauth;
 pub mod percent;
 pub mod principal;
+#[cfg(unix)]
 pub mod process;
 pub mod prompts;
 #[cfg(feature = "notes")]
@@ -110,6 +115,7 @@ pub mod text;
 pub mod tools;
 pub mod uri;
 pub mod vault;
+#[cfg(unix)]
 pub mod web;
 #[cfg(feature = "agent")]
 pub mod wiki;

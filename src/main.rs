@@ -1,5 +1,6 @@
 //! Arguments in, exit code out. Everything else is in the library.
 
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -17,7 +17,9 @@ impl Client {
     }
 
     pub fn with(folder: &Folder, settings: &[(&str, &str)]) -> Client {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+        // Another build of the program: tests/windows/run.
+        let program = std::env::var("STDIO_SERVER").unwrap_or(env!("CARGO_BIN_EXE_vault-sync-mcp").to_owned());
+        let mut command = Command::new(program);
         command.arg("stdio").env_clear().env("VAULT_PATH", folder.vault()).envs(settings.iter().copied());
         Client::start(command)
     }

@@ -29,7 +29,7 @@ pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
         disk::discard(&folder.join(SOCKET));
         let listener = UnixListener::bind(&path)?;
         // Whatever the umask: only the server's user may end logins.
-        disk::make_private(&path)?;
+        disk::set_mode(&path, 0o600)?;
         std::thread::Builder::new().name("control".into()).spawn(move || {
             for stream in listener.incoming() {
                 match stream {

@@ -1,18 +1,25 @@
 //! What each command does: wiring, and words for the person at the terminal.
 
+#[cfg(unix)]
 mod check;
+#[cfg(unix)]
 mod control;
+#[cfg(unix)]
 mod demo;
+#[cfg(unix)]
 mod grants;
 #[cfg(feature = "agent")]
 mod jobs;
 mod lines;
+#[cfg(unix)]
 mod outside;
 mod probes;
 pub mod sample_vault;
 mod secrets;
+#[cfg(unix)]
 mod serve;
 mod systems;
+#[cfg(unix)]
 mod undo;
 #[cfg(feature = "agent")]
 mod wiki;
@@ -26,11 +33,9 @@ use crate::mcp::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
 use crate::vault::versions::Versions;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 /// Exit code for a wrong command line or configuration.
 const WRONG: u8 = 2;
@@ -65,14 +70,29 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Command::HashPassword => secrets::hash_password(),
         Command::GenerateToken(name) => secrets::generate_token(&name),
-        Command::Serve => configured(&raw, For::Network, serve::serve),
-        Command::Check => check::check(&raw),
-        Command::CheckServer(url) => outside::check_server(&url),
-        Command::Demo => demo::demo(&raw),
         Command::Stdio => configured(&raw, For::Stdio, stdio),
+        #[cfg(unix)]
+        Command::Serve => configured(&raw, For::Network, serve::serve),
+        #[cfg(unix)]
+        Command::Check => check::check(&raw),
+        #[cfg(unix)]
+        Command::CheckServer(url) => outside::check_server(&url),
+        #[cfg(unix)]
+        Command::Demo => demo::demo(&raw),
+        #[cfg(unix)]
         Command::Grants => grants::list(&raw),
+        #[cfg(unix)]
         Command::Revoke(id) => grants::revoke(&raw, id.as_deref()),
+        #[cfg(unix)]
         Command::Undo { login, since, dry_run } => undo::undo(&raw, &login, since, dry_run),
+        #[cfg(windows)]
+        Command::Serve
+        | Command::Check
+        | Command::CheckServer(_)
+        | Command::Demo
+        | Command::Grants
+        | Command::Revoke(_)
+        | Command::Undo { .. } => wrong(["on Windows this program has stdio, hash-password and generate-token"].iter()),
         #[cfg(feature = "agent")]
         Command::InitWiki => wiki::init_wiki(&raw),
         #[cfg(feature = "agent")]
@@ -112,7 +132,7 @@ fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
 
 fn surroundings() -> Surroundings {
     Surroundings {
-        home: std::env::var("HOME").ok(),
+        home: std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok()),
         state_directory: std::env::var("STATE_DIRECTORY").ok(),
         variables: std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
     }
@@ -134,9 +154,18 @@ fn stdio(config: Config) -> u8 {
     })
 }
 
+/// Windows ends a program without a signal.
+#[cfg(windows)]
+fn until_signal(work: impl FnOnce() -> u8, _: impl FnOnce()) -> u8 {
+    work()
+}
+
 /// Runs `work` in a thread until it ends, or SIGTERM or SIGINT come; then `stop` is called, and `work` is left behind. Gives the exit code.
+#[cfg(unix)]
 fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce()) -> u8 {
-    let (done, ended) = mpsc::channel();
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    let (done, ended) = std::sync::mpsc::channel();
     let started = Signals::new([SIGTERM, SIGINT]).and_then(|signals| {
         let handle = signals.handle();
         let run = move || {
@@ -231,6 +260,7 @@ fn say(text: &str) -> u8 {
     0
 }
 
+#[cfg(unix)]
 /// Rows in columns, each as wide as it has to be.
 fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];

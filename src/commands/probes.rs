@@ -41,6 +41,7 @@ fn state(config: &Config, mistakes: &mut Vec<Mistake>) {
     }
 }
 
+#[cfg(unix)]
 /// What would make calls fail later, or logins be lost.
 pub(super) fn to_work(config: &Config, vault: Option<&Arc<Vault>>) -> Vec<Mistake> {
     let mut mistakes = Vec::new();

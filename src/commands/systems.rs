@@ -1,5 +1,8 @@
 //! What toolsets need beside the vault, as it is configured, as far as this program was built with it.
-#![cfg_attr(not(feature = "default"), allow(unused_imports, unused_variables, unused_mut, reason = "each is for one of the toolsets"))]
+#![cfg_attr(
+    not(feature = "default"),
+    allow(unused_imports, unused_variables, unused_mut, dead_code, reason = "each is for one of the toolsets")
+)]
 
 use crate::config::{Config, Mistake};
 use crate::tools::{Systems, Toolset};

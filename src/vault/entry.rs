@@ -2,10 +2,10 @@
 
 use super::path::rest_below;
 use crate::clock::Now;
+use crate::disk;
 use crate::limits;
 use crate::text::kept::Kept;
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
-    /// Modification time in nanoseconds since 1970, as far as they reach (the years 1677 to 2262).
+    /// Modification time in nanoseconds since 1970.
     mtime: i64,
     /// The time of the last change to the file or what is known of it, which no program can set.
     ctime: i64,
@@ -29,9 +29,8 @@ fn nanoseconds(duration: Duration) -> i64 {
 
 impl Stamp {
     pub(super) fn of(metadata: &Metadata) -> Stamp {
-        let of = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
-        let (mtime, ctime) = (of(metadata.mtime(), metadata.mtime_nsec()), of(metadata.ctime(), metadata.ctime_nsec()));
-        Stamp { size: metadata.size(), mtime, ctime, inode: metadata.ino(), device: metadata.dev() }
+        let ((device, inode), (mtime, ctime)) = (disk::identity(metadata), disk::times(metadata));
+        Stamp { size: metadata.len(), mtime, ctime, inode, device }
     }
 
     /// Modification time, whole seconds.

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::disk;
 use crate::limits;
 use crate::lock::Unpoisoned;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -20,11 +21,11 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Bound;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Types of file systems, statfs(2), on which every change is made through this kernel, which reports it: ext2 to ext4, XFS,
 /// Btrfs, F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not those of a
@@ -181,9 +182,32 @@ impl Events {
     }
 }
 
-impl AsFd for Events {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
+/// What a thread that waits for changes is woken by, beside the queue.
+#[derive(Debug)]
+pub(super) struct Wake(OwnedFd);
+
+impl Wake {
+    /// # Errors
+    /// When the process cannot open any more files.
+    pub(super) fn new() -> io::Result<Wake> {
+        Ok(Wake(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    pub(super) fn wake(&self) {
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Waits until [`Wake::wake`] was called since [`Wake::reset`], the queue has something, or the time is over.
+    pub(super) fn wait(&self, events: Option<&Events>, time: Option<Duration>) {
+        let mut awaited = vec![PollFd::new(&self.0, PollFlags::IN)];
+        awaited.extend(events.map(|events| PollFd::new(&events.queue, PollFlags::IN)));
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        // Interrupted by a signal it is called again.
+        let _ = poll(&mut awaited, time.as_ref());
+    }
+
+    pub(super) fn reset(&self) {
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }
 

@@ -6,11 +6,11 @@
 
 use super::entry::{Entry, Stamp};
 use super::error::Error;
-use super::events::Events;
+use super::events::{Events, Wake};
 use super::filling::{Filling, FirstLook, IndexProgress};
 use super::jail::{Jail, Place};
 use super::lexicon;
-use super::path::VaultPath;
+use super::path::{VaultPath, text_of};
 use super::refresh_policy::{Due, RefreshPolicy};
 use super::table::Table;
 use super::walk::{Found, Walk};
@@ -18,12 +18,10 @@ use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::text::filter::{Rows, Signature};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::ops::Bound;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -95,7 +93,7 @@ pub(super) struct Index {
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
     gone: AtomicBool,
     /// Wakes [`Index::wait_for_change`] for a change that a call has found, or made.
-    wake: OwnedFd,
+    wake: Wake,
 }
 
 impl Index {
@@ -122,7 +120,7 @@ impl Index {
             complaints: Mutex::default(),
             words: lexicon::Newest::default(),
             gone: AtomicBool::new(false),
-            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            wake: Wake::new()?,
         })
     }
 
@@ -268,21 +266,18 @@ impl Index {
     /// Waits until something has changed, or a walk may find that; the index is as up to date then as a call needs it.
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
         let events = self.events();
-        let mut awaited = vec![PollFd::new(&self.wake, PollFlags::IN)];
-        awaited.extend(events.iter().map(|events| PollFd::new(&**events, PollFlags::IN)));
-        let a_while = Timespec { tv_sec: limits::WATCH_EVERY.as_secs().cast_signed(), tv_nsec: 0 };
-        // Interrupted by a signal it is called again.
-        let _ = poll(&mut awaited, Some(&a_while).filter(|_| events.is_none() || self.gone.load(Ordering::Acquire)));
+        let needs_walks = events.is_none() || self.gone.load(Ordering::Acquire);
+        self.wake.wait(events.as_deref(), needs_walks.then_some(limits::WATCH_EVERY));
         // Several changes are one notification.
         std::thread::sleep(limits::WATCH_GATHERS);
-        let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
+        self.wake.reset();
         self.refresh()
     }
 
     fn note_change(&self) -> u64 {
         let number = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
         // Always: a client may have subscribed while the thread that sends notifications has not begun to wait.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        self.wake.wake();
         number
     }
 
@@ -546,8 +541,8 @@ impl Index {
     pub(super) fn is_being_written(&self, place: &Place, at: &Path) -> Option<bool> {
         let events = self.events()?;
         let now = at.file_name().map(|name| place.below().with_file_name(name));
-        let mut paths = [Some(place.below()), now.as_deref()].into_iter().flatten().filter_map(Path::to_str);
-        Some(paths.any(|path| events.is_being_written(path)))
+        let mut paths = [Some(place.below()), now.as_deref()].into_iter().flatten().filter_map(text_of);
+        Some(paths.any(|path| events.is_being_written(&path)))
     }
 
     pub(super) fn is_new_complaint(&self, about: String) -> bool {

@@ -2,15 +2,13 @@
 //! whether a place is.
 
 use super::error::Error;
-use super::path::{VaultPath, is_hidden};
+use super::path::{VaultPath, is_hidden, text_of};
 use super::scope::Scope;
 use crate::disk::{self, Folder};
-use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::ops::Deref;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 
@@ -25,7 +23,7 @@ pub(super) struct Jail {
 
 impl Jail {
     pub(super) fn new(root: &Path) -> io::Result<Jail> {
-        let root = fs::canonicalize(root)?;
+        let root = disk::canonicalize(root)?;
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
@@ -53,7 +51,7 @@ impl Jail {
 
     /// Which folder the root is at the moment, whatever it is called: device and inode.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
-        fs::metadata(&self.root).ok().map(|found| (found.dev(), found.ino()))
+        fs::metadata(&self.root).ok().map(|found| disk::identity(&found))
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -75,7 +73,7 @@ impl Jail {
         }
         let outside = || Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
         let wanted = self.root.join(path.as_str());
-        match fs::canonicalize(&wanted) {
+        match disk::canonicalize(&wanted) {
             Ok(real) if self.serves(&real) => {
                 let below = real.strip_prefix(&self.root).map_err(|_| outside())?;
                 // A name that has become a link since is refused.
@@ -85,7 +83,7 @@ impl Jail {
             Err(error) if is_absent(&error) => {
                 // A link on the way leads out: the answer is the same whether the name behind it exists or not.
                 let leads_out =
-                    || wanted.ancestors().find_map(|above| fs::canonicalize(above).ok()).is_some_and(|real| !self.serves(&real));
+                    || wanted.ancestors().find_map(|above| disk::canonicalize(above).ok()).is_some_and(|real| !self.serves(&real));
                 if fs::symlink_metadata(&wanted).is_ok() || leads_out() && self.root.is_dir() {
                     return Err(outside());
                 }
@@ -125,10 +123,12 @@ impl Jail {
         if !place.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a file, not a folder" });
         }
-        let folder = Folder::open(&self.root, &place.below).map_err(|error| match Errno::from_io_error(&error) {
+        let folder = Folder::open(&self.root, &place.below).map_err(|error| {
             // It has become a link, or was moved, since.
-            Some(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE },
-            _ => Error::disk("read the folder", path.as_str())(error),
+            if disk::is_of_a_link(&error) {
+                return Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
+            }
+            Error::disk("read the folder", path.as_str())(error)
         })?;
         Ok(Place { path: folder.path().to_path_buf(), below: place.below, folder })
     }
@@ -247,13 +247,15 @@ impl Jail {
 
     /// Where a link found on a walk leads, if that is a served place inside.
     pub(super) fn follow(&self, link: &Path) -> Option<PathBuf> {
-        fs::canonicalize(link).ok().filter(|place| self.serves(place))
+        disk::canonicalize(link).ok().filter(|place| self.serves(place))
     }
 
     /// Inside the root, and not hidden there either: a link must not be a way into `.obsidian`.
     fn serves(&self, place: &Path) -> bool {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
-        place.strip_prefix(&self.root).is_ok_and(|below| !below.iter().any(hidden) && below.to_str().is_some_and(|below| self.shows(below)))
+        place
+            .strip_prefix(&self.root)
+            .is_ok_and(|below| !below.iter().any(hidden) && text_of(below).is_some_and(|below| self.shows(&below)))
     }
 
     fn absent(&self, path: &VaultPath) -> Error {

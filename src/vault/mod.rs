@@ -46,6 +46,7 @@ mod condition;
 mod correct;
 mod entry;
 pub mod error;
+#[cfg_attr(not(target_os = "linux"), path = "no_events.rs")]
 mod events;
 pub mod facts;
 mod filling;
@@ -87,6 +88,7 @@ pub use filling::Filling;
 pub use index::{Memory, Version};
 pub use names::{Named, REFUSED_CHARACTERS, refused_elsewhere};
 pub use path::VaultPath;
+use path::text_of;
 pub use read::fitting;
 pub use scope::{Folders, Hidden};
 
@@ -221,7 +223,7 @@ impl Vault {
         loop {
             if let Ok(place) = self.jail.existing(&VaultPath::known(folder)) {
                 let real = if rest.is_empty() { place.below().to_path_buf() } else { place.below().join(rest) };
-                return real.display().to_string();
+                return text_of(&real).unwrap_or_default();
             }
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
             if folder.is_empty() {
@@ -345,7 +347,7 @@ impl Vault {
     /// A path below the root, of an absolute one that lies there by its names; `None` for any other.
     pub fn below_root(&self, absolute: &str) -> Option<String> {
         let below = Path::new(absolute).strip_prefix(self.jail.root()).ok()?;
-        below.to_str().map(str::to_owned)
+        text_of(below)
     }
 
     /// The place of an existing file, and its path as it is on disk.

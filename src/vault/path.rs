@@ -1,9 +1,17 @@
 //! [`VaultPath`]: a path parsed once and safe ever after (rules 1 and 2 of the vault).
 
 use super::error::Error;
+use super::names::refused_elsewhere;
 use crate::limits;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// A path below the root as text, with `/` between its names on every system; `None` where it is not UTF-8.
+pub(super) fn text_of(below: &Path) -> Option<String> {
+    Some(below.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>()?.join("/"))
+}
 
 /// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`, nothing hidden, no
 /// control characters or backslashes. The root itself is the empty path.
@@ -50,6 +58,10 @@ impl VaultPath {
             }
             if is_hidden(segment) {
                 return Err(refused(text, "hidden files and folders are not served"));
+            }
+            // On Windows such a name leads to something else: a device, a stream, a file without the dot.
+            if cfg!(windows) && refused_elsewhere(segment).is_some() {
+                return Err(refused(text, "Windows has no such name"));
             }
             if segment.len() > limits::NAME_BYTES {
                 return Err(refused(text, "a name in it is too long"));

@@ -20,7 +20,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 
@@ -175,7 +174,7 @@ impl Vault {
 
     /// What tells this vault on this computer from copies elsewhere.
     fn identity(&self) -> String {
-        let inode = std::fs::metadata(self.jail.root()).map_or(0, |root| root.ino());
+        let inode = std::fs::metadata(self.jail.root()).map_or(0, |root| disk::identity(&root).1);
         let machine = std::fs::read("/etc/machine-id").unwrap_or_default();
         etag(&[machine, inode.to_le_bytes().to_vec()].concat())
     }

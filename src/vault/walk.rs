@@ -7,7 +7,6 @@ use super::jail::Jail;
 use super::path::is_hidden;
 use crate::disk;
 use crate::limits;
-use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
@@ -231,9 +230,7 @@ pub(super) fn read_known(place: &Path, known: Stamp) -> Option<Vec<u8>> {
 }
 
 fn open_stamped(place: &Path) -> io::Result<(fs::File, Stamp)> {
-    // Opening a named pipe would wait for its writer.
-    let flags = OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = fs::File::from(rustix::fs::open(place, flags, Mode::empty())?);
+    let file = disk::open_plain(place)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

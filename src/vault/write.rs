@@ -14,7 +14,6 @@ use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::{self, Metadata};
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use unicode_normalization::UnicodeNormalization;
 
@@ -212,7 +211,8 @@ impl Vault {
         let Ok(found) = fs::metadata(place) else { return false };
         let stamp = Stamp::of(&found);
         let is_ours = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.is_ours());
-        let was_renamed = (found.ctime(), found.ctime_nsec()) > (found.mtime(), found.mtime_nsec());
+        let (written, changed) = disk::times(&found);
+        let was_renamed = changed > written;
         stamp.is_younger_than(limits::AT_REST, clock::system()) && !was_renamed && !is_ours()
     }
 
@@ -372,7 +372,7 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
 pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
     match fs::metadata(place) {
         // A rename would replace even a file that its owner made read-only; that mark is a wish to be respected.
-        Ok(metadata) if metadata.mode() & 0o222 == 0 => Err(Error::ReadOnly(path.as_str().into())),
+        Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::disk("write the file", path.as_str())(error)),

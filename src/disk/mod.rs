@@ -4,63 +4,18 @@
 //! and the folder flushed. Whoever looks at the target, at any moment and after any crash, sees all of the old bytes or
 //! all of the new ones.
 
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
+
+pub use system::*;
+
 use crate::limits;
 use crate::secret;
-use rustix::fs::{OFlags, XattrFlags};
-use rustix::io::Errno;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::SystemTime;
-
-/// A folder that is held open. A path below [`Folder::path`] leads into this folder, whatever becomes of the names above it.
-#[derive(Debug)]
-pub struct Folder {
-    path: PathBuf,
-    handle: Option<OwnedFd>,
-}
-
-impl Folder {
-    /// Opens the folder `below` of `root`. No part of `below` may be a symbolic link or lead out of `root`: `openat2` refuses
-    /// that (Linux 5.6). Where there is no `openat2`, or no `/proc` to name an open folder by, it is the plain path.
-    ///
-    /// # Errors
-    /// What the disk says; `ELOOP` for a link.
-    pub fn open(root: &Path, below: &Path) -> io::Result<Folder> {
-        use rustix::fs::{CWD, Mode, ResolveFlags, openat, openat2};
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let plain = || Ok(Folder { path: root.join(below), handle: None });
-        if !has_open_folders() {
-            return plain();
-        }
-        let top = openat(CWD, root, flags, Mode::empty())?;
-        let handle = match openat2(&top, if below.as_os_str().is_empty() { Path::new(".") } else { below }, flags, Mode::empty(), resolve) {
-            Err(Errno::NOSYS | Errno::PERM) => return plain(),
-            other => other?,
-        };
-        Ok(Folder { path: PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd())), handle: Some(handle) })
-    }
-
-    /// Whether it is held open, and not just a path that was not looked at.
-    pub fn is_held(&self) -> bool {
-        self.handle.is_some()
-    }
-
-    /// A path to it, for as long as this value lives.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// Whether open folders have names, as on Linux with `/proc`.
-fn has_open_folders() -> bool {
-    static KNOWN: OnceLock<bool> = OnceLock::new();
-    *KNOWN.get_or_init(|| Path::new("/proc/self/fd").is_dir())
-}
 
 const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -99,7 +54,7 @@ pub fn replace<E: From<io::Error>>(
 ) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Opened first: what cannot be flushed afterwards is not begun.
-    let open_folder = File::open(folder)?;
+    let open_folder = open_folder(folder)?;
     let temporary = new_temporary(folder)?;
     // A link may be in the place of a program's.
     let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
@@ -139,20 +94,11 @@ pub fn replace<E: From<io::Error>>(
     Ok(())
 }
 
-/// Exchanges the names of two files; false where the file system cannot do that.
-fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-        other => Ok(other.map(|()| true)?),
-    }
-}
-
 /// Device, inode, size and modification time, which a rename does not change.
-type State = (u64, u64, u64, i64, i64);
+type State = ((u64, u64), u64, i64);
 
 fn state(found: &Metadata) -> State {
-    (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec())
+    (identity(found), found.len(), times(found).0)
 }
 
 /// Gives a displaced file its name back, unless the file there is not `ours` any more: then that was saved later.
@@ -192,7 +138,7 @@ fn lock_for_a_moment(folder: &File) {
 /// What `last_look` or the disk said; then the file is still there.
 pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let open_folder = File::open(folder)?;
+    let open_folder = open_folder(folder)?;
     lock_for_a_moment(&open_folder);
     let outcome = last_look().and_then(|()| Ok(std::fs::remove_file(target)?));
     let _ = open_folder.unlock();
@@ -209,7 +155,7 @@ pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Res
 /// # Errors
 /// What `last_look` or the disk said; then the file has its old name.
 pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-    let folder = |of: &Path| of.parent().ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from).and_then(File::open);
+    let folder = |of: &Path| of.parent().ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from).and_then(open_folder);
     let (old_folder, new_folder) = (folder(from)?, folder(to)?);
     lock_for_a_moment(&old_folder);
     let outcome = last_look().and_then(|()| Ok(rename_to_new(from, to)?));
@@ -222,28 +168,10 @@ pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce
     Ok(())
 }
 
-fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system knows how to refuse; then a look has to do.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
-        // A name in another case, where the file system takes both for the same.
-        Err(Errno::EXIST) if is_same_file(from, to) => std::fs::rename(from, to),
-        other => Ok(other?),
-    }
-}
-
-/// Whether two names are one file without hard links, as names in two cases are where the file system does not tell these apart.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let found = one.symlink_metadata().ok().zip(other.symlink_metadata().ok());
-    found.is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()) && (one.is_dir() || one.nlink() == 1))
-}
-
 /// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
 /// which somebody may save it. What is left for that are the microseconds to the system call that follows.
 pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
-    let now = || file.symlink_metadata().ok().map(|found| (state(&found), found.ctime(), found.ctime_nsec()));
+    let now = || file.symlink_metadata().ok().map(|found| (state(&found), times(&found)));
     let before = now();
     let seen = look();
     (seen, before == now())
@@ -254,7 +182,7 @@ pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
 /// # Errors
 /// What the disk says; some of the bytes may be written.
 pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
-    let mut open = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+    let mut open = with_mode(OpenOptions::new().append(true).create(true), 0o600).open(file)?;
     open.write_all(bytes)?;
     if flush { open.sync_data() } else { Ok(()) }
 }
@@ -283,31 +211,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         other => other?,
     }
-    folder.parent().map_or(Ok(()), |parent| File::open(parent).and_then(|parent| flush(&parent)))
-}
-
-/// Sets the permission bits of a file.
-///
-/// # Errors
-/// What the disk says.
-pub fn set_mode(file: &Path, mode: u32) -> io::Result<()> {
-    std::fs::set_permissions(file, Permissions::from_mode(mode & 0o7777))
-}
-
-/// Makes a file readable and writable by its owner alone.
-///
-/// # Errors
-/// What the disk says.
-pub fn make_private(file: &Path) -> io::Result<()> {
-    set_mode(file, 0o600)
-}
-
-/// Makes a folder for secrets, mode 0700, with the folders above it.
-///
-/// # Errors
-/// What the disk says; a folder that exists already is none.
-pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    folder.parent().map_or(Ok(()), |parent| open_folder(parent).and_then(|parent| flush(&parent)))
 }
 
 /// Whether a file name is one of a temporary file of [`replace`].
@@ -329,7 +233,7 @@ pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// What the disk says.
 pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    let file = with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
     match file.try_lock() {
         // Somebody may have removed it meanwhile: then another process could make and lock it anew.
         Ok(()) if is_still_there(&file, path) => Ok(Some(file)),
@@ -340,7 +244,7 @@ pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
 
 /// Whether a file that is open still has its name.
 pub fn is_still_there(file: &File, path: &Path) -> bool {
-    let same = |open: Metadata, named: Metadata| (open.dev(), open.ino()) == (named.dev(), named.ino());
+    let same = |open: Metadata, named: Metadata| identity(&open) == identity(&named);
     file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
 }
 
@@ -389,16 +293,11 @@ pub fn remove_leftover(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
 }
 
-/// Whether this process may make files in a folder, as far as permissions say.
-pub fn may_write_in(folder: &Path) -> bool {
-    use rustix::fs::{Access, access};
-    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
-}
-
 /// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`replace`].
 ///
 /// # Errors
 /// What `last_look` or the disk said; then the target is as it was.
+#[cfg(unix)]
 pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temporary = new_temporary(folder)?;
@@ -457,8 +356,7 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
 /// # Errors
 /// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for what is no plain file.
 pub fn read_plain(file: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    let file = open_plain(file)?;
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -480,7 +378,7 @@ fn read_all(file: File, size: u64, max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// What the disk says.
 pub fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?.write_all(bytes)
+    with_mode(OpenOptions::new().write(true).create_new(true), 0o600).open(file)?.write_all(bytes)
 }
 
 /// Gives a plain file a second name, in a folder of our own.
@@ -517,24 +415,15 @@ fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path
         Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
         Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
     };
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(first_bits).open(temporary)?;
+    let mut file = with_mode(OpenOptions::new().write(true).create_new(true), first_bits).open(temporary)?;
     // Not every network file system has locks; there a crash's leftover is removed by hand.
     let _ = file.try_lock();
     file.write_all(bytes)?;
     if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
-        // The sync program may run as another user, and has to be able to write its note again. Only root may give a
-        // file away; a group one is a member of may always be kept.
-        let _ = fchown(&file, None, Some(old.gid()));
-        let _ = fchown(&file, Some(old.uid()), None);
-        // The list first: the group's bits of a file that has one are the widest right in it, and without it they would let the
-        // group do what it could not.
-        let bits = if copy_attributes(target, &file) { 0o7777 } else { 0o7707 };
-        file.set_permissions(Permissions::from_mode(old.mode() & bits))?;
+        take_after(&file, old, target)?;
     }
     if let Mode::Program(_, is_program) = mode {
-        let bits = file.metadata()?.permissions().mode() & 0o7777;
-        let runnable = (bits & 0o444) >> 2;
-        file.set_permissions(Permissions::from_mode(if is_program { bits | runnable } else { bits & !0o111 }))?;
+        set_runnable(&file, is_program)?;
     }
     if let Mode::Dated(_, modified) = mode {
         file.set_modified(modified)?;
@@ -543,37 +432,10 @@ fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path
     Ok(file)
 }
 
-/// Gives a file the extended attributes of another that people and their programs set: tags, what a sync program has noted,
-/// the access control list. Whether the list, if there is one, is among them; of the others what cannot be set stays away.
-fn copy_attributes(from: &Path, to: &File) -> bool {
-    const LIST: &[u8] = b"system.posix_acl_access";
-    let mut names = vec![0; limits::ATTRIBUTE_BYTES];
-    let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return true };
-    let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
-    let mut list_is_there = true;
-    for name in names.get(..length).unwrap_or_default().split(|&byte| byte == 0) {
-        // What a program may do by an attribute (security.capability) is not for its next version.
-        if name != LIST && name != b"security.selinux" && !name.starts_with(b"user.") {
-            continue;
-        }
-        let read = rustix::fs::getxattr(from, name, &mut value);
-        let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty()));
-        list_is_there &= name != LIST || put.is_ok();
-    }
-    list_is_there
-}
-
-fn flush(folder: &File) -> io::Result<()> {
-    match folder.sync_all() {
-        // Some network and FUSE file systems cannot flush a folder; they promise nothing more than rename gives.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        other => other,
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_refused_or_failed_replacement_leaves_old_bytes_and_no_litter() {
@@ -581,7 +443,7 @@ mod tests {
         create_folder(&folder).unwrap();
         let note = folder.join("note.md");
         replace::<io::Error>(&note, b"old", Mode::New, |_| Ok(())).unwrap();
-        std::fs::set_permissions(&note, Permissions::from_mode(0o640)).unwrap();
+        set_mode(&note, 0o640).unwrap();
         let old = note.metadata().unwrap();
         let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Err(io::ErrorKind::Other.into()));
         assert!(refused.is_err());
