@@ -50,7 +50,9 @@ pub(super) fn build(
         check_with_hook(vault, repository, &beside, targets)?;
     }
     let tree = beside.must(&["write-tree"])?.line();
-    check_tree(repository, &beside, base, &tree, targets)?;
+    if hooks && repository.has_hook("pre-commit") {
+        check_tree(repository, &beside, base, &tree, targets)?;
+    }
     let words = repository.scratch("message")?;
     disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
@@ -63,7 +65,7 @@ pub(super) fn build(
     if let Some(base) = base {
         command.extend(["-p", base]);
     }
-    if beside.run(&["config", "--type=bool", "--get", "commit.gpgSign"])?.line() == "true" {
+    if repository.settings.is_true("commit.gpgsign") == Some(true) {
         command.push("-S");
     }
     let output = beside.run(&command)?;

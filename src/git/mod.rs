@@ -68,6 +68,8 @@ pub struct Git {
 struct Folders {
     /// The top of the working tree.
     top: PathBuf,
+    /// Where the vault lies below the top: empty, or with a slash at the end.
+    prefix: String,
     /// The folder of this working tree's index and HEAD.
     own: PathBuf,
     /// The one that all working trees of the repository share.
@@ -161,7 +163,7 @@ impl Git {
 
     /// Why nothing could be written at this moment, if that is so: another branch, a merge under way.
     pub fn trouble(&self) -> Option<String> {
-        let opened = self.runner(&|| false).and_then(|runner| Repository::open(&runner, &self.options));
+        let opened = self.runner(&|| false).and_then(|runner| self.open(&runner));
         opened.err().map(|failure| failure.to_string())
     }
 
@@ -173,8 +175,8 @@ impl Git {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
-            repository::tidy_up(&runner)?;
-            let repository = Repository::open(&runner, &self.options)?;
+            repository::tidy_up(&self.folders(runner.cancelled)?.own, &runner)?;
+            let repository = self.open(&runner)?;
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
@@ -197,9 +199,9 @@ impl Git {
     ) -> Result<Done, Failure> {
         let runner = self.runner(cancelled)?;
         let _lock = self.lock(&runner)?;
-        let mut repository = Repository::open(&runner, &self.options)?;
+        let mut repository = self.open(&runner)?;
         if settle::recover(&self.vault, &repository, &runner)? {
-            repository = Repository::open(&runner, &self.options)?;
+            repository = self.open(&runner)?;
         }
         let path = &self.vault.spelled(path);
         let name = repository.name_of(path);
@@ -225,7 +227,7 @@ impl Git {
             let message = format!("{}: as it was before it was deleted", path.as_str());
             let made = as_it_is.map_or(Ok(()), |target| self.make(&repository, &runner, &[target], &message).map(drop));
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
-            repository = Repository::open(&runner, &self.options)?;
+            repository = self.open(&runner)?;
             note = repository.look_at(&runner, &self.vault, path, &name)?;
         }
         let wanted = match change {
@@ -280,9 +282,9 @@ impl Git {
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
         let _lock = self.lock(&runner)?;
-        let mut repository = Repository::open(&runner, &self.options)?;
+        let mut repository = self.open(&runner)?;
         if settle::recover(&self.vault, &repository, &runner)? {
-            repository = Repository::open(&runner, &self.options)?;
+            repository = self.open(&runner)?;
         }
         Index::refuse_locked(&repository)?;
         let (mut targets, mut left) = (Vec::new(), Vec::new());
@@ -369,6 +371,10 @@ impl Git {
         Ok(Runner { place: Some((folders.own.clone(), folders.top.clone())), ..self.outside(cancelled) })
     }
 
+    fn open(&self, runner: &Runner<'_>) -> Result<Repository, Failure> {
+        Repository::open(runner, self.folders(runner.cancelled)?, &self.options)
+    }
+
     /// Runs git in the vault's folder, before its repository is known.
     fn outside<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Runner<'a> {
         Runner {
@@ -403,7 +409,12 @@ impl Git {
         if nearest.canonicalize().ok() != top.canonicalize().ok() {
             return Err(unusable("to git the .git nearest to it is none, and it takes another one above; git status there says more"));
         }
-        Ok(self.folders.get_or_init(|| Folders { top, own, shared }))
+        let below = self.vault.root().strip_prefix(nearest).ok().and_then(Path::to_str).ok_or_else(|| unusable("its path is not UTF-8"))?;
+        if below.split('/').any(|name| name == ".git") {
+            return Err(unusable("the vault lies in the folder of a repository, not in its working tree"));
+        }
+        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+        Ok(self.folders.get_or_init(|| Folders { top, prefix, own, shared }))
     }
 
     /// Takes turns with everybody who writes with these tools, also in other processes, other vaults and other working trees

@@ -1,11 +1,12 @@
 //! What state the repository is in, and the reasons not to touch it.
 
 use super::process::Runner;
-use super::{Failure, Options};
+use super::{Failure, Folders, Options};
 use crate::disk;
 use crate::vault::{self, Vault, VaultPath};
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
 
 /// The repository at the beginning of an operation.
 #[derive(Debug)]
@@ -24,6 +25,103 @@ pub(super) struct Repository {
     pub(super) remote: Option<String>,
     /// Where the hooks are.
     pub(super) hooks: PathBuf,
+    pub(super) settings: Settings,
+    /// What a crash interrupted: the commit that the branch is to be at, and the one that it was at.
+    pub(super) pending: Option<(String, Option<String>)>,
+    /// The file of the index; another one later if anything was staged.
+    index: Option<IndexFile>,
+}
+
+type IndexFile = ((u64, u64), u64, (i64, i64));
+
+/// The settings of git that operations depend on.
+#[derive(Debug)]
+pub(super) struct Settings(Vec<(String, Option<String>)>);
+
+impl Settings {
+    fn read(runner: &Runner<'_>) -> Result<Settings, Failure> {
+        let asked = r"^(remote\..+|commit\.gpgsign|core\.(sparsecheckout|filemode|hookspath)|filter\..+\.(smudge|process|clean))$";
+        let found = runner.run(&["config", "-z", "--get-regexp", asked])?;
+        if !found.ok && !found.stderr.is_empty() {
+            return Err(Failure::Git(found.words()));
+        }
+        // <name>\n<value>
+        let pair =
+            |part: String| part.split_once('\n').map_or((part.clone(), None), |(name, value)| (name.to_owned(), Some(value.to_owned())));
+        Ok(Settings(found.parts().map(pair).collect()))
+    }
+
+    /// Whether a setting is true; `None` where it is not set. One without a value is (git-config(1)).
+    pub(super) fn is_true(&self, name: &str) -> Option<bool> {
+        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
+        let is_false = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "" | "false" | "no" | "off" | "0");
+        Some(!value.as_deref().is_some_and(is_false))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    /// The names of the remotes.
+    fn remotes(&self) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            self.0.iter().filter_map(|(name, _)| name.strip_prefix("remote.")?.rsplit_once('.')).map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
+    pub(super) fn near_filters(&self, repository: &Repository) -> Vec<&str> {
+        let is_near = |word: &str| {
+            let word = word.trim_matches(['"', '\'']);
+            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
+        };
+        let near = self.0.iter().filter(|(_, command)| command.as_deref().is_some_and(|command| command.split_whitespace().any(is_near)));
+        let mut names: Vec<&str> = near.filter_map(|(name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// The refs of an operation.
+#[derive(Debug)]
+struct Refs {
+    /// Whether the branch exists and is checked out.
+    is_current: bool,
+    head: Option<String>,
+    pending: Option<(String, Option<String>)>,
+}
+
+impl Refs {
+    fn read(runner: &Runner<'_>, branch: &str) -> Result<Refs, Failure> {
+        let [to, from] = pending_refs(branch);
+        let found = runner.run(&["for-each-ref", "--format=%(HEAD)%(refname) %(objectname)", branch, &to, &from])?;
+        if !found.ok {
+            return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", found.words())));
+        }
+        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        let at = |name: &str| {
+            text.lines().find_map(|line| {
+                line.get(1..)?.strip_prefix(name)?.strip_prefix(' ').map(|object| (line.starts_with('*'), object.to_owned()))
+            })
+        };
+        let head = at(branch);
+        let commit = |name: &str| at(name).map(|(_, object)| object);
+        Ok(Refs {
+            is_current: head.as_ref().is_some_and(|(is_current, _)| *is_current),
+            head: head.map(|(_, object)| object),
+            pending: commit(&to).map(|to| (to, commit(&from))),
+        })
+    }
+}
+
+/// The refs of what is pending on a branch: where it is to be, and where it was. Refs below `refs/worktree` belong to one
+/// working tree (git-worktree(1)); the branch is in the name, so that no other one is ever moved.
+pub(super) fn pending_refs(branch: &str) -> [String; 2] {
+    let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch).replace('%', "%25").replace('/', "%2F");
+    ["to", "from"].map(|which| format!("refs/worktree/vault-sync-mcp/{which}/{branch}"))
 }
 
 /// A file in a tree or in the index.
@@ -91,44 +189,53 @@ impl Repository {
     ///
     /// # Errors
     /// [`Failure::Refused`] when it is in a state in which nothing is done.
-    pub(super) fn open(runner: &Runner<'_>, options: &Options) -> Result<Repository, Failure> {
-        let questions = ["--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks", "--show-prefix"];
-        let output = runner.run(&[&["rev-parse"], &questions[..]].concat())?;
-        if !output.ok {
-            return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", output.words())));
-        }
-        let answers = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut lines = answers.lines();
-        let mut next = || lines.next().unwrap_or_default().to_owned();
-        if next() != "true" {
-            return Err(Failure::Refused("The vault lies in the folder of a repository, not in its working tree".into()));
-        }
-        let (top, git_dir, hooks, prefix) = (PathBuf::from(next()), PathBuf::from(next()), next(), next());
-        let repository =
-            Repository { top, git_dir, prefix, branch: String::new(), head: None, remote: None, hooks: runner.folder.join(hooks) };
+    pub(super) fn open(runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
+        let branch = format!("refs/heads/{}", options.branch);
+        let Refs { is_current, head, pending } = Refs::read(runner, &branch)?;
+        let settings = Settings::read(runner)?;
+        let hooks = match settings.has("core.hookspath") {
+            true => runner.folder.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
+            false => folders.shared.join("hooks"),
+        };
+        let (top, git_dir, prefix) = (folders.top.clone(), folders.own.clone(), folders.prefix.clone());
+        let index = git_dir.join("index").metadata().ok().as_ref().map(index_file);
+        let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, pending, index };
         if let Some(words) = repository.under_way(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }
-        let branch = format!("refs/heads/{}", options.branch);
-        let current = current_branch(runner)?;
-        if current != branch {
+        if !is_current && !repository.is_current(runner)? {
+            let current = current_branch(runner)?;
             let is = current.strip_prefix("refs/heads/").map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
             return Err(Failure::Refused(format!(
                 "Nothing was done: the repository is on {is}, and GIT_BRANCH is {}; git switch {}, or change the setting",
                 options.branch, options.branch
             )));
         }
-        let head = commit_of(runner, &branch)?;
-        let remotes = runner.must(&["remote"])?;
-        let remotes: Vec<String> = String::from_utf8_lossy(&remotes.stdout).lines().map(str::to_owned).collect();
-        if !remotes.is_empty() && !remotes.contains(&options.remote) {
+        let remotes = repository.settings.remotes();
+        if !remotes.is_empty() && !remotes.contains(&options.remote.as_str()) {
             let known = remotes.join(", ");
             return Err(Failure::Refused(format!(
                 "Nothing was done: there is no remote {}; there is {known}. See GIT_REMOTE",
                 options.remote
             )));
         }
-        Ok(Repository { branch, head, remote: remotes.into_iter().find(|name| *name == options.remote), ..repository })
+        let remote = remotes.into_iter().find(|name| *name == options.remote).map(str::to_owned);
+        Ok(Repository { remote, ..repository })
+    }
+
+    /// Whether the branch is checked out.
+    fn is_current(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
+        // HEAD is a file (gitrepository-layout(5)), unless refs are kept in tables: then it names a branch that there is not.
+        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
+        match head.trim_end().strip_prefix("ref: ") {
+            Some("refs/heads/.invalid") | None => Ok(current_branch(runner)? == self.branch),
+            Some(branch) => Ok(branch == self.branch),
+        }
+    }
+
+    /// Whether the index is the one that was there when the operation began.
+    pub(super) fn has_same_index(&self) -> bool {
+        self.git_dir.join("index").metadata().ok().as_ref().map(index_file) == self.index
     }
 
     /// What a person, or another program, is in the middle of, and what ends it.
@@ -260,8 +367,17 @@ impl Repository {
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing under way.
     pub(super) fn is_as_it_was(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        let (branch, head) = (current_branch(runner)?, commit_of(runner, &self.branch)?);
-        Ok(branch == self.branch && head == self.head && self.under_way(runner)?.is_none())
+        Ok(Refs::read(runner, &self.branch)?.head == self.head && self.is_undisturbed(runner)?)
+    }
+
+    /// Whether the branch is still checked out, with nothing under way.
+    pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
+        Ok(self.is_current(runner)? && self.under_way(runner)?.is_none())
+    }
+
+    /// Whether something is pending on the branch.
+    pub(super) fn is_pending(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
+        Ok(Refs::read(runner, &self.branch)?.pending.is_some())
     }
 
     /// A second name that differs by case only would be one file on other people's computers.
@@ -356,9 +472,8 @@ impl Repository {
 ///
 /// # Errors
 /// [`Failure::Git`].
-pub(super) fn tidy_up(runner: &Runner<'_>) -> Result<(), Failure> {
-    let git_dir = PathBuf::from(runner.must(&["rev-parse", "--absolute-git-dir"])?.line());
-    let names = std::fs::read_dir(&git_dir).into_iter().flatten().flatten();
+pub(super) fn tidy_up(git_dir: &Path, runner: &Runner<'_>) -> Result<(), Failure> {
+    let names = std::fs::read_dir(git_dir).into_iter().flatten().flatten();
     let is_ours = |name: &str| name.starts_with(SCRATCH) || disk::is_temporary(name);
     names.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).for_each(|entry| drop(Scratch(entry.path())));
     let refs = runner.must(&["for-each-ref", "--format=%(refname)", "refs/worktree/vault-sync-mcp/fetched"])?;
@@ -373,23 +488,8 @@ pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     (with_return == 0 || with_return == ends) && bare(here) == bare(committed)
 }
 
-/// The names of the filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
-pub(super) fn near_filters(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<String>, Failure> {
-    let found = runner.run(&["config", "-z", "--get-regexp", r"^filter\..*\.(smudge|process|clean)$"])?;
-    let mut names = Vec::new();
-    // <name>\n<value>
-    for part in found.parts() {
-        let Some((setting, command)) = part.split_once('\n') else { continue };
-        let Some((name, _)) = setting.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
-        let is_near = |word: &str| {
-            let word = word.trim_matches(['"', '\'']);
-            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
-        };
-        if command.split_whitespace().any(is_near) && !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
+fn index_file(found: &Metadata) -> IndexFile {
+    (disk::identity(found), found.len(), disk::times(found))
 }
 
 /// The full name of the branch that is checked out; empty for none.
@@ -398,7 +498,7 @@ fn current_branch(runner: &Runner<'_>) -> Result<String, Failure> {
 }
 
 /// The commit that a ref stands at, if it exists.
-pub(super) fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
+fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
     let output = runner.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
     Ok(output.ok.then(|| output.line()))
 }

@@ -7,18 +7,11 @@ use super::commit::Target;
 use super::index::Index;
 use super::process::Runner;
 use super::publish::Published;
-use super::repository::{Repository, Staged, commit_of, is_ancestor};
+use super::repository::{Repository, Staged, is_ancestor, pending_refs};
 use super::tree::Move;
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
-
-/// The refs of what is pending on a branch: where it is to be, and where it was. Refs below `refs/worktree` belong to one
-/// working tree (git-worktree(1)); the branch is in the name, so that no other one is ever moved.
-fn pending_refs(repository: &Repository) -> [String; 2] {
-    let branch = repository.branch.strip_prefix("refs/heads/").unwrap_or(&repository.branch).replace('%', "%25").replace('/', "%2F");
-    ["to", "from"].map(|which| format!("refs/worktree/vault-sync-mcp/{which}/{branch}"))
-}
 
 /// Moves everything to a published commit.
 ///
@@ -35,7 +28,7 @@ pub(super) fn settle(
     let index = Index::lock(repository)?;
     // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
     let mut as_it_was = repository.is_as_it_was(&runner)?;
-    for target in targets {
+    for target in targets.iter().filter(|_| !repository.has_same_index()) {
         let staged = repository.staged(&index.on(&runner), &target.name)?;
         as_it_was &= matches!(staged, Staged::Entry(entry) if entry == target.committed);
     }
@@ -151,20 +144,25 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, commit: &
     let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
     index.refresh(runner)?;
     // Another branch can be begun without the lock (git switch -c).
-    if !repository.is_as_it_was(runner)? {
+    if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
             "somebody switched to another branch, or moved this one, at the same moment; git pull there brings it".into(),
         ));
     }
     index.install()?;
-    let from = repository.head.as_deref().unwrap_or_default();
-    let moved = runner.must(&["update-ref", "-m", &format!("vault-sync-mcp: {why}"), &repository.branch, commit, from]);
+    let [to, from] = pending_refs(&repository.branch);
+    let branch = match &repository.head {
+        Some(head) => format!("update {} {commit} {head}", repository.branch),
+        None => format!("create {} {commit}", repository.branch),
+    };
+    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {why}"), "--stdin"];
+    let moved = runner.must_with(&change, format!("{branch}\ndelete {to}\ndelete {from}\n").as_bytes());
     if let Err(failure) = moved {
         // Somebody has moved the branch all the same: what is staged must not be of our doing.
         index.restore()?;
         return Err(failure);
     }
-    forget(repository, runner)
+    Ok(())
 }
 
 /// The lock goes, and the hook for it is told of the commit.
@@ -175,13 +173,13 @@ fn release_index(repository: &Repository, runner: &Runner<'_>, index: Index) {
 }
 
 fn note_pending(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    let [to, from] = pending_refs(repository);
+    let [to, from] = pending_refs(&repository.branch);
     let was = repository.head.as_ref().map_or(format!("delete {from}\n"), |head| format!("update {from} {head}\n"));
     runner.must_with(&["update-ref", "--stdin"], format!("update {to} {commit}\n{was}").as_bytes()).map(drop)
 }
 
 fn forget(repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
-    let [to, from] = pending_refs(repository);
+    let [to, from] = pending_refs(&repository.branch);
     runner.must_with(&["update-ref", "--stdin"], format!("delete {to}\ndelete {from}\n").as_bytes()).map(drop)
 }
 
@@ -202,16 +200,12 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let runner = from_the_top(repository, runner);
-    let [to, from] = pending_refs(repository);
-    let listed = runner.must(&["for-each-ref", "--format=%(refname) %(objectname)", &to, &from])?;
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let at = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(str::to_owned);
-    let Some(commit) = at(&to) else { return Ok(false) };
+    let Some((commit, was)) = repository.pending.clone() else { return Ok(false) };
     let is_there = match &repository.head {
         Some(head) => is_ancestor(&runner, &commit, head)?,
         None => false,
     };
-    if is_there || at(&from) != repository.head {
+    if is_there || was != repository.head {
         if !is_there && repository.remote.is_none() {
             // Nobody else has it: it gets a name under which it can be found.
             let name = format!("refs/vault-sync-mcp/left/{commit}");
@@ -228,7 +222,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     }
     let way = Move::prepare(repository, &index.on(&runner), &commit, true)?;
     match move_to(vault, repository, &runner, index, &way, &commit, "finished after an interruption") {
-        Err(failure) if is_pending(repository, &runner)? => Err(failure),
+        Err(failure) if repository.is_pending(&runner)? => Err(failure),
         // Files that stayed as somebody has them are a change on top of the commit.
         outcome => {
             outcome.unwrap_or_else(|failure| log::warn!("git: {failure}"));
@@ -252,11 +246,6 @@ pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'
     move_to(vault, repository, &runner, index, &way, commit, "what the remote has")
 }
 
-fn is_pending(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
-    let [to, _] = pending_refs(repository);
-    Ok(commit_of(runner, &to)?.is_some())
-}
-
 /// Whether [`bring_in`] would be possible; nothing is touched. `targets` are what is to be changed on top of it.
 ///
 /// # Errors
@@ -277,10 +266,10 @@ pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, comm
 /// # Errors
 /// [`Failure::Refused`].
 pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, commit: &str, name: &str) -> Result<(), Failure> {
-    let runner = runner.at(&repository.top);
-    if runner.run(&["config", "--type=bool", "--get", "core.sparseCheckout"])?.line() != "true" {
+    if repository.settings.is_true("core.sparsecheckout") != Some(true) {
         return Ok(());
     }
+    let runner = runner.at(&repository.top);
     let index = Index::lock(repository)?;
     if Move::prepare(repository, &index.on(&runner), commit, false)?.leaves_out(name) {
         return Err(Failure::Refused(format!("Nothing was done: {name} is outside the sparse checkout of this working tree")));

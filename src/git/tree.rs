@@ -6,7 +6,7 @@
 
 use super::Failure;
 use super::process::{Output, Runner};
-use super::repository::{Repository, Scratch, near_filters, same_but_for_line_ends};
+use super::repository::{Repository, Scratch, same_but_for_line_ends};
 use crate::disk::{self, Folder, Mode};
 use crate::limits;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -140,7 +140,7 @@ impl Move {
         for folder in [&scratch.0, &old, &new] {
             disk::create_folder(folder).map_err(wrong)?;
         }
-        let filters = near_filters(repository, runner)?;
+        let filters = repository.settings.near_filters(repository);
         let elsewhere = |folder: &PathBuf, index: Option<PathBuf>| Runner {
             folder: folder.clone(),
             place: Some((repository.git_dir.clone(), folder.clone())),
@@ -176,7 +176,7 @@ impl Move {
             Ok(()) | Err(Failure::Git(_)) => {}
             Err(other) => return Err(other),
         }
-        let modes = runner.run(&["config", "--type=bool", "--get", "core.fileMode"])?.line() != "false";
+        let modes = repository.settings.is_true("core.filemode") != Some(false);
         let mut way = Move { top: repository.top.clone(), scratch, files, left, settled, agreed: HashMap::new(), modes };
         if !filters.is_empty() {
             way.filter(runner)?;
