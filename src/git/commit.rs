@@ -4,6 +4,7 @@ use super::process::Runner;
 use super::repository::{Entry, Repository};
 use super::{Change, Failure, tree};
 use crate::disk::{self, Mode};
+use crate::limits;
 use crate::vault::transaction::Step;
 use crate::vault::{Vault, VaultPath};
 use std::os::unix::fs::PermissionsExt;
@@ -45,7 +46,7 @@ pub(super) fn build(
         Some(base) => beside.must(&["read-tree", base])?,
         None => beside.must(&["read-tree", "--empty"])?,
     };
-    targets.iter().try_for_each(|target| put(&beside, target))?;
+    put(&beside, targets, &[])?;
     if hooks {
         check_with_hook(vault, repository, &beside, targets)?;
     }
@@ -106,12 +107,18 @@ fn check_with_hook(vault: &Vault, repository: &Repository, runner: &Runner<'_>, 
     if steps.is_empty() { run() } else { vault.begin_transaction()?.show(&steps, run)? }
 }
 
-/// Puts the note into an index.
-pub(super) fn put(runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
-    match &target.blob {
-        Some(blob) => runner.must(&["update-index", "--add", "--cacheinfo", &format!("{},{blob},{}", target.mode, target.name)])?,
-        None => runner.must(&["update-index", "--force-remove", "--", &target.name])?,
-    };
+/// Puts notes into an index; `more` are further options of `update-index`, which come after the notes that are written.
+pub(super) fn put(runner: &Runner<'_>, targets: &[Target], more: &[&str]) -> Result<(), Failure> {
+    for targets in targets.chunks(limits::GIT_ARGUMENTS) {
+        let written = targets.iter().filter_map(|target| Some(format!("{},{},{}", target.mode, target.blob.as_ref()?, target.name)));
+        let written: Vec<String> = written.collect();
+        let mut command = vec!["update-index", "--add"];
+        written.iter().for_each(|entry| command.extend(["--cacheinfo", entry]));
+        command.extend(more);
+        command.extend(["--force-remove", "--"]);
+        command.extend(targets.iter().filter(|target| target.blob.is_none()).map(|target| target.name.as_str()));
+        runner.must(&command)?;
+    }
     Ok(())
 }
 

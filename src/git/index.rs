@@ -129,24 +129,21 @@ impl Index {
         }
     }
 
-    /// Puts a note into the copy.
+    /// Puts notes into the copy, and has it know the files as they are on disk now, so that git need not look into them.
     ///
     /// # Errors
     /// [`Failure::Git`].
-    pub(super) fn put(&self, runner: &Runner<'_>, target: &commit::Target) -> Result<(), Failure> {
-        commit::put(&self.on(runner), target)
-    }
-
-    /// Has the copy know the files as they are on disk now, so that git need not look into them.
-    ///
-    /// # Errors
-    /// [`Failure::Git`].
-    pub(super) fn refresh(&self, runner: &Runner<'_>) -> Result<(), Failure> {
-        // Its exit code says whether everything is clean, which nobody asked. Where there is much to look into, git does that
-        // when it is asked the next time.
-        match self.on(&runner.to_the_end(limits::GIT_AFTER).at(&runner.folder)).run(&["update-index", "-q", "--refresh"]) {
-            Ok(_) | Err(Failure::Git(_)) => Ok(()),
-            Err(other) => Err(other),
+    pub(super) fn put(&self, runner: &Runner<'_>, targets: &[commit::Target]) -> Result<(), Failure> {
+        let runner = self.on(runner);
+        let soon = Runner { index: runner.index.clone(), ..runner.to_the_end(limits::GIT_AFTER) };
+        let refreshed = match targets {
+            [] => soon.run(&["update-index", "-q", "--refresh"]).map(drop),
+            targets => commit::put(&soon, targets, &["-q", "--unmerged", "--refresh"]),
+        };
+        match refreshed {
+            // Where there is much to look into, git does that when it is asked the next time.
+            Err(Failure::Git(_)) => commit::put(&runner, targets, &[]),
+            other => other,
         }
     }
 

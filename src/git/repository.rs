@@ -171,6 +171,65 @@ impl Drop for Scratch {
     }
 }
 
+/// A file in a commit.
+#[derive(Debug, Default)]
+struct InCommit {
+    entry: Option<Entry>,
+    /// Its bytes, before any filter.
+    bytes: Vec<u8>,
+    /// A name that differs by case only from one of the path, which would be the same file on other people's computers; and that one.
+    twin: Option<(String, String)>,
+}
+
+/// An object of the repository.
+#[derive(Debug)]
+struct Object {
+    kind: String,
+    bytes: Vec<u8>,
+    /// Bytes of an object's id: 20, or 32 in a repository with SHA-256.
+    id_bytes: usize,
+}
+
+/// Objects by names such as `COMMIT:path`; `None` for one that is not there.
+fn objects(runner: &Runner<'_>, names: &[String]) -> Result<Vec<Option<Object>>, Failure> {
+    let output = runner.must_with(&["cat-file", "--batch"], format!("{}\n", names.join("\n")).as_bytes())?;
+    let mut rest = output.stdout.as_slice();
+    let mut objects = Vec::new();
+    let cut = || Failure::Git("git's answer was lost half way".into());
+    for _ in names {
+        // <id> SP <type> SP <size> LF <bytes> LF, or <name> SP missing LF
+        let (line, after) = rest.split_at_checked(memchr::memchr(b'\n', rest).ok_or_else(cut)?).ok_or_else(cut)?;
+        let (line, after) = (String::from_utf8_lossy(line).into_owned(), after.split_at(1).1);
+        rest = after;
+        let words: Vec<&str> = line.split(' ').collect();
+        objects.push(match (line.ends_with(" missing"), words.as_slice()) {
+            (false, [id, kind, size]) => {
+                let (bytes, after) = size.parse().ok().and_then(|size| after.split_at_checked(size)).ok_or_else(cut)?;
+                rest = after.strip_prefix(b"\n").ok_or_else(cut)?;
+                Some(Object { kind: (*kind).to_owned(), bytes: bytes.to_vec(), id_bytes: id.len() / 2 })
+            }
+            _ => None,
+        });
+    }
+    Ok(objects)
+}
+
+/// The names in a tree and what they stand for: `<mode> SP <name> NUL <id>`, one after the other.
+fn tree_entries(tree: &Object) -> Vec<(String, Entry)> {
+    let mut entries = Vec::new();
+    let mut rest = tree.bytes.as_slice();
+    while let Some((about, after)) = memchr::memchr(0, rest).and_then(|end| rest.split_at_checked(end)) {
+        let Some((id, next)) = after.split_at(1).1.split_at_checked(tree.id_bytes) else { break };
+        let about = String::from_utf8_lossy(about);
+        if let Some((mode, name)) = about.split_once(' ') {
+            let blob = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            entries.push((name.to_owned(), Entry { mode: mode.to_owned(), blob }));
+        }
+        rest = next;
+    }
+    entries
+}
+
 const SCRATCH: &str = "vault-sync-mcp-";
 
 /// What is under way in a repository, by the file in its folder, and what ends it.
@@ -278,9 +337,9 @@ impl Repository {
                 return refused("lies in another repository (a submodule)");
             }
         }
-        let committed = match &self.head {
-            Some(head) => self.entry(runner, head, name)?,
-            None => None,
+        let InCommit { entry: committed, bytes: in_history, twin } = match &self.head {
+            Some(head) => self.in_commit(runner, head, name)?,
+            None => InCommit::default(),
         };
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
             return refused("is no plain file in git");
@@ -303,13 +362,17 @@ impl Repository {
             if runner.run(&["check-ignore", "-q", "--", &format!("./{}", self.below_vault(name))])?.ok {
                 return refused("is ignored by git (.gitignore)");
             }
-            self.refuse_twin(runner, name)?;
+            if let Some((twin, known)) = twin {
+                let why = format!("Nothing was done: {twin} exists, and differs from {known} only by capital letters");
+                return Err(Failure::Refused(why));
+            }
         }
         let bytes = vault.bytes_if_any(path)?;
         // By the bytes and nothing else: a time stamp, a flag in the index and a filter that drops things all can make git
         // take for unchanged what is not.
         let is_committed = match (&bytes, &self.head, &committed) {
             (None, _, None) => true,
+            (Some(bytes), _, Some(_)) if *bytes == in_history => true,
             (Some(bytes), Some(head), Some(_)) => {
                 let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
                 // Line ends alone, where git does not mind them, are no change.
@@ -380,39 +443,29 @@ impl Repository {
         Ok(Refs::read(runner, &self.branch)?.pending.is_some())
     }
 
-    /// A second name that differs by case only would be one file on other people's computers.
-    fn refuse_twin(&self, runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
-        let Some(head) = &self.head else { return Ok(()) };
-        let mut folder = String::new();
-        for segment in name.split('/') {
-            let known = format!("{folder}{segment}");
-            let mut question = vec!["ls-tree", "-z", "--name-only", "--full-tree", head, "--"];
-            if !folder.is_empty() {
-                question.push(&folder);
-            }
-            let names: Vec<String> = runner.must(&question)?.parts().collect();
-            if let Some(twin) = names.iter().find(|twin| **twin != known && twin.to_lowercase() == known.to_lowercase()) {
-                let why = format!("Nothing was done: {twin} exists, and differs from {known} only by capital letters");
-                return Err(Failure::Refused(why));
-            }
-            if !names.contains(&known) {
-                return Ok(());
-            }
-            folder = format!("{known}/");
-        }
-        Ok(())
+    /// A file in a commit, with its bytes.
+    pub(super) fn entry(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<Option<Entry>, Failure> {
+        Ok(self.in_commit(runner, commit, name)?.entry)
     }
 
-    /// A file in a commit.
-    pub(super) fn entry(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<Option<Entry>, Failure> {
-        let output = runner.must(&["ls-tree", "-z", "--full-tree", commit, "--", name])?;
-        Ok(output.parts().find_map(|part| {
-            // <mode> <type> <object>\t<name>
-            let (about, found) = part.split_once('\t')?;
-            let mut words = about.split(' ');
-            let (mode, _, blob) = (words.next()?, words.next()?, words.next()?);
-            (found == name).then(|| Entry { mode: mode.to_owned(), blob: blob.to_owned() })
-        }))
+    fn in_commit(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<InCommit, Failure> {
+        let above = name.match_indices('/').filter_map(|(at, _)| name.get(..at));
+        let asked: Vec<String> = std::iter::once("").chain(above).chain([name]).map(|path| format!("{commit}:{path}")).collect();
+        let mut objects = objects(runner, &asked)?.into_iter();
+        let mut found = InCommit::default();
+        let mut folder = String::new();
+        for segment in name.split('/') {
+            let Some(tree) = objects.next().flatten().filter(|object| object.kind == "tree") else { return Ok(found) };
+            let entries = tree_entries(&tree);
+            if found.twin.is_none() {
+                let twin = entries.iter().find(|(known, _)| known != segment && known.to_lowercase() == segment.to_lowercase());
+                found.twin = twin.map(|(twin, _)| (format!("{folder}{twin}"), format!("{folder}{segment}")));
+            }
+            folder = format!("{folder}{segment}/");
+            found.entry = entries.into_iter().find(|(known, _)| known == segment).map(|(_, entry)| entry);
+        }
+        found.bytes = objects.next().flatten().map(|object| object.bytes).unwrap_or_default();
+        Ok(found)
     }
 
     /// The object that git makes of a file's bytes, with the filters that apply to its name, kept in the repository.

@@ -53,7 +53,6 @@ pub(super) fn settle(
         way.check()?;
         return move_to(vault, repository, &runner, index, &way, &published.commit, &why);
     }
-    targets.iter().try_for_each(|target| index.put(&runner, target))?;
     note_pending(repository, &runner, &published.commit)?;
     let (mut moved, mut kept) = (Vec::new(), Vec::new());
     for target in targets {
@@ -70,7 +69,7 @@ pub(super) fn settle(
             }
         }
     }
-    match finish(repository, &runner, &index, &published.commit, &why) {
+    match finish(repository, &runner, &index, targets, &published.commit, &why) {
         Ok(()) => {}
         // Whoever is on another branch now needs the index.
         Err(failure @ Failure::Refused(_)) if published.pushed => return Err(failure),
@@ -109,7 +108,7 @@ fn move_to(
     why: &str,
 ) -> Result<(), Failure> {
     note_pending(repository, runner, commit)?;
-    let gone = way.go().and_then(|kept| finish(repository, runner, &index, commit, why).map(|()| kept));
+    let gone = way.go().and_then(|kept| finish(repository, runner, &index, &[], commit, why).map(|()| kept));
     let _ = vault.refresh_now();
     match gone {
         Ok(kept) => {
@@ -140,9 +139,9 @@ fn put_back(vault: &Vault, target: &Target) {
 }
 
 /// The index and the branch, in a time of its own; then nothing is pending any more.
-fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, commit: &str, why: &str) -> Result<(), Failure> {
+fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, targets: &[Target], commit: &str, why: &str) -> Result<(), Failure> {
     let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
-    index.refresh(runner)?;
+    index.put(runner, targets)?;
     // Another branch can be begun without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(

@@ -345,7 +345,9 @@ pub const EXPRESSIONS_WAITING_PER_CORE: usize = 2;
 /// The oldest git that is used: `safe.bareRepository` came with it.
 pub const GIT_VERSION: (u32, u32) = (2, 38);
 /// Bytes kept of what a run of git prints; the largest note fits.
-pub const GIT_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+pub const GIT_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
+/// Notes that one run of git is given by its arguments: some hundred kilobytes, where Linux takes two megabytes.
+pub const GIT_ARGUMENTS: usize = 1_000;
 /// Characters of git's words in an answer.
 pub const GIT_WORDS: usize = 600;
 /// How long the rest of a finished run's output is waited for.
