@@ -3,6 +3,7 @@
 import json
 import pathlib
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -78,6 +79,10 @@ def until(what, check, seconds=60.0):
         time.sleep(0.2)
 
 
+def marks(note):
+    return set(re.findall(r"mark-\d+-\d+", note.read_text())) if note.exists() else set()
+
+
 class Server:
     """The server on stdio, over one side's folder."""
 
@@ -108,20 +113,22 @@ try:
     one.join(other), other.join(one)
     until("the vault is on both sides", lambda: one.is_idle() and other.is_idle() and len(other.files()) == NOTES, 180)
 
-    server, dice, written, refused = Server(one.vault), random.Random(1), [], 0
+    server, dice, written, refused, gone_in_call = Server(one.vault), random.Random(1), {}, 0, set()
     end = time.time() + SECONDS
     while time.time() < end:
         number = dice.randrange(HOT) if dice.random() < 0.5 else dice.randrange(NOTES)
         path, mark = f"Folder {number % 20}/Note {number}.md", f"mark-{len(written)}-{dice.randrange(10**9)}"
         if dice.random() < 0.5:
+            before = marks(one.vault / path)
             if server.tool("vault_insert", path=path, text=f"- server {mark}"):
-                written.append(mark)
+                written[mark] = f"by the server, {path}, {time.strftime('%H:%M:%S')}"
+                gone_in_call |= before - marks(one.vault / path)
             else:
                 refused += 1
         elif (other.vault / path).exists():
             with open(other.vault / path, "a") as note:
                 note.write(f"- person {mark}\n")
-            written.append(mark)
+            written[mark] = f"by a person, {path}, {time.strftime('%H:%M:%S')}"
         time.sleep(dice.random() * 0.1)
 
     def settled():
@@ -137,7 +144,10 @@ try:
     files = one.files()
     conflicts = [path for path in files if ".sync-conflict-" in path]
     text = "\n".join(files.values())
-    lost = [mark for mark in written if mark not in text]
+    lost = {mark: f"{about}{', gone while the server wrote' if mark in gone_in_call else ''}" for mark, about in written.items() if mark not in text}
+    for mark, about in lost.items():
+        stem = about.split(", ")[1].split("/")[-1].removesuffix(".md")
+        print(mark, about, sorted(path for path in conflicts if f"/{stem}.sync" in path)[-40:])
     listed, cursor = [], None
     while True:
         page = server.tool("vault_list_all", limit=1000, **({"cursor": cursor} if cursor else {}))
@@ -147,7 +157,7 @@ try:
             break
     own = [path for path in listed if "sync-conflict" in path or "syncthing" in path.lower()]
     print(f"{len(written)} texts in {SECONDS:.0f} s, {refused} refused by the server, {len(conflicts)} conflict copies, {len(lost)} lost; {len(listed)} files served, {len(own)} of Syncthing's own")
-    assert not lost and not own and len(listed) == NOTES, (lost[:5], own[:5], len(listed))
+    assert not lost and not own and len(listed) == NOTES, (lost, own[:5], len(listed))
 finally:
     for side in (one, other):
         side.process.terminate()
