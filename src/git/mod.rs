@@ -205,7 +205,13 @@ impl Git {
         }
         let path = &self.vault.spelled(path);
         let name = repository.name_of(path);
-        let mut note = repository.look_at(&runner, &self.vault, path, &name)?;
+        let look = |repository: &Repository| {
+            let known = repository.know(&runner, &[&name], true)?;
+            let note = repository.look_at(&runner, &self.vault, &known, path, &name)?;
+            let is_committed = repository.is_committed(&runner, &note, &name)?;
+            Ok::<_, Failure>((note, is_committed))
+        };
+        let (mut note, mut is_committed) = look(&repository)?;
         let now = note.bytes.as_deref().map(etag);
         if let Some(wanted) = if_match
             && now.as_deref() != Some(wanted)
@@ -222,13 +228,16 @@ impl Git {
             repository.refuse_no_room(&runner, &name)?;
         }
         // The history keeps what is deleted here, so it has to have it first.
-        if *change == Change::Delete && note.bytes.is_some() && !note.is_committed && if_match.is_some() {
-            let as_it_is = self.as_on_disk(&repository, &runner, path, name.clone())?;
+        if *change == Change::Delete && note.bytes.is_some() && !is_committed && if_match.is_some() {
+            let (as_it_is, left) = self.as_on_disk(&repository, &runner, std::slice::from_ref(path))?;
+            if let Some(words) = left.into_iter().next() {
+                return Err(Failure::Refused(words));
+            }
             let message = format!("{}: as it was before it was deleted", path.as_str());
-            let made = as_it_is.map_or(Ok(()), |target| self.make(&repository, &runner, &[target], &message).map(drop));
+            let made = if as_it_is.is_empty() { Ok(()) } else { self.make(&repository, &runner, &as_it_is, &message).map(drop) };
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
             repository = self.open(&runner)?;
-            note = repository.look_at(&runner, &self.vault, path, &name)?;
+            (note, is_committed) = look(&repository)?;
         }
         let wanted = match change {
             Change::Write(bytes) => Some(repository.store(&runner, &name, bytes)?),
@@ -238,19 +247,19 @@ impl Git {
         if *change == Change::Delete {
             match (&committed, &note.bytes) {
                 (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
-                (_, Some(_)) if !note.is_committed => {
+                (_, Some(_)) if !is_committed => {
                     let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
                     return Err(Failure::Refused(format!("Nothing was done: {} {why}.", path.as_str())));
                 }
                 _ => {}
             }
         }
-        if wanted == committed && note.is_committed {
+        if wanted == committed && is_committed {
             return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: now });
         }
         let is_wanted = matches!(change, Change::Write(bytes) if note.bytes.as_ref() == Some(bytes));
         let is_gone = *change == Change::Delete && note.bytes.is_none();
-        if !note.is_committed && !is_wanted && !is_gone && if_match.is_none() {
+        if !is_committed && !is_wanted && !is_gone && if_match.is_none() {
             let words = format!(
                 "{} has changes on disk that nobody has committed. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
@@ -287,17 +296,7 @@ impl Git {
             repository = self.open(&runner)?;
         }
         Index::refuse_locked(&repository)?;
-        let (mut targets, mut left) = (Vec::new(), Vec::new());
-        for path in paths {
-            let path = self.vault.spelled(path);
-            let name = repository.name_of(&path);
-            match self.as_on_disk(&repository, &runner, &path, name) {
-                Ok(target) => targets.extend(target),
-                Err(Failure::Refused(words)) => left.push(words),
-                Err(Failure::Vault(error)) => left.push(error.to_string()),
-                Err(other) => return Err(other),
-            }
-        }
+        let (targets, left) = self.as_on_disk(&repository, &runner, paths)?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
@@ -305,37 +304,54 @@ impl Git {
         Ok(Committed { commit: Some(published.commit), pushed: published.pushed, trouble, left })
     }
 
-    /// A file as it is on disk, if that is not what the branch has; one that is gone is deleted.
-    fn as_on_disk(&self, repository: &Repository, runner: &Runner<'_>, path: &VaultPath, name: String) -> Result<Option<Target>, Failure> {
-        let note = repository.look_at(runner, &self.vault, path, &name)?;
-        let Some(bytes) = note.bytes.filter(|_| !note.is_committed) else {
-            let gone = note.committed.filter(|_| matches!(self.vault.bytes_if_any(path), Ok(None)));
-            return Ok(gone.map(|committed| Target {
+    /// Files as they are on disk, where that is not what the branch has; those that are gone are deleted. And why others cannot be committed.
+    fn as_on_disk(&self, repository: &Repository, runner: &Runner<'_>, paths: &[VaultPath]) -> Result<(Vec<Target>, Vec<String>), Failure> {
+        let files: Vec<(VaultPath, String)> =
+            paths.iter().map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
+        let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
+        let known = repository.know(runner, &names, false)?;
+        let (mut targets, mut left) = (Vec::new(), Vec::new());
+        for (path, name) in &files {
+            let looked = repository.look_at(runner, &self.vault, &known, path, name).and_then(|note| {
+                if note.committed.is_none() && note.bytes.is_some() {
+                    repository.refuse_no_room(runner, name)?;
+                }
+                Ok(note)
+            });
+            let note = match looked {
+                Ok(note) => note,
+                Err(Failure::Refused(words)) => {
+                    left.push(words);
+                    continue;
+                }
+                Err(Failure::Vault(error)) => {
+                    left.push(error.to_string());
+                    continue;
+                }
+                Err(other) => return Err(other),
+            };
+            if note.bytes.is_none() && note.committed.is_none() {
+                continue;
+            }
+            targets.push(Target {
                 path: path.clone(),
-                name,
-                change: Change::Delete,
-                mode: committed.mode.clone(),
+                name: name.clone(),
+                change: note.bytes.clone().map_or(Change::Delete, Change::Write),
+                mode: note.committed.as_ref().map_or("100644".into(), |entry| entry.mode.clone()),
                 blob: None,
-                committed: Some(committed),
-                before: None,
-            }));
-        };
-        if note.committed.is_none() {
-            repository.refuse_no_room(runner, &name)?;
+                committed: note.committed,
+                before: note.bytes,
+            });
         }
-        let blob = repository.store(runner, &name, &bytes)?;
-        if note.committed.as_ref().is_some_and(|entry| entry.blob == blob) {
-            return Ok(None);
+        let written = || targets.iter().filter(|target| target.before.is_some());
+        let names: Vec<&str> = written().map(|target| target.name.as_str()).collect();
+        let blobs = repository.store_files(runner, &names)?;
+        if blobs.len() != names.len() {
+            return Err(Failure::Git("git's answer was lost half way".into()));
         }
-        Ok(Some(Target {
-            path: path.clone(),
-            name,
-            change: Change::Write(bytes.clone()),
-            mode: note.committed.as_ref().map_or("100644".into(), |entry| entry.mode.clone()),
-            blob: Some(blob),
-            committed: note.committed,
-            before: Some(bytes),
-        }))
+        targets.iter_mut().filter(|target| target.before.is_some()).zip(blobs).for_each(|(target, blob)| target.blob = Some(blob));
+        targets.retain(|target| target.blob != target.committed.as_ref().map(|entry| entry.blob.clone()));
+        Ok((targets, left))
     }
 
     /// Makes the commit, publishes it, and moves everything there. What did not go as it should although the commit is made

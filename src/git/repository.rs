@@ -3,8 +3,9 @@
 use super::process::Runner;
 use super::{Failure, Folders, Options};
 use crate::disk;
+use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
@@ -136,14 +137,21 @@ pub(super) struct Entry {
 pub(super) struct Note {
     /// Its bytes on disk.
     pub(super) bytes: Option<Vec<u8>>,
-    /// Whether they are those that the branch has.
-    pub(super) is_committed: bool,
     /// What the branch has.
     pub(super) committed: Option<Entry>,
+    /// Those bytes, before any filter, where they were asked for.
+    in_history: Option<Vec<u8>>,
+}
+
+/// What the branch and the index have of the files of an operation.
+#[derive(Debug)]
+pub(super) struct Known {
+    objects: HashMap<String, Object>,
+    staged: HashMap<String, Staged>,
 }
 
 /// What the index says of a note.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Staged {
     /// Its entry, if it has one.
     Entry(Option<Entry>),
@@ -175,55 +183,71 @@ impl Drop for Scratch {
 #[derive(Debug, Default)]
 struct InCommit {
     entry: Option<Entry>,
-    /// Its bytes, before any filter.
-    bytes: Vec<u8>,
     /// A name that differs by case only from one of the path, which would be the same file on other people's computers; and that one.
     twin: Option<(String, String)>,
 }
 
-/// An object of the repository.
+/// An object of a commit.
 #[derive(Debug)]
-struct Object {
-    kind: String,
-    bytes: Vec<u8>,
-    /// Bytes of an object's id: 20, or 32 in a repository with SHA-256.
-    id_bytes: usize,
+enum Object {
+    Folder(HashMap<String, Entry>),
+    File(Vec<u8>),
 }
 
-/// Objects by names such as `COMMIT:path`; `None` for one that is not there.
-fn objects(runner: &Runner<'_>, names: &[String]) -> Result<Vec<Option<Object>>, Failure> {
-    let output = runner.must_with(&["cat-file", "--batch"], format!("{}\n", names.join("\n")).as_bytes())?;
+/// The folders above files in a commit, by their paths, and with `bytes` the files; without those that are not there.
+fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: bool) -> Result<HashMap<String, Object>, Failure> {
+    let folders = |name: &'_ str| name.match_indices('/').filter_map(|(at, _)| name.get(..at).map(str::to_owned)).collect::<Vec<_>>();
+    let mut paths: BTreeSet<String> = names.iter().flat_map(|name| folders(name)).chain([String::new()]).collect();
+    paths.extend(names.iter().filter(|_| bytes).map(|name| (*name).to_owned()));
+    let asked: String = paths.iter().map(|path| format!("{commit}:{path}\n")).collect();
+    let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
     let mut rest = output.stdout.as_slice();
-    let mut objects = Vec::new();
     let cut = || Failure::Git("git's answer was lost half way".into());
-    for _ in names {
+    let mut found = HashMap::new();
+    for path in paths {
         // <id> SP <type> SP <size> LF <bytes> LF, or <name> SP missing LF
         let (line, after) = rest.split_at_checked(memchr::memchr(b'\n', rest).ok_or_else(cut)?).ok_or_else(cut)?;
-        let (line, after) = (String::from_utf8_lossy(line).into_owned(), after.split_at(1).1);
-        rest = after;
-        let words: Vec<&str> = line.split(' ').collect();
-        objects.push(match (line.ends_with(" missing"), words.as_slice()) {
-            (false, [id, kind, size]) => {
-                let (bytes, after) = size.parse().ok().and_then(|size| after.split_at_checked(size)).ok_or_else(cut)?;
-                rest = after.strip_prefix(b"\n").ok_or_else(cut)?;
-                Some(Object { kind: (*kind).to_owned(), bytes: bytes.to_vec(), id_bytes: id.len() / 2 })
-            }
-            _ => None,
-        });
+        let line = String::from_utf8_lossy(line).into_owned();
+        rest = after.split_at(1).1;
+        if line.ends_with(" missing") {
+            continue;
+        }
+        let [id, kind, size] = line.split(' ').collect::<Vec<_>>()[..] else { return Err(cut()) };
+        let (bytes, after) = size.parse().ok().and_then(|size| rest.split_at_checked(size)).ok_or_else(cut)?;
+        rest = after.strip_prefix(b"\n").ok_or_else(cut)?;
+        let object = if kind == "tree" { Object::Folder(tree_entries(bytes, id.len() / 2)) } else { Object::File(bytes.to_vec()) };
+        found.insert(path, object);
     }
-    Ok(objects)
+    Ok(found)
 }
 
-/// The names in a tree and what they stand for: `<mode> SP <name> NUL <id>`, one after the other.
-fn tree_entries(tree: &Object) -> Vec<(String, Entry)> {
-    let mut entries = Vec::new();
-    let mut rest = tree.bytes.as_slice();
+fn in_commit(objects: &HashMap<String, Object>, name: &str) -> InCommit {
+    let mut found = InCommit::default();
+    let mut folder = String::new();
+    for segment in name.split('/') {
+        let Some(Object::Folder(entries)) = objects.get(folder.trim_end_matches('/')) else { return InCommit { entry: None, ..found } };
+        found.entry = entries.get(segment).cloned();
+        if found.entry.is_none() {
+            let twin = entries.keys().find(|known| known.to_lowercase() == segment.to_lowercase());
+            found.twin = twin.map(|twin| (format!("{folder}{twin}"), format!("{folder}{segment}")));
+            return found;
+        }
+        folder = format!("{folder}{segment}/");
+    }
+    found
+}
+
+/// The names in a tree and what they stand for: `<mode> SP <name> NUL <id>`, one after the other. An id has 20 bytes, or 32 in a
+/// repository with SHA-256.
+fn tree_entries(tree: &[u8], id_bytes: usize) -> HashMap<String, Entry> {
+    let mut entries = HashMap::new();
+    let mut rest = tree;
     while let Some((about, after)) = memchr::memchr(0, rest).and_then(|end| rest.split_at_checked(end)) {
-        let Some((id, next)) = after.split_at(1).1.split_at_checked(tree.id_bytes) else { break };
+        let Some((id, next)) = after.split_at(1).1.split_at_checked(id_bytes) else { break };
         let about = String::from_utf8_lossy(about);
         if let Some((mode, name)) = about.split_once(' ') {
             let blob = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            entries.push((name.to_owned(), Entry { mode: mode.to_owned(), blob }));
+            entries.insert(name.to_owned(), Entry { mode: mode.to_owned(), blob });
         }
         rest = next;
     }
@@ -320,7 +344,7 @@ impl Repository {
     /// # Errors
     /// [`Failure::Refused`] for one that is not a plain file of this repository, or that somebody is working on in the
     /// index.
-    pub(super) fn look_at(&self, runner: &Runner<'_>, vault: &Vault, path: &VaultPath, name: &str) -> Result<Note, Failure> {
+    pub(super) fn look_at(&self, runner: &Runner<'_>, vault: &Vault, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
         let mut place = vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
@@ -337,14 +361,11 @@ impl Repository {
                 return refused("lies in another repository (a submodule)");
             }
         }
-        let InCommit { entry: committed, bytes: in_history, twin } = match &self.head {
-            Some(head) => self.in_commit(runner, head, name)?,
-            None => InCommit::default(),
-        };
+        let InCommit { entry: committed, twin } = in_commit(&known.objects, name);
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
             return refused("is no plain file in git");
         }
-        let staged = match self.staged(runner, name)? {
+        let staged = match known.staged.get(name).cloned().unwrap_or(Staged::Entry(None)) {
             Staged::Conflict => return refused("has a conflict that nobody has resolved; git status says more"),
             Staged::Elsewhere => return refused("is outside the sparse checkout of this working tree"),
             Staged::Unwatched => {
@@ -368,21 +389,25 @@ impl Repository {
             }
         }
         let bytes = vault.bytes_if_any(path)?;
-        // By the bytes and nothing else: a time stamp, a flag in the index and a filter that drops things all can make git
-        // take for unchanged what is not.
-        let is_committed = match (&bytes, &self.head, &committed) {
-            (None, _, None) => true,
-            (Some(bytes), _, Some(_)) if *bytes == in_history => true,
-            (Some(bytes), Some(head), Some(_)) => {
-                let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
-                // Line ends alone, where git does not mind them, are no change.
-                text == *bytes
-                    || same_but_for_line_ends(bytes, &text)
-                        && committed.as_ref().map(|entry| &entry.blob) == Some(&self.hash(runner, name, bytes)?)
-            }
-            _ => false,
+        let in_history = match known.objects.get(name) {
+            Some(Object::File(bytes)) => Some(bytes.clone()),
+            _ => None,
         };
-        Ok(Note { bytes, is_committed, committed })
+        Ok(Note { bytes, committed, in_history })
+    }
+
+    /// Whether the bytes of a note are those that the branch has. By the bytes and nothing else: a time stamp, a flag in the index
+    /// and a filter that drops things all can make git take for unchanged what is not.
+    pub(super) fn is_committed(&self, runner: &Runner<'_>, note: &Note, name: &str) -> Result<bool, Failure> {
+        let (Some(bytes), Some(head), Some(committed)) = (&note.bytes, &self.head, &note.committed) else {
+            return Ok(note.bytes.is_none() && note.committed.is_none());
+        };
+        if note.in_history.as_ref() == Some(bytes) {
+            return Ok(true);
+        }
+        let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
+        // Line ends alone, where git does not mind them, are no change.
+        Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes)?)
     }
 
     /// Refuses a path that the index has no room for.
@@ -405,27 +430,33 @@ impl Repository {
         Ok(())
     }
 
-    /// A note in the index.
-    pub(super) fn staged(&self, runner: &Runner<'_>, name: &str) -> Result<Staged, Failure> {
-        let index = runner.at(&self.top).must(&["ls-files", "-s", "-v", "-z", "--", name])?;
-        for part in index.parts() {
-            // <tag> <mode> <object> <stage>\t<name>
-            let (about, found) = part.split_once('\t').unwrap_or_default();
-            let words: Vec<&str> = about.split(' ').collect();
-            if let (true, [tag, mode, blob, stage]) = (found == name, words.as_slice()) {
-                if *stage != "0" {
-                    return Ok(Staged::Conflict);
-                }
-                if tag.eq_ignore_ascii_case("S") {
-                    return Ok(Staged::Elsewhere);
-                }
-                if tag.starts_with(|c: char| c.is_ascii_lowercase()) {
-                    return Ok(Staged::Unwatched);
-                }
-                return Ok(Staged::Entry(Some(Entry { mode: (*mode).to_owned(), blob: (*blob).to_owned() })));
+    /// What the branch and the index have of files; with `bytes`, those in the branch too.
+    pub(super) fn know(&self, runner: &Runner<'_>, names: &[&str], bytes: bool) -> Result<Known, Failure> {
+        let objects = self.head.as_deref().map_or(Ok(HashMap::new()), |head| objects(runner, head, names, bytes))?;
+        Ok(Known { objects, staged: self.staged(runner, names)? })
+    }
+
+    /// Files in the index; one that is not in it is missing here too.
+    pub(super) fn staged(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashMap<String, Staged>, Failure> {
+        let runner = runner.at(&self.top);
+        let mut staged = HashMap::new();
+        for names in names.chunks(limits::GIT_ARGUMENTS) {
+            let index = runner.must(&[&["ls-files", "-s", "-v", "-z", "--"], names].concat())?;
+            for part in index.parts() {
+                // <tag> <mode> <object> <stage>\t<name>
+                let (about, name) = part.split_once('\t').unwrap_or_default();
+                let [tag, mode, blob, stage] = about.split(' ').collect::<Vec<_>>()[..] else { continue };
+                let entry = || Staged::Entry(Some(Entry { mode: mode.to_owned(), blob: blob.to_owned() }));
+                let found = match (stage, tag) {
+                    ("0", "S" | "s") => Staged::Elsewhere,
+                    ("0", tag) if tag.starts_with(|c: char| c.is_ascii_lowercase()) => Staged::Unwatched,
+                    ("0", _) => entry(),
+                    _ => Staged::Conflict,
+                };
+                staged.insert(name.to_owned(), found);
             }
         }
-        Ok(Staged::Entry(None))
+        Ok(staged)
     }
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing under way.
@@ -443,29 +474,18 @@ impl Repository {
         Ok(Refs::read(runner, &self.branch)?.pending.is_some())
     }
 
-    /// A file in a commit, with its bytes.
+    /// A file in a commit.
     pub(super) fn entry(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<Option<Entry>, Failure> {
-        Ok(self.in_commit(runner, commit, name)?.entry)
+        Ok(in_commit(&objects(runner, commit, &[name], false)?, name).entry)
     }
 
-    fn in_commit(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<InCommit, Failure> {
-        let above = name.match_indices('/').filter_map(|(at, _)| name.get(..at));
-        let asked: Vec<String> = std::iter::once("").chain(above).chain([name]).map(|path| format!("{commit}:{path}")).collect();
-        let mut objects = objects(runner, &asked)?.into_iter();
-        let mut found = InCommit::default();
-        let mut folder = String::new();
-        for segment in name.split('/') {
-            let Some(tree) = objects.next().flatten().filter(|object| object.kind == "tree") else { return Ok(found) };
-            let entries = tree_entries(&tree);
-            if found.twin.is_none() {
-                let twin = entries.iter().find(|(known, _)| known != segment && known.to_lowercase() == segment.to_lowercase());
-                found.twin = twin.map(|(twin, _)| (format!("{folder}{twin}"), format!("{folder}{segment}")));
-            }
-            folder = format!("{folder}{segment}/");
-            found.entry = entries.into_iter().find(|(known, _)| known == segment).map(|(_, entry)| entry);
-        }
-        found.bytes = objects.next().flatten().map(|object| object.bytes).unwrap_or_default();
-        Ok(found)
+    /// As [`Repository::store`], of files as they are on disk.
+    pub(super) fn store_files(&self, runner: &Runner<'_>, names: &[&str]) -> Result<Vec<String>, Failure> {
+        // A name that begins with a quote would be read as a quoted one.
+        let input: String =
+            names.iter().map(|name| if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }).collect();
+        let output = runner.at(&self.top).must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?;
+        Ok(output.line().lines().map(str::to_owned).collect())
     }
 
     /// The object that git makes of a file's bytes, with the filters that apply to its name, kept in the repository.

@@ -28,9 +28,14 @@ pub(super) fn settle(
     let index = Index::lock(repository)?;
     // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
     let mut as_it_was = repository.is_as_it_was(&runner)?;
-    for target in targets.iter().filter(|_| !repository.has_same_index()) {
-        let staged = repository.staged(&index.on(&runner), &target.name)?;
-        as_it_was &= matches!(staged, Staged::Entry(entry) if entry == target.committed);
+    if !repository.has_same_index() {
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        let mut staged = repository.staged(&index.on(&runner), &names)?;
+        let mut now = |name: &str| staged.remove(name).unwrap_or(Staged::Entry(None));
+        as_it_was &= targets
+            .iter()
+            .map(|target| (now(&target.name), &target.committed))
+            .all(|(now, then)| matches!(now, Staged::Entry(entry) if entry == *then));
     }
     if !as_it_was {
         let brings = if published.pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
