@@ -481,6 +481,27 @@ fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
     format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display())
 }
 
+/// On a Pi each run takes some hundredths of a second, and a call has `GIT_TIMEOUT_MS` for all.
+#[cfg(feature = "notes")]
+#[test]
+fn a_change_takes_as_few_runs_of_git_for_a_hundred_files_as_for_one() {
+    let names: Vec<String> = (0..100).map(|n| format!("notes/{n}.md")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "---\ntags: [old]\n---\n")).collect();
+    let repository = Repository::with(&files);
+    let folder = repository.folder.path();
+    let server = repository.serve_with(&[("PATH", &deadly_git(folder, 0, false)), ("TOOLSETS", "vault,notes,git")]);
+    let runs = |tool: &str, arguments: Value| -> usize {
+        let _ = std::fs::remove_file(folder.join("count"));
+        assert_eq!(server.call(tool, arguments)["pushed"], true);
+        std::fs::read_to_string(folder.join("count")).unwrap().trim().parse().unwrap()
+    };
+    let write = |path: &str| json!({ "path": path, "content": note("text") });
+    assert_eq!(runs("vault_write_file", write("notes/1.md")), 14);
+    assert_eq!(runs("vault_write_file", write("new.md")), 16, "whether it is ignored, and whether the index has room");
+    assert_eq!(runs("vault_rename_tag", json!({ "from": "old", "to": "new" })), 14);
+    assert_eq!(repository.git(&["diff", "--name-only", "HEAD~1"]).lines().count(), 99);
+}
+
 /// The server is killed at a run of git in a write, at every run if the tests are thorough and else at every tenth, and started
 /// again: everything a person had is as it was, the note has its old text or the new one, and work goes on.
 fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Repository)) {

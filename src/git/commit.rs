@@ -1,7 +1,8 @@
 //! A commit of exactly the paths that are meant, built beside the index. Nothing of the repository moves by it.
 
+use super::objects::Entry;
 use super::process::Runner;
-use super::repository::{Entry, Repository};
+use super::repository::Repository;
 use super::{Change, Failure, tree};
 use crate::disk::{self, Mode};
 use crate::limits;

@@ -7,7 +7,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `process` | running git: no shell, no prompt, an end to it |
-//! | `repository` | what state the repository is in, and the reasons to refuse |
+//! | `repository`, `settings` | what state the repository is in, and the reasons to refuse |
+//! | `objects` | files in a commit |
 //! | `commit` | a commit of exactly the paths that are meant, with hooks and signature |
 //! | `publish` | pushing it, and bringing in what the remote has first |
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
@@ -18,9 +19,11 @@
 mod commit;
 mod history;
 mod index;
+mod objects;
 mod process;
 mod publish;
 mod repository;
+mod settings;
 mod settle;
 mod tree;
 

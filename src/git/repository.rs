@@ -1,11 +1,13 @@
 //! What state the repository is in, and the reasons not to touch it.
 
+use super::objects::{Entry, InCommit, Object, in_commit, objects};
 use super::process::Runner;
+use super::settings::Settings;
 use super::{Failure, Folders, Options};
 use crate::disk;
 use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
@@ -34,57 +36,6 @@ pub(super) struct Repository {
 }
 
 type IndexFile = ((u64, u64), u64, (i64, i64));
-
-/// The settings of git that operations depend on.
-#[derive(Debug)]
-pub(super) struct Settings(Vec<(String, Option<String>)>);
-
-impl Settings {
-    fn read(runner: &Runner<'_>) -> Result<Settings, Failure> {
-        let asked = r"^(remote\..+|commit\.gpgsign|core\.(sparsecheckout|filemode|hookspath)|filter\..+\.(smudge|process|clean))$";
-        let found = runner.run(&["config", "-z", "--get-regexp", asked])?;
-        if !found.ok && !found.stderr.is_empty() {
-            return Err(Failure::Git(found.words()));
-        }
-        // <name>\n<value>
-        let pair =
-            |part: String| part.split_once('\n').map_or((part.clone(), None), |(name, value)| (name.to_owned(), Some(value.to_owned())));
-        Ok(Settings(found.parts().map(pair).collect()))
-    }
-
-    /// Whether a setting is true; `None` where it is not set. One without a value is (git-config(1)).
-    pub(super) fn is_true(&self, name: &str) -> Option<bool> {
-        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
-        let is_false = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "" | "false" | "no" | "off" | "0");
-        Some(!value.as_deref().is_some_and(is_false))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(known, _)| known == name)
-    }
-
-    /// The names of the remotes.
-    fn remotes(&self) -> Vec<&str> {
-        let mut names: Vec<&str> =
-            self.0.iter().filter_map(|(name, _)| name.strip_prefix("remote.")?.rsplit_once('.')).map(|(name, _)| name).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
-    /// The filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
-    pub(super) fn near_filters(&self, repository: &Repository) -> Vec<&str> {
-        let is_near = |word: &str| {
-            let word = word.trim_matches(['"', '\'']);
-            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
-        };
-        let near = self.0.iter().filter(|(_, command)| command.as_deref().is_some_and(|command| command.split_whitespace().any(is_near)));
-        let mut names: Vec<&str> = near.filter_map(|(name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0)).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-}
 
 /// The refs of an operation.
 #[derive(Debug)]
@@ -123,13 +74,6 @@ impl Refs {
 pub(super) fn pending_refs(branch: &str) -> [String; 2] {
     let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch).replace('%', "%25").replace('/', "%2F");
     ["to", "from"].map(|which| format!("refs/worktree/vault-sync-mcp/{which}/{branch}"))
-}
-
-/// A file in a tree or in the index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) mode: String,
-    pub(super) blob: String,
 }
 
 /// A note on disk and on the branch.
@@ -177,81 +121,6 @@ impl Drop for Scratch {
             disk::discard(&self.0);
         }
     }
-}
-
-/// A file in a commit.
-#[derive(Debug, Default)]
-struct InCommit {
-    entry: Option<Entry>,
-    /// A name that differs by case only from one of the path, which would be the same file on other people's computers; and that one.
-    twin: Option<(String, String)>,
-}
-
-/// An object of a commit.
-#[derive(Debug)]
-enum Object {
-    Folder(HashMap<String, Entry>),
-    File(Vec<u8>),
-}
-
-/// The folders above files in a commit, by their paths, and with `bytes` the files; without those that are not there.
-fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: bool) -> Result<HashMap<String, Object>, Failure> {
-    let folders = |name: &'_ str| name.match_indices('/').filter_map(|(at, _)| name.get(..at).map(str::to_owned)).collect::<Vec<_>>();
-    let mut paths: BTreeSet<String> = names.iter().flat_map(|name| folders(name)).chain([String::new()]).collect();
-    paths.extend(names.iter().filter(|_| bytes).map(|name| (*name).to_owned()));
-    let asked: String = paths.iter().map(|path| format!("{commit}:{path}\n")).collect();
-    let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
-    let mut rest = output.stdout.as_slice();
-    let cut = || Failure::Git("git's answer was lost half way".into());
-    let mut found = HashMap::new();
-    for path in paths {
-        // <id> SP <type> SP <size> LF <bytes> LF, or <name> SP missing LF
-        let (line, after) = rest.split_at_checked(memchr::memchr(b'\n', rest).ok_or_else(cut)?).ok_or_else(cut)?;
-        let line = String::from_utf8_lossy(line).into_owned();
-        rest = after.split_at(1).1;
-        if line.ends_with(" missing") {
-            continue;
-        }
-        let [id, kind, size] = line.split(' ').collect::<Vec<_>>()[..] else { return Err(cut()) };
-        let (bytes, after) = size.parse().ok().and_then(|size| rest.split_at_checked(size)).ok_or_else(cut)?;
-        rest = after.strip_prefix(b"\n").ok_or_else(cut)?;
-        let object = if kind == "tree" { Object::Folder(tree_entries(bytes, id.len() / 2)) } else { Object::File(bytes.to_vec()) };
-        found.insert(path, object);
-    }
-    Ok(found)
-}
-
-fn in_commit(objects: &HashMap<String, Object>, name: &str) -> InCommit {
-    let mut found = InCommit::default();
-    let mut folder = String::new();
-    for segment in name.split('/') {
-        let Some(Object::Folder(entries)) = objects.get(folder.trim_end_matches('/')) else { return InCommit { entry: None, ..found } };
-        found.entry = entries.get(segment).cloned();
-        if found.entry.is_none() {
-            let twin = entries.keys().find(|known| known.to_lowercase() == segment.to_lowercase());
-            found.twin = twin.map(|twin| (format!("{folder}{twin}"), format!("{folder}{segment}")));
-            return found;
-        }
-        folder = format!("{folder}{segment}/");
-    }
-    found
-}
-
-/// The names in a tree and what they stand for: `<mode> SP <name> NUL <id>`, one after the other. An id has 20 bytes, or 32 in a
-/// repository with SHA-256.
-fn tree_entries(tree: &[u8], id_bytes: usize) -> HashMap<String, Entry> {
-    let mut entries = HashMap::new();
-    let mut rest = tree;
-    while let Some((about, after)) = memchr::memchr(0, rest).and_then(|end| rest.split_at_checked(end)) {
-        let Some((id, next)) = after.split_at(1).1.split_at_checked(id_bytes) else { break };
-        let about = String::from_utf8_lossy(about);
-        if let Some((mode, name)) = about.split_once(' ') {
-            let blob = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            entries.insert(name.to_owned(), Entry { mode: mode.to_owned(), blob });
-        }
-        rest = next;
-    }
-    entries
 }
 
 const SCRATCH: &str = "vault-sync-mcp-";

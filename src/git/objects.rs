@@ -1,0 +1,87 @@
+//! Files in a commit, by one run of git for all of an operation.
+
+use super::Failure;
+use super::process::Runner;
+use std::collections::{BTreeSet, HashMap};
+
+/// A file in a tree or in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: String,
+    pub(super) blob: String,
+}
+
+/// A file in a commit.
+#[derive(Debug, Default)]
+pub(super) struct InCommit {
+    pub(super) entry: Option<Entry>,
+    /// A name that differs by case only from one of the path, which would be the same file on other people's computers; and that one.
+    pub(super) twin: Option<(String, String)>,
+}
+
+/// An object of a commit.
+#[derive(Debug)]
+pub(super) enum Object {
+    Folder(HashMap<String, Entry>),
+    File(Vec<u8>),
+}
+
+/// The folders above files in a commit, by their paths, and with `bytes` the files; without those that are not there.
+pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: bool) -> Result<HashMap<String, Object>, Failure> {
+    let folders = |name: &'_ str| name.match_indices('/').filter_map(|(at, _)| name.get(..at).map(str::to_owned)).collect::<Vec<_>>();
+    let mut paths: BTreeSet<String> = names.iter().flat_map(|name| folders(name)).chain([String::new()]).collect();
+    paths.extend(names.iter().filter(|_| bytes).map(|name| (*name).to_owned()));
+    let asked: String = paths.iter().map(|path| format!("{commit}:{path}\n")).collect();
+    let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
+    let mut rest = output.stdout.as_slice();
+    let cut = || Failure::Git("git's answer was lost half way".into());
+    let mut found = HashMap::new();
+    for path in paths {
+        // <id> SP <type> SP <size> LF <bytes> LF, or <name> SP missing LF
+        let (line, after) = rest.split_at_checked(memchr::memchr(b'\n', rest).ok_or_else(cut)?).ok_or_else(cut)?;
+        let line = String::from_utf8_lossy(line).into_owned();
+        rest = after.split_at(1).1;
+        if line.ends_with(" missing") {
+            continue;
+        }
+        let [id, kind, size] = line.split(' ').collect::<Vec<_>>()[..] else { return Err(cut()) };
+        let (bytes, after) = size.parse().ok().and_then(|size| rest.split_at_checked(size)).ok_or_else(cut)?;
+        rest = after.strip_prefix(b"\n").ok_or_else(cut)?;
+        let object = if kind == "tree" { Object::Folder(tree_entries(bytes, id.len() / 2)) } else { Object::File(bytes.to_vec()) };
+        found.insert(path, object);
+    }
+    Ok(found)
+}
+
+pub(super) fn in_commit(objects: &HashMap<String, Object>, name: &str) -> InCommit {
+    let mut found = InCommit::default();
+    let mut folder = String::new();
+    for segment in name.split('/') {
+        let Some(Object::Folder(entries)) = objects.get(folder.trim_end_matches('/')) else { return InCommit { entry: None, ..found } };
+        found.entry = entries.get(segment).cloned();
+        if found.entry.is_none() {
+            let twin = entries.keys().find(|known| known.to_lowercase() == segment.to_lowercase());
+            found.twin = twin.map(|twin| (format!("{folder}{twin}"), format!("{folder}{segment}")));
+            return found;
+        }
+        folder = format!("{folder}{segment}/");
+    }
+    found
+}
+
+/// The names in a tree and what they stand for: `<mode> SP <name> NUL <id>`, one after the other. An id has 20 bytes, or 32 in a
+/// repository with SHA-256.
+fn tree_entries(tree: &[u8], id_bytes: usize) -> HashMap<String, Entry> {
+    let mut entries = HashMap::new();
+    let mut rest = tree;
+    while let Some((about, after)) = memchr::memchr(0, rest).and_then(|end| rest.split_at_checked(end)) {
+        let Some((id, next)) = after.split_at(1).1.split_at_checked(id_bytes) else { break };
+        let about = String::from_utf8_lossy(about);
+        if let Some((mode, name)) = about.split_once(' ') {
+            let blob = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            entries.insert(name.to_owned(), Entry { mode: mode.to_owned(), blob });
+        }
+        rest = next;
+    }
+    entries
+}

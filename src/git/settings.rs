@@ -1,0 +1,56 @@
+//! Settings of git that operations depend on.
+
+use super::Failure;
+use super::process::Runner;
+use super::repository::Repository;
+
+/// The settings of git that operations depend on.
+#[derive(Debug)]
+pub(super) struct Settings(Vec<(String, Option<String>)>);
+
+impl Settings {
+    pub(super) fn read(runner: &Runner<'_>) -> Result<Settings, Failure> {
+        let asked = r"^(remote\..+|commit\.gpgsign|core\.(sparsecheckout|filemode|hookspath)|filter\..+\.(smudge|process|clean))$";
+        let found = runner.run(&["config", "-z", "--get-regexp", asked])?;
+        if !found.ok && !found.stderr.is_empty() {
+            return Err(Failure::Git(found.words()));
+        }
+        // <name>\n<value>
+        let pair =
+            |part: String| part.split_once('\n').map_or((part.clone(), None), |(name, value)| (name.to_owned(), Some(value.to_owned())));
+        Ok(Settings(found.parts().map(pair).collect()))
+    }
+
+    /// Whether a setting is true; `None` where it is not set. One without a value is (git-config(1)).
+    pub(super) fn is_true(&self, name: &str) -> Option<bool> {
+        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
+        let is_false = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "" | "false" | "no" | "off" | "0");
+        Some(!value.as_deref().is_some_and(is_false))
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    /// The names of the remotes.
+    pub(super) fn remotes(&self) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            self.0.iter().filter_map(|(name, _)| name.strip_prefix("remote.")?.rsplit_once('.')).map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
+    pub(super) fn near_filters(&self, repository: &Repository) -> Vec<&str> {
+        let is_near = |word: &str| {
+            let word = word.trim_matches(['"', '\'']);
+            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
+        };
+        let near = self.0.iter().filter(|(_, command)| command.as_deref().is_some_and(|command| command.split_whitespace().any(is_near)));
+        let mut names: Vec<&str> = near.filter_map(|(name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
