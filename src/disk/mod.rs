@@ -55,10 +55,10 @@ pub fn replace<E: From<io::Error>>(
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Opened first: what cannot be flushed afterwards is not begun.
     let open_folder = open_folder(folder)?;
-    let temporary = new_temporary(folder)?;
     // A link may be in the place of a program's.
     let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
-    let outcome = write_temporary(&temporary, bytes, mode, target).map_err(E::from).and_then(|new| -> Result<bool, E> {
+    let (temporary, new) = write_temporary(folder, bytes, mode, target)?;
+    let outcome = (|| -> Result<bool, E> {
         lock_for_a_moment(&open_folder);
         last_look(target)?;
         let ours = state(&new.metadata()?);
@@ -77,9 +77,10 @@ pub fn replace<E: From<io::Error>>(
         let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
         renamed?;
         Ok(false)
-    });
+    })();
+    drop(new);
     let _ = open_folder.unlock();
-    // An unfinished file, or the displaced one; if it cannot be removed now, the next start does.
+    // The new file, or the displaced one; if it cannot be removed now, the next start does.
     if !matches!(outcome, Ok(false))
         && let Err(error) = std::fs::remove_file(&temporary)
         && error.kind() != io::ErrorKind::NotFound
@@ -255,8 +256,7 @@ pub fn is_still_there(file: &File, path: &Path) -> bool {
 /// What the disk says.
 pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let temporary = new_temporary(folder)?;
-    let file = write_temporary(&temporary, words, Mode::Private, path).inspect_err(|_| discard(&temporary))?;
+    let (temporary, file) = write_temporary(folder, words, Mode::Private, path)?;
     let mut made = std::fs::hard_link(&temporary, path);
     // Not every file system has second names; there a crash in between leaves an empty file.
     if made.as_ref().is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)) {
@@ -289,8 +289,15 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
 /// Removes a file that its maker held locked, as a temporary one is while it is written, if nobody holds it any more;
 /// whether it was removed.
 pub fn remove_leftover(path: &Path) -> bool {
+    // A file that was displaced has such a name too, while the folder is locked.
+    let folder = path.parent().and_then(|folder| open_folder(folder).ok());
+    let is_free = |folder: &File| !matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
     // Open, and so locked, until it is gone.
-    File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
+    folder.is_some_and(|folder| {
+        is_free(&folder)
+            && File::open(path)
+                .is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
+    })
 }
 
 /// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`replace`].
@@ -300,7 +307,7 @@ pub fn remove_leftover(path: &Path) -> bool {
 #[cfg(unix)]
 pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let temporary = new_temporary(folder)?;
+    let temporary = temporary_name(folder)?;
     std::os::unix::fs::symlink(to, &temporary)?;
     let outcome = last_look().and_then(|()| std::fs::rename(&temporary, target));
     if outcome.is_err() {
@@ -344,11 +351,10 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
 /// # Errors
 /// What the disk says.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
-    let probe = new_temporary(folder)?;
     // An empty file finds room on a disk that is full.
-    let outcome = write_temporary(&probe, &[0; 4096], Mode::Private, &probe).map(drop);
+    let (probe, _) = write_temporary(folder, &[0; 4096], Mode::Private, folder)?;
     discard(&probe);
-    outcome
+    Ok(())
 }
 
 /// Reads a plain file of so many bytes at most; neither a symbolic link is followed nor a named pipe waited for.
@@ -403,33 +409,56 @@ pub fn remove_copy(folder: &Path) -> io::Result<()> {
 }
 
 /// A name for a temporary file in a folder; nothing has it yet.
-fn new_temporary(folder: &Path) -> io::Result<PathBuf> {
+fn temporary_name(folder: &Path) -> io::Result<PathBuf> {
     let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
     Ok(folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}")))
 }
 
-/// Writes what is to become `target`.
-fn write_temporary(temporary: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<File> {
+/// Makes a temporary file in a folder, and locks it.
+fn new_temporary(folder: &Path, first_bits: u32) -> io::Result<(PathBuf, File)> {
+    for _ in 0..limits::TEMPORARY_TRIES {
+        let path = temporary_name(folder)?;
+        let file = with_mode(OpenOptions::new().write(true).create_new(true), first_bits).open(&path)?;
+        match file.try_lock() {
+            Ok(()) if is_still_there(&file, &path) => return Ok((path, file)),
+            // Not every network file system has locks; there a crash's leftover is removed by hand.
+            Err(TryLockError::Error(_)) => return Ok((path, file)),
+            // Before it was locked, a start of this program took it for left over ([`remove_leftover`]).
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
+/// Writes what is to become `target` into a temporary file.
+fn write_temporary(folder: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<(PathBuf, File)> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
     let first_bits = match mode {
         Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
         Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
     };
-    let mut file = with_mode(OpenOptions::new().write(true).create_new(true), first_bits).open(temporary)?;
-    // Not every network file system has locks; there a crash's leftover is removed by hand.
-    let _ = file.try_lock();
+    let (temporary, file) = new_temporary(folder, first_bits)?;
+    match fill(&file, bytes, mode, target) {
+        Ok(()) => Ok((temporary, file)),
+        Err(error) => {
+            discard(&temporary);
+            Err(error)
+        }
+    }
+}
+
+fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
-        take_after(&file, old, target)?;
+        take_after(file, old, target)?;
     }
     if let Mode::Program(_, is_program) = mode {
-        set_runnable(&file, is_program)?;
+        set_runnable(file, is_program)?;
     }
     if let Mode::Dated(_, modified) = mode {
         file.set_modified(modified)?;
     }
-    file.sync_all()?;
-    Ok(file)
+    file.sync_all()
 }
 
 #[cfg(all(test, unix))]
@@ -460,13 +489,42 @@ mod tests {
     fn only_a_leftover_nobody_is_writing_is_removed() {
         let folder = std::env::temp_dir().join(format!("vsm-left-{}", secret::new_id().unwrap()));
         create_folder(&folder).unwrap();
-        let name = format!("{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}", secret::new_id().unwrap());
-        assert!(is_temporary(&name) && !is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
-        let writing = write_temporary(&folder.join(&name), b"half", Mode::New, &folder.join(&name)).unwrap();
-        assert!(!remove_leftover(&folder.join(&name)), "still being written");
+        assert!(!is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
+        let (name, writing) = write_temporary(&folder, b"half", Mode::New, &folder.join("note.md")).unwrap();
+        assert!(is_temporary(name.file_name().unwrap().to_str().unwrap()));
+        assert!(!remove_leftover(&name), "still being written");
         drop(writing);
-        assert!(remove_leftover(&folder.join(&name)));
+        let locked = open_folder(&folder).unwrap();
+        locked.lock().unwrap();
+        assert!(!remove_leftover(&name), "it may be a file that was displaced");
+        drop(locked);
+        assert!(remove_leftover(&name));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn writes_succeed_while_a_start_removes_what_was_left_over() {
+        let folder = std::env::temp_dir().join(format!("vsm-start-{}", secret::new_id().unwrap()));
+        create_folder(&folder).unwrap();
+        let note = folder.join("note.md");
+        replace::<io::Error>(&note, b"0", Mode::New, |_| Ok(())).unwrap();
+        let writes = std::sync::Arc::new(());
+        let (goes_on, cleaned) = (std::sync::Arc::downgrade(&writes), folder.clone());
+        let start = std::thread::spawn(move || {
+            while goes_on.upgrade().is_some() {
+                let entries = std::fs::read_dir(&cleaned).unwrap().flatten();
+                let left = entries.filter(|entry| is_temporary(entry.file_name().to_str().unwrap()));
+                left.for_each(|entry| drop(remove_leftover(&entry.path())));
+            }
+        });
+        for n in 1..300 {
+            let old = note.metadata().unwrap();
+            replace::<io::Error>(&note, n.to_string().as_bytes(), Mode::Like(&old), |_| Ok(())).unwrap();
+        }
+        drop(writes);
+        start.join().unwrap();
+        assert_eq!(std::fs::read(&note).unwrap(), b"299");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
