@@ -109,8 +109,8 @@ fn put_back(displaced: &Path, target: &Path, ours: State) -> io::Result<()> {
     for _ in 0..limits::PUT_BACK_TRIES {
         match exchange(displaced, target) {
             Ok(true) => {}
-            // The file was deleted meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            // A sync program moves a file away before it puts another one there, whatever has that name then.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
             Ok(false) | Err(_) => return std::fs::rename(displaced, target),
         }
         let found = state(&displaced.symlink_metadata()?);
@@ -119,7 +119,7 @@ fn put_back(displaced: &Path, target: &Path, ours: State) -> io::Result<()> {
         }
         (last, next) = (next, found);
     }
-    Ok(())
+    Err(io::ErrorKind::ResourceBusy.into())
 }
 
 /// Other holders of the lock keep it for microseconds. One that has died does not hold it any more, and where there
@@ -503,6 +503,29 @@ mod tests {
     }
 
     #[test]
+    fn what_was_saved_before_the_file_was_moved_away_is_kept() {
+        let folder = std::env::temp_dir().join(format!("vsm-kept-{}", secret::new_id().unwrap()));
+        std::fs::create_dir(&folder).unwrap();
+        let note = folder.join("note.md");
+        std::fs::write(&note, b"old").unwrap();
+        let old = note.metadata().unwrap();
+        let refused = replace::<io::Error>(&note, b"ours", Mode::Like(&old), |at| {
+            if at == note {
+                return std::fs::write(&note, b"a person's");
+            }
+            // Ours has the name now.
+            std::fs::rename(&note, folder.join("conflict copy.md"))?;
+            Err(io::ErrorKind::ResourceBusy.into())
+        });
+        assert!(refused.is_err());
+        let mut texts: Vec<Vec<u8>> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect();
+        texts.sort();
+        assert_eq!(texts, [b"a person's".to_vec(), b"ours".to_vec()]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn writes_succeed_while_a_start_removes_what_was_left_over() {
         let folder = std::env::temp_dir().join(format!("vsm-start-{}", secret::new_id().unwrap()));
         create_folder(&folder).unwrap();
@@ -514,7 +537,9 @@ mod tests {
             while goes_on.upgrade().is_some() {
                 let entries = std::fs::read_dir(&cleaned).unwrap().flatten();
                 let left = entries.filter(|entry| is_temporary(entry.file_name().to_str().unwrap()));
-                left.for_each(|entry| drop(remove_leftover(&entry.path())));
+                left.for_each(|entry| {
+                    remove_leftover(&entry.path());
+                });
             }
         });
         for n in 1..300 {

@@ -143,7 +143,9 @@ try:
         raise
     files = one.files()
     conflicts = [path for path in files if ".sync-conflict-" in path]
-    text = "\n".join(files.values())
+    # What the server could not put back is beside the note, as its log says.
+    kept = [path.read_text() for side in (one, other) for path in side.vault.rglob(".vault-sync-mcp-*.kept")]
+    text = "\n".join([*files.values(), *kept])
     lost = {mark: f"{about}{', gone while the server wrote' if mark in gone_in_call else ''}" for mark, about in written.items() if mark not in text}
     for mark, about in lost.items():
         stem = about.split(", ")[1].split("/")[-1].removesuffix(".md")
@@ -156,7 +158,7 @@ try:
         if not cursor:
             break
     own = [path for path in listed if "sync-conflict" in path or "syncthing" in path.lower()]
-    print(f"{len(written)} texts in {SECONDS:.0f} s, {refused} refused by the server, {len(conflicts)} conflict copies, {len(lost)} lost; {len(listed)} files served, {len(own)} of Syncthing's own")
+    print(f"{len(written)} texts in {SECONDS:.0f} s, {refused} refused by the server, {len(conflicts)} conflict copies, {len(kept)} kept by the server, {len(lost)} lost; {len(listed)} files served, {len(own)} of Syncthing's own")
     assert not lost and not own and len(listed) == NOTES, (lost, own[:5], len(listed))
 finally:
     for side in (one, other):
