@@ -95,8 +95,16 @@ pub fn replace<E: From<io::Error>>(
     Ok(())
 }
 
+/// What tells one state of a file from another without reading it; a rename changes it.
+pub type Fingerprint = (State, (i64, i64));
+
+/// See [`Fingerprint`].
+pub fn fingerprint(found: &Metadata) -> Fingerprint {
+    (state(found), times(found))
+}
+
 /// Device, inode, size and modification time, which a rename does not change.
-type State = ((u64, u64), u64, i64);
+pub type State = ((u64, u64), u64, i64);
 
 fn state(found: &Metadata) -> State {
     (identity(found), found.len(), times(found).0)
@@ -172,7 +180,7 @@ pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce
 /// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
 /// which somebody may save it. What is left for that are the microseconds to the system call that follows.
 pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
-    let now = || file.symlink_metadata().ok().map(|found| (state(&found), times(&found)));
+    let now = || file.symlink_metadata().ok().as_ref().map(fingerprint);
     let before = now();
     let seen = look();
     (seen, before == now())
@@ -466,10 +474,15 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    fn new_folder() -> io::Result<PathBuf> {
+        let folder = temporary_name(&std::env::temp_dir())?;
+        create_folder(&folder)?;
+        Ok(folder)
+    }
+
     #[test]
     fn a_refused_or_failed_replacement_leaves_old_bytes_and_no_litter() {
-        let folder = std::env::temp_dir().join(format!("vsm-disk-{}", secret::new_id().unwrap()));
-        create_folder(&folder).unwrap();
+        let folder = new_folder().unwrap();
         let note = folder.join("note.md");
         replace::<io::Error>(&note, b"old", Mode::New, |_| Ok(())).unwrap();
         set_mode(&note, 0o640).unwrap();
@@ -487,8 +500,7 @@ mod tests {
 
     #[test]
     fn only_a_leftover_nobody_is_writing_is_removed() {
-        let folder = std::env::temp_dir().join(format!("vsm-left-{}", secret::new_id().unwrap()));
-        create_folder(&folder).unwrap();
+        let folder = new_folder().unwrap();
         assert!(!is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
         let (name, writing) = write_temporary(&folder, b"half", Mode::New, &folder.join("note.md")).unwrap();
         assert!(is_temporary(name.file_name().unwrap().to_str().unwrap()));
@@ -504,8 +516,7 @@ mod tests {
 
     #[test]
     fn what_was_saved_before_the_file_was_moved_away_is_kept() {
-        let folder = std::env::temp_dir().join(format!("vsm-kept-{}", secret::new_id().unwrap()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = new_folder().unwrap();
         let note = folder.join("note.md");
         std::fs::write(&note, b"old").unwrap();
         let old = note.metadata().unwrap();
@@ -527,8 +538,7 @@ mod tests {
 
     #[test]
     fn writes_succeed_while_a_start_removes_what_was_left_over() {
-        let folder = std::env::temp_dir().join(format!("vsm-start-{}", secret::new_id().unwrap()));
-        create_folder(&folder).unwrap();
+        let folder = new_folder().unwrap();
         let note = folder.join("note.md");
         replace::<io::Error>(&note, b"0", Mode::New, |_| Ok(())).unwrap();
         let writes = std::sync::Arc::new(());
@@ -554,8 +564,7 @@ mod tests {
 
     #[test]
     fn what_another_program_saves_between_the_last_look_and_the_rename_is_put_back() {
-        let folder = std::env::temp_dir().join(format!("vsm-exchange-{}", secret::new_id().unwrap()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = new_folder().unwrap();
         let (note, other) = (folder.join("note.md"), folder.join("other"));
         std::fs::write(&note, b"old").unwrap();
         let old = note.metadata().unwrap();

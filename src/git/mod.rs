@@ -348,7 +348,7 @@ impl Git {
         }
         let written = || targets.iter().filter(|target| target.before.is_some());
         let names: Vec<&str> = written().map(|target| target.name.as_str()).collect();
-        let blobs = repository.store_files(runner, &names)?;
+        let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
         if blobs.len() != names.len() {
             return Err(Failure::Git("git's answer was lost half way".into()));
         }

@@ -8,7 +8,6 @@ use crate::disk;
 use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
 use std::collections::{HashMap, HashSet};
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// The repository at the beginning of an operation.
@@ -32,10 +31,8 @@ pub(super) struct Repository {
     /// What a crash interrupted: the commit that the branch is to be at, and the one that it was at.
     pub(super) pending: Option<(String, Option<String>)>,
     /// The file of the index; another one later if anything was staged.
-    index: Option<IndexFile>,
+    index: Option<disk::Fingerprint>,
 }
-
-type IndexFile = ((u64, u64), u64, (i64, i64));
 
 /// The refs of an operation.
 #[derive(Debug)]
@@ -150,7 +147,7 @@ impl Repository {
             false => folders.shared.join("hooks"),
         };
         let (top, git_dir, prefix) = (folders.top.clone(), folders.own.clone(), folders.prefix.clone());
-        let index = git_dir.join("index").metadata().ok().as_ref().map(index_file);
+        let index = index_of(&git_dir);
         let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, pending, index };
         if let Some(words) = repository.under_way(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
@@ -187,7 +184,7 @@ impl Repository {
 
     /// Whether the index is the one that was there when the operation began.
     pub(super) fn has_same_index(&self) -> bool {
-        self.git_dir.join("index").metadata().ok().as_ref().map(index_file) == self.index
+        index_of(&self.git_dir) == self.index
     }
 
     /// What a person, or another program, is in the middle of, and what ends it.
@@ -430,8 +427,8 @@ pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     (with_return == 0 || with_return == ends) && bare(here) == bare(committed)
 }
 
-fn index_file(found: &Metadata) -> IndexFile {
-    (disk::identity(found), found.len(), disk::times(found))
+fn index_of(git_dir: &Path) -> Option<disk::Fingerprint> {
+    git_dir.join("index").metadata().ok().as_ref().map(disk::fingerprint)
 }
 
 /// The full name of the branch that is checked out; empty for none.
