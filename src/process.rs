@@ -223,12 +223,12 @@ fn thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("process".into()).spawn(work).map(drop)
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, tell: &SyncSender<Event>) -> io::Result<()> {
+fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, tell: &SyncSender<Event>) -> io::Result<()> {
     let (into, tell) = (into.clone(), tell.clone());
     thread(move || {
         let mut piece = [0; 8192];
-        let Some(mut pipe) = pipe else { return };
-        while let Ok(count @ 1..) = pipe.read(&mut piece) {
+        // No pipe: the output goes into a file.
+        while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
             let mut bytes = into.0.lock().unpoisoned();
             if bytes.len() < keep {
                 bytes.extend_from_slice(piece.get(..count).unwrap_or_default());

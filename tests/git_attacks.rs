@@ -181,9 +181,7 @@ fn a_write_that_was_interrupted_moved_another_branch() {
     let tree = repository.git(&["rev-parse", "HEAD^{tree}"]);
     let pending = repository.git(&["commit-tree", tree.trim(), "-p", "HEAD", "-m", "pending on main"]);
     repository.git(&["push", "-q", "origin", &format!("{}:refs/heads/main", pending.trim())]);
-    for (which, commit) in [("to", pending.trim()), ("from", "HEAD")] {
-        repository.git(&["update-ref", &format!("refs/worktree/vault-sync-mcp/{which}/main"), commit]);
-    }
+    pend(&repository, pending.trim());
     let server = Server::with(&other, &[("TOOLSETS", "git"), ("GIT_BRANCH", "draft")]);
     assert_eq!(write(&server, "a.md", "draft")["pushed"], true);
     assert!(!repository.at_remote(&["log", "--format=%s", "draft"]).contains("pending on main"));
@@ -191,6 +189,8 @@ fn a_write_that_was_interrupted_moved_another_branch() {
     assert!(repository.git(&["log", "--format=%s"]).contains("pending on main"), "the branch it belongs to has it");
     is_clean(&repository);
     assert_eq!(repository.git(&["for-each-ref", "refs/worktree", "refs/vault-sync-mcp"]), "");
+    let ours = std::fs::read_dir(repository.folder.vault().join(".git")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(ours.filter(|name| name.to_str().unwrap().starts_with("vault-sync-mcp")).collect::<Vec<_>>(), ["vault-sync-mcp.lock"]);
 }
 
 #[test]
@@ -247,9 +247,7 @@ fn what_was_staged_meanwhile_was_overwritten() {
         repository.git(&["reset", "-q", "--hard", "HEAD~1"]);
         commit
     };
-    for (which, commit) in [("to", pending.trim()), ("from", "HEAD")] {
-        repository.git(&["update-ref", &format!("refs/worktree/vault-sync-mcp/{which}/main"), commit]);
-    }
+    pend(&repository, pending.trim());
     repository.write("a.md", "STAGED\n");
     repository.git(&["add", "a.md"]);
     repository.write("a.md", "WORK\n");
@@ -262,7 +260,7 @@ fn what_was_staged_meanwhile_was_overwritten() {
     hook(
         &vault.join(".git"),
         "reference-transaction",
-        "test $1 = prepared && grep -q /to/ && { git add changed.md 2>> .git/said; git commit -qm theirs 2>> .git/said; }; exit 0",
+        "test $1 = prepared && test -e .git/vault-sync-mcp.pending.main && { git add changed.md 2>> .git/said; git commit -qm theirs 2>> .git/said; }; exit 0",
     );
     let before = belongings(&repository, &["ours.md"]);
     assert_eq!(write(&repository.serve(), "ours.md", "new")["pushed"], true);
@@ -270,22 +268,17 @@ fn what_was_staged_meanwhile_was_overwritten() {
     assert_eq!(belongings(&repository, &["ours.md"]), before);
 }
 
-/// A filter as slow as git-lfs gives a person time to save a file that the remote has changed too.
+/// The remote has changed a file that a person saves during the push.
 #[test]
 fn what_was_saved_during_the_checkout_was_overwritten() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("z.txt", "z"), (".gitattributes", "*.bin filter=slow\n")]);
-    let vault = repository.folder.vault();
-    repository.git(&["config", "filter.slow.clean", "cat"]);
-    // On the second checkout, the one that counts.
-    let save = format!(
-        "cat; n=$(cat {0}/n 2>/dev/null || echo 0); echo $((n+1)) > {0}/n; test $n != 1 || echo person > {1}/z.txt",
-        repository.folder.path().display(),
-        vault.display()
+    let repository = Repository::with(&[("a.md", &note("a")), ("z.txt", "z")]);
+    // In the second push, the one that counts.
+    hook(
+        &repository.folder.vault().join(".git"),
+        "pre-push",
+        "echo push >> .git/pushes; test $(wc -l < .git/pushes) != 2 || echo person > z.txt",
     );
-    repository.git(&["config", "filter.slow.smudge", &save]);
-    let clone = repository.clone("another");
-    repository.pushed_by_another(&clone, "c.bin", "c");
-    repository.pushed_by_another(&clone, "z.txt", "theirs");
+    repository.pushed_by_another(&repository.clone("another"), "z.txt", "theirs");
     let done = write(&repository.serve(), "a.md", "new");
     assert_eq!(done["pushed"], true, "{done}");
     assert_eq!(repository.folder.read("z.txt"), b"person\n");
@@ -530,9 +523,9 @@ fn a_file_taken_out_of_the_index_was_deleted() {
         git(&clone, &["rm", "-q", "workspace.json"]);
         git(&clone, &["commit", "-q", "-m", "gone"]);
         git(&clone, &["push", "-q"]);
-        let before = belongings(&repository, &[]);
-        assert!(words(&write(&repository.serve(), "a.md", "new")).contains("workspace.json"));
-        assert_eq!(belongings(&repository, &[]), before);
+        assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+        assert_eq!((repository.folder.read("workspace.json"), repository.folder.read("other.json")), (b"{}".to_vec(), b"{}".to_vec()));
+        assert_eq!(repository.git(&["diff", "--cached", "--name-status"]), "D\tother.json\n");
     }
 }
 
@@ -553,11 +546,15 @@ fn a_change_of_line_ends_alone_was_overwritten() {
     );
 }
 
-/// As a crash leaves it: the branch is to be moved to what the remote has.
-fn pend(repository: &Repository) {
+/// As a crash leaves it: the branch is to be moved to a commit.
+fn pend(repository: &Repository, to: &str) {
+    let commits = repository.git(&["rev-parse", to, "HEAD"]);
+    std::fs::write(repository.folder.vault().join(".git/vault-sync-mcp.pending.main"), commits).unwrap();
+}
+
+fn pend_news(repository: &Repository) {
     repository.git(&["fetch", "-q"]);
-    repository.git(&["update-ref", "refs/worktree/vault-sync-mcp/to/main", "origin/main"]);
-    repository.git(&["update-ref", "refs/worktree/vault-sync-mcp/from/main", "HEAD"]);
+    pend(repository, "origin/main");
 }
 
 #[test]
@@ -575,7 +572,7 @@ fn what_was_half_merged_or_only_staged_was_lost_in_recovery() {
     for (path, text) in [("x.md", "3\n"), ("y.md", "3\n")] {
         repository.pushed_by_another(&clone, path, text);
     }
-    pend(&repository);
+    pend_news(&repository);
     let entries = repository.git(&["ls-files", "-s", "x.md"]);
     assert!(entries.lines().count() > 1, "{entries}");
     let server = repository.serve();
@@ -589,7 +586,7 @@ fn what_was_half_merged_or_only_staged_was_lost_in_recovery() {
     repository.git(&["add", "x"]);
     std::fs::remove_dir_all(repository.folder.vault().join("x")).unwrap();
     repository.pushed_by_another(&clone, "x", "theirs");
-    pend(&repository);
+    pend_news(&repository);
     let server = repository.serve();
     assert_eq!(repository.git(&["show", ":x/y.md"]), "staged only");
     assert_eq!(write(&server, "a.md", "new")["written"], true);
@@ -661,8 +658,10 @@ fn folders_without_files_were_in_the_way_for_good() {
 fn whoever_switched_while_everything_was_moved_had_it_staged_on_the_new_branch() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
-    let script = "test $1 = committed && grep -q worktree/vault-sync-mcp/to/ && test ! -e .git/once && { touch .git/once; git switch -q -c topic; }; exit 0";
-    hook(&repository.folder.vault().join(".git"), "reference-transaction", script);
+    // A filter runs while the index learns the new files.
+    let script = "cat; test -e .git/vault-sync-mcp.pending.main && test ! -e .git/once && { touch .git/once; env -u GIT_INDEX_FILE git switch -q -c topic; }; true";
+    repository.git(&["config", "filter.switch.clean", script]);
+    std::fs::write(repository.folder.vault().join(".git/info/attributes"), "n.md filter=switch\n").unwrap();
     let done = write(&repository.serve(), "a.md", "new");
     assert_eq!(done["pushed"], true);
     assert!(done["git_error"].as_str().unwrap().contains("switched to another branch"), "{done}");
@@ -733,7 +732,7 @@ fn a_file_behind_a_link_was_overwritten_and_folders_behind_one_were_removed() {
     git(&clone, &["commit", "-qm", "folders"]);
     git(&clone, &["push", "-q"]);
     // As a crash leaves it, and then a person goes on.
-    pend(&repository);
+    pend_news(&repository);
     std::fs::remove_file(repository.folder.vault().join("d")).unwrap();
     std::os::unix::fs::symlink(&mine, repository.folder.vault().join("d")).unwrap();
     let server = repository.serve();
@@ -756,7 +755,7 @@ fn staged_bytes_were_dropped_where_a_file_becomes_a_folder() {
         git(&clone, &["add", "-A"]);
         git(&clone, &["commit", "-qm", "another kind"]);
         git(&clone, &["push", "-q"]);
-        pend(&repository);
+        pend_news(&repository);
         repository.write(old, "STAGED");
         repository.git(&["add", old]);
         repository.write(old, "and more");

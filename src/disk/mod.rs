@@ -186,12 +186,20 @@ pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
     (seen, before == now())
 }
 
+/// Opens a file of our own to write at its end; one that does not exist is created, for the owner alone.
+///
+/// # Errors
+/// What the disk says.
+pub fn open_to_append(file: &Path) -> io::Result<File> {
+    with_mode(OpenOptions::new().append(true).create(true), 0o600).open(file)
+}
+
 /// Adds bytes to the end of a private file, made where it is missing; with `flush` durably, otherwise so that they survive the process.
 ///
 /// # Errors
 /// What the disk says; some of the bytes may be written.
 pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
-    let mut open = with_mode(OpenOptions::new().append(true).create(true), 0o600).open(file)?;
+    let mut open = open_to_append(file)?;
     open.write_all(bytes)?;
     if flush { open.sync_data() } else { Ok(()) }
 }

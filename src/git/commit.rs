@@ -1,15 +1,17 @@
 //! A commit of exactly the paths that are meant, built beside the index. Nothing of the repository moves by it.
 
+use super::checkout::{self, File};
 use super::objects::Entry;
 use super::process::Runner;
-use super::repository::Repository;
-use super::{Change, Failure, tree};
+use super::repository::{Repository, Scratch};
+use super::{Change, Failure};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::vault::transaction::Step;
 use crate::vault::{Vault, VaultPath};
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A note that a commit is about.
 #[derive(Debug, Clone)]
@@ -27,8 +29,22 @@ pub(super) struct Target {
     pub(super) before: Option<Vec<u8>>,
 }
 
-/// Builds a commit on top of `base`. With `hooks`, those of a commit run as git would run them; not when the same change
-/// is put on top of what the remote has.
+impl Target {
+    /// The file as the commit changes it.
+    pub(super) fn file(&self) -> File {
+        let new = self.blob.clone().map(|blob| Entry { mode: self.mode.clone(), blob });
+        File { name: PathBuf::from(&self.name), old: self.committed.clone(), new }
+    }
+}
+
+/// A commit, and its message as the hooks left it.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) commit: String,
+    message: Scratch,
+}
+
+/// Builds a commit on top of the branch, with the hooks of a commit as git would run them.
 ///
 /// # Errors
 /// [`Failure::Git`] in git's or a hook's words.
@@ -36,41 +52,60 @@ pub(super) fn build(
     vault: &Vault,
     repository: &Repository,
     runner: &Runner<'_>,
-    base: Option<&str>,
     targets: &[Target],
     message: &str,
-    hooks: bool,
-) -> Result<String, Failure> {
+) -> Result<Built, Failure> {
     let index = repository.scratch("index")?;
     let beside = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
-    match base {
-        Some(base) => beside.must(&["read-tree", base])?,
-        None => beside.must(&["read-tree", "--empty"])?,
-    };
-    put(&beside, targets, &[])?;
-    if hooks {
-        check_with_hook(vault, repository, &beside, targets)?;
-    }
+    let head = repository.head.as_deref();
+    beside.must(&["read-tree", head.unwrap_or("--empty")])?;
+    let files: Vec<File> = targets.iter().map(Target::file).collect();
+    put(&beside, &files, &["--add"], &[])?;
+    check_with_hook(vault, repository, &beside, targets)?;
     let tree = beside.must(&["write-tree"])?.line();
-    if hooks && repository.has_hook("pre-commit") {
-        check_tree(repository, &beside, base, &tree, targets)?;
+    if repository.has_hook("pre-commit") {
+        check_tree(repository, &beside, head, &tree, targets)?;
     }
-    let words = repository.scratch("message")?;
-    disk::replace::<std::io::Error>(&words.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
+    let file = repository.scratch("message")?;
+    disk::replace::<std::io::Error>(&file.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
-    let file = words.0.to_string_lossy();
-    if hooks {
-        repository.hook(&beside, "prepare-commit-msg", &[&file, "message"])?;
-        repository.hook(&beside, "commit-msg", &[&file])?;
+    let path = file.0.to_string_lossy();
+    repository.hook(&beside, "prepare-commit-msg", &[&path, "message"])?;
+    repository.hook(&beside, "commit-msg", &[&path])?;
+    Ok(Built { commit: commit_tree(repository, runner, &tree, head, &file)?, message: file })
+}
+
+/// The same change on top of another commit, which has the same files as the branch where it changes any.
+///
+/// # Errors
+/// [`Failure::Git`].
+pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: Built, onto: &str) -> Result<Built, Failure> {
+    // Nothing but the files of the change: no renames are followed.
+    let merge =
+        ["-c", "merge.renames=false", "-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "--allow-unrelated-histories"];
+    let merged = runner.run(&[&merge[..], &[&built.commit, onto]].concat())?;
+    if !merged.ok {
+        return Err(Failure::Git("the remote has a file where the change needs a folder, or a folder of that name".into()));
     }
-    let mut command = vec!["commit-tree", &tree, "-F", &file];
-    if let Some(base) = base {
-        command.extend(["-p", base]);
+    Ok(Built { commit: commit_tree(repository, runner, &merged.line(), Some(onto), &built.message)?, ..built })
+}
+
+fn commit_tree(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    tree: &str,
+    parent: Option<&str>,
+    message: &Scratch,
+) -> Result<String, Failure> {
+    let message = message.0.to_string_lossy();
+    let mut command = vec!["commit-tree", tree, "-F", &message];
+    if let Some(parent) = parent {
+        command.extend(["-p", parent]);
     }
     if repository.settings.is_true("commit.gpgsign") == Some(true) {
         command.push("-S");
     }
-    let output = beside.run(&command)?;
+    let output = runner.at(&repository.top).run(&command)?;
     if output.ok {
         return Ok(output.line());
     }
@@ -108,16 +143,17 @@ fn check_with_hook(vault: &Vault, repository: &Repository, runner: &Runner<'_>, 
     if steps.is_empty() { run() } else { vault.begin_transaction()?.show(&steps, run)? }
 }
 
-/// Puts notes into an index; `more` are further options of `update-index`, which come after the notes that are written.
-pub(super) fn put(runner: &Runner<'_>, targets: &[Target], more: &[&str]) -> Result<(), Failure> {
-    for targets in targets.chunks(limits::GIT_ARGUMENTS) {
-        let written = targets.iter().filter_map(|target| Some(format!("{},{},{}", target.mode, target.blob.as_ref()?, target.name)));
-        let written: Vec<String> = written.collect();
-        let mut command = vec!["update-index", "--add"];
-        written.iter().for_each(|entry| command.extend(["--cacheinfo", entry]));
-        command.extend(more);
-        command.extend(["--force-remove", "--"]);
-        command.extend(targets.iter().filter(|target| target.blob.is_none()).map(|target| target.name.as_str()));
+/// Gives files their new entries in an index; with options of `update-index` for the entries, and for what comes after them.
+pub(super) fn put(runner: &Runner<'_>, files: &[File], options: &[&str], after: &[&str]) -> Result<(), Failure> {
+    for files in files.chunks(limits::GIT_ARGUMENTS) {
+        let mut command: Vec<OsString> = [&["update-index"], options].concat().into_iter().map(OsString::from).collect();
+        for (file, new) in files.iter().filter_map(|file| Some((file, file.new.as_ref()?))) {
+            let mut entry = OsString::from(format!("{},{},", new.mode, new.blob));
+            entry.push(&file.name);
+            command.extend(["--cacheinfo".into(), entry]);
+        }
+        command.extend([after, &["--force-remove", "--"]].concat().into_iter().map(OsString::from));
+        command.extend(files.iter().filter(|file| file.new.is_none()).map(|file| file.name.clone().into_os_string()));
         runner.must(&command)?;
     }
     Ok(())
@@ -126,7 +162,7 @@ pub(super) fn put(runner: &Runner<'_>, targets: &[Target], more: &[&str]) -> Res
 /// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
 fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
     let meant = |name: &Path| targets.iter().any(|target| Path::new(&target.name) == name);
-    if tree::differences(runner, base, made)?.iter().any(|file| !meant(&file.name)) {
+    if checkout::differences(runner, base, made)?.iter().any(|file| !meant(&file.name)) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
     for target in targets {

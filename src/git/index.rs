@@ -1,13 +1,14 @@
 //! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git add`, `commit`, `switch`,
 //! `stash` and `merge` needs), the new index is made in a file of our own, and takes the old one's place at once.
 
+use super::checkout::File;
 use super::process::Runner;
 use super::repository::{Repository, Scratch};
 use super::{Failure, commit};
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
-use std::fs::File;
+use std::fs::File as OpenFile;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -31,7 +32,7 @@ pub(super) struct Index {
 #[derive(Debug)]
 struct Lock {
     place: PathBuf,
-    held: File,
+    held: OpenFile,
     /// Left behind on purpose, as a crash leaves it.
     left: bool,
 }
@@ -129,22 +130,20 @@ impl Index {
         }
     }
 
-    /// Puts notes into the copy, and has it know the files as they are on disk now, so that git need not look into them.
+    /// Gives files their new entries in the copy, and has it know them as they are on disk now, so that git need not look into
+    /// them.
     ///
     /// # Errors
     /// [`Failure::Git`].
-    pub(super) fn put(&self, runner: &Runner<'_>, targets: &[commit::Target]) -> Result<(), Failure> {
+    pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
         let runner = self.on(runner);
         let soon = Runner { index: runner.index.clone(), ..runner.to_the_end(limits::GIT_AFTER) };
-        let refreshed = match targets {
-            [] => soon.run(&["update-index", "-q", "--refresh"]).map(drop),
-            targets => commit::put(&soon, targets, &["-q", "--unmerged", "--refresh"]),
-        };
-        match refreshed {
+        match commit::put(&soon, files, &["--add", "--replace"], &["-q", "--unmerged", "--refresh"]) {
             // Where there is much to look into, git does that when it is asked the next time.
-            Err(Failure::Git(_)) => commit::put(&runner, targets, &[]),
-            other => other,
+            Err(Failure::Git(_)) => commit::put(&runner, files, &["--add", "--replace"], &[])?,
+            other => other?,
         }
+        repository.apply_sparse_patterns(&runner)
     }
 
     /// A runner whose index is the copy.

@@ -12,10 +12,11 @@
 //! | `commit` | a commit of exactly the paths that are meant, with hooks and signature |
 //! | `publish` | pushing it, and bringing in what the remote has first |
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
-//! | `index`, `tree` | the index while it is replaced; the files that differ, moved one by one |
+//! | `index`, `checkout` | the index while it is replaced; the files that differ, moved one by one |
 //! | `history` | who changed a note, and what it said |
 #![doc = include_str!("README.md")]
 
+mod checkout;
 mod commit;
 mod history;
 mod index;
@@ -25,7 +26,6 @@ mod publish;
 mod repository;
 mod settings;
 mod settle;
-mod tree;
 
 pub use history::Version;
 
@@ -38,7 +38,6 @@ use crate::vault::{self, Vault, VaultPath, etag};
 use commit::Target;
 use index::Index;
 use process::Runner;
-use publish::Published;
 use repository::Repository;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -212,9 +211,9 @@ impl Git {
             let known = repository.know(&runner, &[&name], true)?;
             let note = repository.look_at(&runner, &self.vault, &known, path, &name)?;
             let is_committed = repository.is_committed(&runner, &note, &name)?;
-            Ok::<_, Failure>((note, is_committed))
+            Ok::<_, Failure>((known, note, is_committed))
         };
-        let (mut note, mut is_committed) = look(&repository)?;
+        let (known, mut note, mut is_committed) = look(&repository)?;
         let now = note.bytes.as_deref().map(etag);
         if let Some(wanted) = if_match
             && now.as_deref() != Some(wanted)
@@ -228,7 +227,7 @@ impl Git {
             self.vault.may_write(path, bytes.len())?;
         }
         if note.committed.is_none() {
-            repository.refuse_no_room(&runner, &name)?;
+            known.refuse_clash(&name)?;
         }
         // The history keeps what is deleted here, so it has to have it first.
         if *change == Change::Delete && note.bytes.is_some() && !is_committed && if_match.is_some() {
@@ -240,7 +239,7 @@ impl Git {
             let made = if as_it_is.is_empty() { Ok(()) } else { self.make(&repository, &runner, &as_it_is, &message).map(drop) };
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
             repository = self.open(&runner)?;
-            (note, is_committed) = look(&repository)?;
+            (_, note, is_committed) = look(&repository)?;
         }
         let wanted = match change {
             Change::Write(bytes) => Some(repository.store(&runner, &name, bytes)?),
@@ -279,12 +278,12 @@ impl Git {
             before: note.bytes.clone(),
         };
         let made = self.make(&repository, &runner, &[target], message);
-        let (published, trouble) = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
+        let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         let etag = match change {
             Change::Write(bytes) => Some(etag(bytes)),
             Change::Delete => None,
         };
-        Ok(Done { created: committed.is_none(), commit: Some(published.commit), pushed: published.pushed, trouble, etag })
+        Ok(Done { created: committed.is_none(), commit, pushed, trouble, etag })
     }
 
     fn left(&self) -> MutexGuard<'_, Vec<VaultPath>> {
@@ -303,8 +302,7 @@ impl Git {
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
-        let (published, trouble) = self.make(&repository, &runner, &targets, message)?;
-        Ok(Committed { commit: Some(published.commit), pushed: published.pushed, trouble, left })
+        Ok(Committed { left, ..self.make(&repository, &runner, &targets, message)? })
     }
 
     /// Files as they are on disk, where that is not what the branch has; those that are gone are deleted. And why others cannot be committed.
@@ -317,7 +315,7 @@ impl Git {
         for (path, name) in &files {
             let looked = repository.look_at(runner, &self.vault, &known, path, name).and_then(|note| {
                 if note.committed.is_none() && note.bytes.is_some() {
-                    repository.refuse_no_room(runner, name)?;
+                    known.refuse_clash(name)?;
                 }
                 Ok(note)
             });
@@ -357,24 +355,21 @@ impl Git {
         Ok((targets, left))
     }
 
-    /// Makes the commit, publishes it, and moves everything there. What did not go as it should although the commit is made
-    /// comes beside it.
-    fn make(
-        &self,
-        repository: &Repository,
-        runner: &Runner<'_>,
-        targets: &[Target],
-        message: &str,
-    ) -> Result<(Published, Option<String>), Failure> {
-        let built = commit::build(&self.vault, repository, runner, repository.head.as_deref(), targets, message, true)?;
+    /// Makes the commit, publishes it, and moves everything there.
+    fn make(&self, repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Committed, Failure> {
+        let built = commit::build(&self.vault, repository, runner, targets, message)?;
         for target in targets.iter().filter(|target| target.committed.is_none() && target.blob.is_some()) {
-            settle::refuse_left_out(repository, runner, &built, &target.name)?;
+            settle::refuse_left_out(repository, runner, target)?;
         }
         let published = publish::publish(&self.vault, repository, runner, targets, built)?;
-        match settle::settle(&self.vault, repository, runner, targets, &published) {
+        let (commit, pushed) = (published.commit.clone(), published.pushed);
+        match settle::settle(&self.vault, repository, runner, targets, published) {
             // Without a remote the commit is nowhere but here: what could not be moved was not made.
-            Err(failure) if !published.pushed && !self.is_made(repository, runner, &published.commit) => Err(failure),
-            outcome => Ok((published, outcome.err().map(|failure| failure.to_string()))),
+            Err(failure) if !pushed && !self.is_made(repository, runner, &commit) => Err(failure),
+            outcome => {
+                let trouble = outcome.err().map(|failure| failure.to_string());
+                Ok(Committed { commit: Some(commit), pushed, trouble, left: Vec::new() })
+            }
         }
     }
 
@@ -402,7 +397,7 @@ impl Git {
             cancelled,
             index: None,
             place: None,
-            settings: Vec::new(),
+            stdout: None,
         }
     }
 

@@ -19,19 +19,22 @@ pub(super) struct InCommit {
     pub(super) twin: Option<(String, String)>,
 }
 
-/// An object of a commit.
+/// An object of a commit or of the index.
 #[derive(Debug)]
 pub(super) enum Object {
     Folder(HashMap<String, Entry>),
     File(Vec<u8>),
 }
 
-/// The folders above files in a commit, by their paths, and with `bytes` the files; without those that are not there.
+/// The folders above files in a commit, as `COMMIT:path`, and with `bytes` the files; and as `:path` the files that the index
+/// has in the place of such a folder. What does not exist is not among them.
 pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: bool) -> Result<HashMap<String, Object>, Failure> {
-    let folders = |name: &'_ str| name.match_indices('/').filter_map(|(at, _)| name.get(..at).map(str::to_owned)).collect::<Vec<_>>();
-    let mut paths: BTreeSet<String> = names.iter().flat_map(|name| folders(name)).chain([String::new()]).collect();
-    paths.extend(names.iter().filter(|_| bytes).map(|name| (*name).to_owned()));
-    let asked: String = paths.iter().map(|path| format!("{commit}:{path}\n")).collect();
+    let above = |name: &'_ str| folders(name).map(str::to_owned).collect::<Vec<_>>();
+    let folders: BTreeSet<String> = names.iter().flat_map(|name| above(name)).collect();
+    let files = names.iter().filter(|_| bytes).map(|name| format!("{commit}:{name}"));
+    let committed = folders.iter().map(String::as_str).chain([""]).map(|folder| format!("{commit}:{folder}"));
+    let paths: BTreeSet<String> = committed.chain(folders.iter().map(|folder| format!(":{folder}"))).chain(files).collect();
+    let asked: String = paths.iter().map(|path| format!("{path}\n")).collect();
     let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
     let mut rest = output.stdout.as_slice();
     let cut = || Failure::Git("git's answer was lost half way".into());
@@ -53,11 +56,18 @@ pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: 
     Ok(found)
 }
 
-pub(super) fn in_commit(objects: &HashMap<String, Object>, name: &str) -> InCommit {
+/// The paths of the folders above a file.
+pub(super) fn folders(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices('/').filter_map(move |(at, _)| name.get(..at))
+}
+
+pub(super) fn in_commit(objects: &HashMap<String, Object>, commit: &str, name: &str) -> InCommit {
     let mut found = InCommit::default();
     let mut folder = String::new();
     for segment in name.split('/') {
-        let Some(Object::Folder(entries)) = objects.get(folder.trim_end_matches('/')) else { return InCommit { entry: None, ..found } };
+        let Some(Object::Folder(entries)) = objects.get(&format!("{commit}:{}", folder.trim_end_matches('/'))) else {
+            return InCommit { entry: None, ..found };
+        };
         found.entry = entries.get(segment).cloned();
         if found.entry.is_none() {
             let twin = entries.keys().find(|known| known.to_lowercase() == segment.to_lowercase());

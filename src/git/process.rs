@@ -2,9 +2,11 @@
 
 use super::Failure;
 use crate::clock::Deadline;
+use crate::disk;
 use crate::limits;
 use crate::process::{self, Event, Process, SpawnOptions, Stdout};
 use crate::settings::SETTINGS;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -52,8 +54,8 @@ pub(super) struct Runner<'a> {
     pub(super) index: Option<PathBuf>,
     /// The repository's folder, and the one that is its working tree or is to count as that; `None`: git has to find them.
     pub(super) place: Option<(PathBuf, PathBuf)>,
-    /// Settings for this run, `name=value`.
-    pub(super) settings: Vec<String>,
+    /// A file that standard output is appended to.
+    pub(super) stdout: Option<PathBuf>,
 }
 
 impl<'a> Runner<'a> {
@@ -71,7 +73,7 @@ impl<'a> Runner<'a> {
             cancelled: &|| false,
             index: None,
             place: self.place.clone(),
-            settings: Vec::new(),
+            stdout: None,
         }
     }
 
@@ -79,28 +81,28 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// [`Failure::Git`] when it cannot be started or takes too long, [`Failure::Cancelled`].
-    pub(super) fn run(&self, arguments: &[&str]) -> Result<Output, Failure> {
+    pub(super) fn run(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Output, Failure> {
         self.run_with(arguments, &[])
     }
 
     /// The same; anything but success is a failure, in git's words.
-    pub(super) fn must(&self, arguments: &[&str]) -> Result<Output, Failure> {
+    pub(super) fn must(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Output, Failure> {
         self.must_with(arguments, &[])
     }
 
     /// The same with bytes on standard input.
-    pub(super) fn must_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Failure> {
+    pub(super) fn must_with(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Output, Failure> {
         let output = self.run_with(arguments, input)?;
         if output.ok { Ok(output) } else { Err(Failure::Git(output.words())) }
     }
 
     /// Runs git with bytes on standard input.
-    pub(super) fn run_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Failure> {
+    pub(super) fn run_with(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Output, Failure> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
         let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::GIT_OUTPUT_BYTES, lifeline: false, alone: false };
-        let started = Process::start(&mut self.command(arguments), input.to_vec(), spawn);
+        let started = self.command(arguments).and_then(|mut command| Process::start(&mut command, input.to_vec(), spawn));
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
@@ -108,7 +110,7 @@ impl<'a> Runner<'a> {
         let (status, closed) = self.wait(&mut running)?;
         // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; what it says is
         // not waited for. What git answers to a question has to be all of it.
-        let may_linger = matches!(arguments.first(), Some(&("push" | "fetch" | "ls-remote" | "hook")));
+        let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "ls-remote" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
         for _ in closed..2 {
             if running.next(patience).is_err() {
@@ -149,11 +151,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> io::Result<Command> {
         let mut command = process::program("git");
         // No background work that outlives the call, no identity made up from the host's name, no prompt of any kind.
         // Paths are never patterns; check-ignore takes only plain names and does not know the option.
-        if arguments.first() != Some(&"check-ignore") {
+        if arguments.first().is_none_or(|word| word.as_ref() != "check-ignore") {
             command.arg("--literal-pathspecs");
         }
         command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
@@ -162,9 +164,6 @@ impl<'a> Runner<'a> {
         // Else a folder with files named HEAD, config, objects and refs, which anybody may write, is a repository whose
         // configuration names programs to run.
         command.args(["-c", "safe.bareRepository=explicit"]);
-        for setting in &self.settings {
-            command.args(["-c", setting]);
-        }
         command.args(arguments).current_dir(&self.folder);
         for (name, _) in std::env::vars_os() {
             let Some(name) = name.to_str() else { continue };
@@ -185,7 +184,10 @@ impl<'a> Runner<'a> {
         if let Some((git_dir, work_tree)) = &self.place {
             command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
         }
-        command
+        if let Some(file) = &self.stdout {
+            command.stdout(disk::open_to_append(file)?);
+        }
+        Ok(command)
     }
 }
 

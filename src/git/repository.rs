@@ -1,6 +1,6 @@
 //! What state the repository is in, and the reasons not to touch it.
 
-use super::objects::{Entry, InCommit, Object, in_commit, objects};
+use super::objects::{Entry, InCommit, Object, folders, in_commit, objects};
 use super::process::Runner;
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
@@ -28,11 +28,22 @@ pub(super) struct Repository {
     /// Where the hooks are.
     pub(super) hooks: PathBuf,
     pub(super) settings: Settings,
-    /// What a crash interrupted: the commit that the branch is to be at, and the one that it was at.
-    pub(super) pending: Option<(String, Option<String>)>,
+    /// What a crash interrupted.
+    pub(super) pending: Option<Pending>,
     /// The file of the index; another one later if anything was staged.
     index: Option<disk::Fingerprint>,
+    /// The files that the branch and HEAD are read from; others later if one of them was moved.
+    refs: RefFiles,
 }
+
+/// A move of the branch that is under way.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub(super) to: String,
+    pub(super) from: Option<String>,
+}
+
+type RefFiles = [(PathBuf, Option<disk::Fingerprint>); 5];
 
 /// The refs of an operation.
 #[derive(Debug)]
@@ -40,37 +51,21 @@ struct Refs {
     /// Whether the branch exists and is checked out.
     is_current: bool,
     head: Option<String>,
-    pending: Option<(String, Option<String>)>,
 }
 
 impl Refs {
     fn read(runner: &Runner<'_>, branch: &str) -> Result<Refs, Failure> {
-        let [to, from] = pending_refs(branch);
-        let found = runner.run(&["for-each-ref", "--format=%(HEAD)%(refname) %(objectname)", branch, &to, &from])?;
+        let found = runner.run(&["for-each-ref", "--format=%(HEAD)%(refname) %(objectname)", branch])?;
         if !found.ok {
             return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", found.words())));
         }
         let text = String::from_utf8_lossy(&found.stdout).into_owned();
-        let at = |name: &str| {
-            text.lines().find_map(|line| {
-                line.get(1..)?.strip_prefix(name)?.strip_prefix(' ').map(|object| (line.starts_with('*'), object.to_owned()))
-            })
-        };
-        let head = at(branch);
-        let commit = |name: &str| at(name).map(|(_, object)| object);
-        Ok(Refs {
-            is_current: head.as_ref().is_some_and(|(is_current, _)| *is_current),
-            head: head.map(|(_, object)| object),
-            pending: commit(&to).map(|to| (to, commit(&from))),
-        })
+        let head = text.lines().find_map(|line| {
+            let commit = line.get(1..)?.strip_prefix(branch)?.strip_prefix(' ')?;
+            Some((line.starts_with('*'), commit.to_owned()))
+        });
+        Ok(Refs { is_current: head.as_ref().is_some_and(|(is_current, _)| *is_current), head: head.map(|(_, commit)| commit) })
     }
-}
-
-/// The refs of what is pending on a branch: where it is to be, and where it was. Refs below `refs/worktree` belong to one
-/// working tree (git-worktree(1)); the branch is in the name, so that no other one is ever moved.
-pub(super) fn pending_refs(branch: &str) -> [String; 2] {
-    let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch).replace('%', "%25").replace('/', "%2F");
-    ["to", "from"].map(|which| format!("refs/worktree/vault-sync-mcp/{which}/{branch}"))
 }
 
 /// A note on disk and on the branch.
@@ -89,6 +84,19 @@ pub(super) struct Note {
 pub(super) struct Known {
     objects: HashMap<String, Object>,
     staged: HashMap<String, Staged>,
+    ignored: HashSet<String>,
+}
+
+impl Known {
+    /// Refuses a new file whose name is that of a folder in the index, or that needs a folder where the index has a file.
+    pub(super) fn refuse_clash(&self, name: &str) -> Result<(), Failure> {
+        let is_file = |folder| matches!(self.objects.get(&format!(":{folder}")), Some(Object::File(_)));
+        let below = format!("{name}/");
+        if !folders(name).any(is_file) && !self.staged.keys().any(|staged| staged.starts_with(&below)) {
+            return Ok(());
+        }
+        Err(Failure::Refused(format!("Nothing was done: git has a file where {name} needs a folder, or a folder of that name")))
+    }
 }
 
 /// What the index says of a note.
@@ -122,6 +130,9 @@ impl Drop for Scratch {
 
 const SCRATCH: &str = "vault-sync-mcp-";
 
+/// Where a fetch puts the remote's branch. Refs below `refs/worktree` belong to one working tree (git-worktree(1)).
+pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/fetched";
+
 /// What is under way in a repository, by the file in its folder, and what ends it.
 const UNDER_WAY: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge is under way; finish it (git commit) or git merge --abort"),
@@ -140,15 +151,23 @@ impl Repository {
     /// [`Failure::Refused`] when it is in a state in which nothing is done.
     pub(super) fn open(runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
         let branch = format!("refs/heads/{}", options.branch);
-        let Refs { is_current, head, pending } = Refs::read(runner, &branch)?;
+        let files = [
+            folders.own.join("HEAD"),
+            folders.shared.join(&branch),
+            folders.shared.join("packed-refs"),
+            folders.shared.join("reftable/tables.list"),
+            folders.own.join("reftable/tables.list"),
+        ];
+        let refs = files.map(|file| (file.clone(), fingerprint(&file)));
+        let Refs { is_current, head } = Refs::read(runner, &branch)?;
         let settings = Settings::read(runner)?;
         let hooks = match settings.has("core.hookspath") {
             true => runner.folder.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
             false => folders.shared.join("hooks"),
         };
         let (top, git_dir, prefix) = (folders.top.clone(), folders.own.clone(), folders.prefix.clone());
-        let index = index_of(&git_dir);
-        let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, pending, index };
+        let index = fingerprint(&git_dir.join("index"));
+        let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, pending: None, index, refs };
         if let Some(words) = repository.under_way(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }
@@ -169,7 +188,8 @@ impl Repository {
             )));
         }
         let remote = remotes.into_iter().find(|name| *name == options.remote).map(str::to_owned);
-        Ok(Repository { remote, ..repository })
+        let pending = repository.pending()?;
+        Ok(Repository { remote, pending, ..repository })
     }
 
     /// Whether the branch is checked out.
@@ -184,7 +204,63 @@ impl Repository {
 
     /// Whether the index is the one that was there when the operation began.
     pub(super) fn has_same_index(&self) -> bool {
-        index_of(&self.git_dir) == self.index
+        fingerprint(&self.git_dir.join("index")) == self.index
+    }
+
+    /// The file that says which move is under way. It belongs to one working tree and one branch.
+    fn pending_file(&self) -> PathBuf {
+        let branch = self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch).replace('%', "%25").replace('/', "%2F");
+        self.git_dir.join(format!("vault-sync-mcp.pending.{branch}"))
+    }
+
+    /// The move of the branch that is under way.
+    pub(super) fn pending(&self) -> Result<Option<Pending>, Failure> {
+        match std::fs::read_to_string(self.pending_file()) {
+            Ok(text) => {
+                let mut lines = text.lines().map(str::to_owned);
+                Ok(lines.next().map(|to| Pending { to, from: lines.next() }))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::Git(format!("what is pending cannot be read: {}", error.kind()))),
+        }
+    }
+
+    /// Notes that the branch is to be moved to a commit, so that this can be finished after a crash.
+    pub(super) fn begin_move(&self, to: &str) -> Result<(), Failure> {
+        let lines: String = [Some(to), self.head.as_deref()].into_iter().flatten().map(|commit| format!("{commit}\n")).collect();
+        disk::replace(&self.pending_file(), lines.as_bytes(), disk::Mode::Private, |_| Ok(()))
+            .map_err(|error: std::io::Error| Failure::Git(format!("what is pending cannot be noted: {}", error.kind())))
+    }
+
+    pub(super) fn end_move(&self) {
+        disk::discard(&self.pending_file());
+    }
+
+    /// The branch's commit, or the tree of none.
+    pub(super) fn head_or_empty(&self, runner: &Runner<'_>) -> Result<String, Failure> {
+        match &self.head {
+            Some(head) => Ok(head.clone()),
+            None => Ok(runner.must(&["hash-object", "-t", "tree", "--stdin"])?.line()),
+        }
+    }
+
+    pub(super) fn is_sparse(&self) -> bool {
+        self.settings.is_true("core.sparsecheckout") == Some(true)
+    }
+
+    /// Has sparse patterns hold for the entries of an index, with an empty folder as the working tree.
+    pub(super) fn apply_sparse_patterns(&self, runner: &Runner<'_>) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::Git(format!("the index cannot be replaced: {}", error.kind()));
+        let Some(index) = runner.index.as_ref().filter(|_| self.is_sparse()) else { return Ok(()) };
+        let modified = index.metadata().and_then(|found| found.modified()).map_err(failed)?;
+        let empty = self.scratch("empty")?;
+        disk::create_folder(&empty.0).map_err(failed)?;
+        let head = self.head_or_empty(runner)?;
+        let beside = Runner { folder: empty.0.clone(), place: Some((self.git_dir.clone(), empty.0.clone())), ..runner.clone() };
+        // Both commits are the same, so every entry stays.
+        beside.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
+        // With another working tree git cannot look into the files that were saved in the second of the index's time.
+        disk::set_time(index, modified).map_err(failed)
     }
 
     /// What a person, or another program, is in the middle of, and what ends it.
@@ -227,7 +303,7 @@ impl Repository {
                 return refused("lies in another repository (a submodule)");
             }
         }
-        let InCommit { entry: committed, twin } = in_commit(&known.objects, name);
+        let InCommit { entry: committed, twin } = in_commit(&known.objects, self.head.as_deref().unwrap_or_default(), name);
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
             return refused("is no plain file in git");
         }
@@ -246,7 +322,7 @@ impl Repository {
             return refused("has staged changes; commit or unstage them (git restore --staged) first");
         }
         if committed.is_none() {
-            if runner.run(&["check-ignore", "-q", "--", &format!("./{}", self.below_vault(name))])?.ok {
+            if known.ignored.contains(name) {
                 return refused("is ignored by git (.gitignore)");
             }
             if let Some((twin, known)) = twin {
@@ -255,7 +331,7 @@ impl Repository {
             }
         }
         let bytes = vault.bytes_if_any(path)?;
-        let in_history = match known.objects.get(name) {
+        let in_history = match known.objects.get(&format!("{}:{name}", self.head.as_deref().unwrap_or_default())) {
             Some(Object::File(bytes)) => Some(bytes.clone()),
             _ => None,
         };
@@ -276,30 +352,26 @@ impl Repository {
         Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes)?)
     }
 
-    /// Refuses a path that the index has no room for.
-    ///
-    /// # Errors
-    /// [`Failure::Refused`].
-    pub(super) fn refuse_no_room(&self, runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
-        let mut question = vec!["ls-files".to_owned(), "-z".into(), "--".into(), format!("{name}/")];
-        let folders = name.match_indices('/').filter_map(|(at, _)| name.get(..at).map(str::to_owned));
-        // As a file, or as a folder all of whose files are listed; the first name decides.
-        question.extend(folders.clone());
-        let question: Vec<&str> = question.iter().map(String::as_str).collect();
-        let known: HashSet<String> = runner.at(&self.top).must(&question)?.parts().collect();
-        let below = format!("{name}/");
-        if folders.clone().any(|folder| known.contains(&folder)) || known.iter().any(|known| known.starts_with(&below)) {
-            return Err(Failure::Refused(format!(
-                "Nothing was done: git has a file where {name} needs a folder, or a folder of that name"
-            )));
-        }
-        Ok(())
-    }
-
     /// What the branch and the index have of files; with `bytes`, those in the branch too.
     pub(super) fn know(&self, runner: &Runner<'_>, names: &[&str], bytes: bool) -> Result<Known, Failure> {
         let objects = self.head.as_deref().map_or(Ok(HashMap::new()), |head| objects(runner, head, names, bytes))?;
-        Ok(Known { objects, staged: self.staged(runner, names)? })
+        let head = self.head.as_deref().unwrap_or_default();
+        let new: Vec<&str> = names.iter().copied().filter(|name| in_commit(&objects, head, name).entry.is_none()).collect();
+        Ok(Known { ignored: self.ignored(runner, &new)?, objects, staged: self.staged(runner, names)? })
+    }
+
+    /// Those of the files that `.gitignore` and its like leave out.
+    fn ignored(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashSet<String>, Failure> {
+        if names.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let asked: String = names.iter().map(|name| format!("./{}\0", self.below_vault(name))).collect();
+        let answer = runner.run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
+        // Git answers for none when one of them lies behind a link or in a submodule; those are refused for that.
+        if !answer.ok && !answer.stderr.is_empty() && names.len() > 1 {
+            return names.chunks(1).map(|one| self.ignored(runner, one)).try_fold(HashSet::new(), |all, one| Ok(&all | &one?));
+        }
+        Ok(answer.parts().filter_map(|name| Some(format!("{}{}", self.prefix, name.strip_prefix("./")?))).collect())
     }
 
     /// Files in the index; one that is not in it is missing here too.
@@ -327,7 +399,9 @@ impl Repository {
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing under way.
     pub(super) fn is_as_it_was(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(Refs::read(runner, &self.branch)?.head == self.head && self.is_undisturbed(runner)?)
+        let is_same =
+            self.refs.iter().all(|(file, seen)| fingerprint(file) == *seen) || Refs::read(runner, &self.branch)?.head == self.head;
+        Ok(is_same && self.is_undisturbed(runner)?)
     }
 
     /// Whether the branch is still checked out, with nothing under way.
@@ -335,14 +409,9 @@ impl Repository {
         Ok(self.is_current(runner)? && self.under_way(runner)?.is_none())
     }
 
-    /// Whether something is pending on the branch.
-    pub(super) fn is_pending(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(Refs::read(runner, &self.branch)?.pending.is_some())
-    }
-
     /// A file in a commit.
     pub(super) fn entry(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<Option<Entry>, Failure> {
-        Ok(in_commit(&objects(runner, commit, &[name], false)?, name).entry)
+        Ok(in_commit(&objects(runner, commit, &[name], false)?, commit, name).entry)
     }
 
     /// As [`Repository::store`], of files as they are on disk.
@@ -368,11 +437,6 @@ impl Repository {
     /// A name as git takes it in the vault's folder.
     fn below_vault<'a>(&self, name: &'a str) -> &'a str {
         name.strip_prefix(&self.prefix).unwrap_or(name)
-    }
-
-    /// Whether the branch can be moved forward to a commit.
-    pub(super) fn leads_to(&self, runner: &Runner<'_>, commit: &str) -> Result<bool, Failure> {
-        self.head.as_deref().map_or(Ok(true), |head| is_ancestor(runner, head, commit))
     }
 
     /// A hook that is there and may run.
@@ -415,8 +479,7 @@ pub(super) fn tidy_up(git_dir: &Path, runner: &Runner<'_>) -> Result<(), Failure
     let names = std::fs::read_dir(git_dir).into_iter().flatten().flatten();
     let is_ours = |name: &str| name.starts_with(SCRATCH) || disk::is_temporary(name);
     names.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).for_each(|entry| drop(Scratch(entry.path())));
-    let refs = runner.must(&["for-each-ref", "--format=%(refname)", "refs/worktree/vault-sync-mcp/fetched"])?;
-    String::from_utf8_lossy(&refs.stdout).lines().try_for_each(|name| runner.must(&["update-ref", "-d", name]).map(drop))
+    runner.must(&["update-ref", "-d", FETCHED]).map(drop)
 }
 
 /// Whether a file on disk is a committed one with line ends of the other kind: that is what git may make of one without
@@ -427,8 +490,8 @@ pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     (with_return == 0 || with_return == ends) && bare(here) == bare(committed)
 }
 
-fn index_of(git_dir: &Path) -> Option<disk::Fingerprint> {
-    git_dir.join("index").metadata().ok().as_ref().map(disk::fingerprint)
+fn fingerprint(file: &Path) -> Option<disk::Fingerprint> {
+    file.metadata().ok().as_ref().map(disk::fingerprint)
 }
 
 /// The full name of the branch that is checked out; empty for none.
@@ -439,6 +502,12 @@ fn current_branch(runner: &Runner<'_>) -> Result<String, Failure> {
 /// The commit that a ref stands at, if it exists.
 fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
     let output = runner.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
+    Ok(output.ok.then(|| output.line()))
+}
+
+/// The commit that both of two have in their history.
+pub(super) fn merge_base(runner: &Runner<'_>, one: &str, other: &str) -> Result<Option<String>, Failure> {
+    let output = runner.run(&["merge-base", one, other])?;
     Ok(output.ok.then(|| output.line()))
 }
 

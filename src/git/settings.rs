@@ -2,7 +2,6 @@
 
 use super::Failure;
 use super::process::Runner;
-use super::repository::Repository;
 
 /// The settings of git that operations depend on.
 #[derive(Debug)]
@@ -10,7 +9,7 @@ pub(super) struct Settings(Vec<(String, Option<String>)>);
 
 impl Settings {
     pub(super) fn read(runner: &Runner<'_>) -> Result<Settings, Failure> {
-        let asked = r"^(remote\..+|commit\.gpgsign|core\.(sparsecheckout|filemode|hookspath)|filter\..+\.(smudge|process|clean))$";
+        let asked = r"^(remote\..+|commit\.gpgsign|core\.(sparsecheckout|filemode|hookspath))$";
         let found = runner.run(&["config", "-z", "--get-regexp", asked])?;
         if !found.ok && !found.stderr.is_empty() {
             return Err(Failure::Git(found.words()));
@@ -36,19 +35,6 @@ impl Settings {
     pub(super) fn remotes(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.0.iter().filter_map(|(name, _)| name.strip_prefix("remote.")?.rsplit_once('.')).map(|(name, _)| name).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
-    /// The filters whose programs lie in the working tree: anywhere else than at its top they would not be found.
-    pub(super) fn near_filters(&self, repository: &Repository) -> Vec<&str> {
-        let is_near = |word: &str| {
-            let word = word.trim_matches(['"', '\'']);
-            !word.is_empty() && !word.starts_with('/') && word != "." && word != ".." && repository.top.join(word).exists()
-        };
-        let near = self.0.iter().filter(|(_, command)| command.as_deref().is_some_and(|command| command.split_whitespace().any(is_near)));
-        let mut names: Vec<&str> = near.filter_map(|(name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0)).collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -1,14 +1,13 @@
-//! Moving the branch, the index and the working tree to a commit that the remote has, in an order in which a crash loses
-//! nothing and can be finished later: the files, each by itself; the index; the branch. All of it while git's own lock on
-//! the index is held, so that nobody stages, commits or switches in between. What is pending is written down first, as
-//! refs of this working tree: the commit, and where the branch was.
+//! Moving the branch, the index and the working tree to a published commit, in an order in which a crash loses nothing and can be
+//! finished later: the files, each by itself; the index; the branch. All of it while git's own lock on the index is held, so
+//! that nobody stages, commits or switches in between. What is under way is written down first.
 
+use super::checkout::{self, Checkout, File};
 use super::commit::Target;
 use super::index::Index;
 use super::process::Runner;
 use super::publish::Published;
-use super::repository::{Repository, Staged, is_ancestor, pending_refs};
-use super::tree::Move;
+use super::repository::{FETCHED, Repository, Staged, is_ancestor};
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
@@ -22,10 +21,11 @@ pub(super) fn settle(
     repository: &Repository,
     runner: &Runner<'_>,
     targets: &[Target],
-    published: &Published,
+    published: Published,
 ) -> Result<(), Failure> {
     let runner = from_the_top(repository, runner);
     let index = Index::lock(repository)?;
+    let Published { commit, pushed, mut news } = published;
     // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
     let mut as_it_was = repository.is_as_it_was(&runner)?;
     if !repository.has_same_index() {
@@ -38,94 +38,93 @@ pub(super) fn settle(
             .all(|(now, then)| matches!(now, Staged::Entry(entry) if entry == *then));
     }
     if !as_it_was {
-        let brings = if published.pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
+        let brings = if pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
         return Err(Failure::Git(format!("nothing was moved here, because the repository was used by somebody meanwhile{brings}")));
+    }
+    if let Some(checkout) = &mut news {
+        if !repository.has_same_index() {
+            *checkout = Checkout::prepare(repository, &runner, &index, checkout.files(), false)?;
+        }
+        checkout.check()?;
     }
     let why = match targets {
         [target] => target.name.clone(),
         several => format!("{} files", several.len()),
     };
-    if published.on_upstream {
-        let mut way = Move::prepare(repository, &index.on(&runner), &published.commit, false)?;
-        for target in targets {
-            if let Change::Write(bytes) = &target.change {
-                way.set(&index.on(&runner), &target.name, bytes)?;
-            }
-            if let Some(before) = &target.before {
-                way.agree(&target.name, before);
+    let to = Destination { commit: &commit, news: news.as_ref(), targets, pushed, why: &why };
+    move_to(vault, repository, &runner, index, &to)
+}
+
+/// What the branch, the index and the working tree are moved to.
+struct Destination<'a> {
+    commit: &'a str,
+    /// Files that differ, but for the targets.
+    news: Option<&'a Checkout>,
+    targets: &'a [Target],
+    /// Whether a remote has the commit. What cannot be finished then is left for the next operation, with git's lock on the
+    /// index; otherwise it is taken back.
+    pushed: bool,
+    /// For the reflog.
+    why: &'a str,
+}
+
+fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: Index, to: &Destination<'_>) -> Result<(), Failure> {
+    repository.begin_move(to.commit)?;
+    let mut kept = Vec::new();
+    if let Some(checkout) = to.news {
+        let moved = checkout.apply();
+        let _ = vault.refresh_now();
+        match moved {
+            Ok(names) => kept = names,
+            Err(failure) => {
+                index.leave();
+                return Err(failure);
             }
         }
-        way.check()?;
-        return move_to(vault, repository, &runner, index, &way, &published.commit, &why);
     }
-    note_pending(repository, &runner, &published.commit)?;
-    let (mut moved, mut kept) = (Vec::new(), Vec::new());
-    for target in targets {
-        match put_in_place(vault, target) {
-            Ok(()) => moved.push(target),
+    let mut written = Vec::new();
+    let take_back = |written: Vec<&Target>| {
+        written.into_iter().for_each(|target| put_back(vault, target));
+        repository.end_move();
+    };
+    for target in to.targets {
+        match write(vault, target) {
+            Ok(()) => written.push(target),
             // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
             Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
             Err(error) => {
-                if !published.pushed {
-                    moved.into_iter().for_each(|target| put_back(vault, target));
-                    forget(repository, &runner)?;
+                if !to.pushed {
+                    take_back(written);
                 }
                 return Err(error.into());
             }
         }
     }
-    match finish(repository, &runner, &index, targets, &published.commit, &why) {
+    match finish(repository, runner, &index, to) {
         Ok(()) => {}
-        // Whoever is on another branch now needs the index.
-        Err(failure @ Failure::Refused(_)) if published.pushed => return Err(failure),
-        Err(failure) if published.pushed => {
-            index.leave();
-            return Err(failure);
-        }
         Err(failure) => {
-            moved.into_iter().for_each(|target| put_back(vault, target));
-            forget(repository, &runner)?;
+            match failure {
+                _ if !to.pushed => take_back(written),
+                // Whoever is on another branch now needs the index.
+                Failure::Refused(_) => {}
+                _ => index.leave(),
+            }
             return Err(failure);
         }
     }
-    release_index(repository, &runner, index);
+    drop(index);
+    let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
+    let _ = repository.hook(&hook, "post-commit", &[]);
     refuse_if_kept(&kept)
 }
 
-/// The note as it is to be, if what is there is what was there before.
-fn put_in_place(vault: &Vault, target: &Target) -> Result<(), VaultError> {
+/// Writes or removes the note on disk, if it is what it was.
+fn write(vault: &Vault, target: &Target) -> Result<(), VaultError> {
     match &target.change {
         Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
         Change::Write(bytes) => vault.exchange(&target.path, target.before.as_deref(), bytes),
         Change::Delete if target.before.is_none() => Ok(()),
         Change::Delete => vault.remove(&target.path, target.before.as_deref().unwrap_or_default()),
-    }
-}
-
-/// Goes a way that was prepared, from noting it down to the end. Where it ends half way, the lock on the index stays.
-fn move_to(
-    vault: &Vault,
-    repository: &Repository,
-    runner: &Runner<'_>,
-    index: Index,
-    way: &Move,
-    commit: &str,
-    why: &str,
-) -> Result<(), Failure> {
-    note_pending(repository, runner, commit)?;
-    let gone = way.go().and_then(|kept| finish(repository, runner, &index, &[], commit, why).map(|()| kept));
-    let _ = vault.refresh_now();
-    match gone {
-        Ok(kept) => {
-            release_index(repository, runner, index);
-            refuse_if_kept(&kept)
-        }
-        // Whoever is on another branch now needs the index.
-        Err(failure @ Failure::Refused(_)) => Err(failure),
-        Err(failure) => {
-            index.leave();
-            Err(failure)
-        }
     }
 }
 
@@ -143,10 +142,12 @@ fn put_back(vault: &Vault, target: &Target) {
     }
 }
 
-/// The index and the branch, in a time of its own; then nothing is pending any more.
-fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, targets: &[Target], commit: &str, why: &str) -> Result<(), Failure> {
+/// The index and the branch, in a time of its own; then nothing is under way any more.
+fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Destination<'_>) -> Result<(), Failure> {
     let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
-    index.put(runner, targets)?;
+    let news = to.news.map(Checkout::files).unwrap_or_default().iter().cloned();
+    let files: Vec<File> = news.chain(to.targets.iter().map(Target::file)).collect();
+    index.put(repository, runner, &files)?;
     // Another branch can be begun without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
@@ -154,37 +155,19 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, targets: 
         ));
     }
     index.install()?;
-    let [to, from] = pending_refs(&repository.branch);
     let branch = match &repository.head {
-        Some(head) => format!("update {} {commit} {head}", repository.branch),
-        None => format!("create {} {commit}", repository.branch),
+        Some(head) => format!("update {} {} {head}", repository.branch, to.commit),
+        None => format!("create {} {}", repository.branch, to.commit),
     };
-    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {why}"), "--stdin"];
-    let moved = runner.must_with(&change, format!("{branch}\ndelete {to}\ndelete {from}\n").as_bytes());
-    if let Err(failure) = moved {
+    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {}", to.why), "--stdin"];
+    let fetched = if to.news.is_some() { format!("delete {FETCHED}\n") } else { String::new() };
+    if let Err(failure) = runner.must_with(&change, format!("{branch}\n{fetched}").as_bytes()) {
         // Somebody has moved the branch all the same: what is staged must not be of our doing.
         index.restore()?;
         return Err(failure);
     }
+    repository.end_move();
     Ok(())
-}
-
-/// The lock goes, and the hook for it is told of the commit.
-fn release_index(repository: &Repository, runner: &Runner<'_>, index: Index) {
-    drop(index);
-    let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
-    let _ = repository.hook(&hook, "post-commit", &[]);
-}
-
-fn note_pending(repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
-    let [to, from] = pending_refs(&repository.branch);
-    let was = repository.head.as_ref().map_or(format!("delete {from}\n"), |head| format!("update {from} {head}\n"));
-    runner.must_with(&["update-ref", "--stdin"], format!("update {to} {commit}\n{was}").as_bytes()).map(drop)
-}
-
-fn forget(repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
-    let [to, from] = pending_refs(&repository.branch);
-    runner.must_with(&["update-ref", "--stdin"], format!("delete {to}\ndelete {from}\n").as_bytes()).map(drop)
 }
 
 /// Files that stayed because somebody had saved them meanwhile are a change on top of the commit.
@@ -204,19 +187,20 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let runner = from_the_top(repository, runner);
-    let Some((commit, was)) = repository.pending.clone() else { return Ok(false) };
+    let Some(pending) = &repository.pending else { return Ok(false) };
+    let commit = &pending.to;
     let is_there = match &repository.head {
-        Some(head) => is_ancestor(&runner, &commit, head)?,
+        Some(head) => is_ancestor(&runner, commit, head)?,
         None => false,
     };
-    if is_there || was != repository.head {
+    if is_there || pending.from != repository.head {
         if !is_there && repository.remote.is_none() {
             // Nobody else has it: it gets a name under which it can be found.
             let name = format!("refs/vault-sync-mcp/left/{commit}");
-            runner.must(&["update-ref", &name, &commit])?;
+            runner.must(&["update-ref", &name, commit])?;
             log::warn!("git: the branch was moved after a crash; the change that was interrupted is {name}");
         }
-        forget(repository, &runner)?;
+        repository.end_move();
         return Ok(true);
     }
     log::info!("git: finishing what was interrupted: {commit}");
@@ -224,9 +208,11 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     if !repository.is_as_it_was(&runner)? {
         return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
     }
-    let way = Move::prepare(repository, &index.on(&runner), &commit, true)?;
-    match move_to(vault, repository, &runner, index, &way, &commit, "finished after an interruption") {
-        Err(failure) if repository.is_pending(&runner)? => Err(failure),
+    let differences = checkout::differences(&runner, repository.head.as_deref(), commit)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, &differences, true)?;
+    let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, why: "finished after an interruption" };
+    match move_to(vault, repository, &runner, index, &to) {
+        Err(failure) if repository.pending()?.is_some() => Err(failure),
         // Files that stayed as somebody has them are a change on top of the commit.
         outcome => {
             outcome.unwrap_or_else(|failure| log::warn!("git: {failure}"));
@@ -235,48 +221,36 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     }
 }
 
-/// Moves the branch, the index and the working tree forward to a commit of the remote's, over nobody's changes.
+/// Moves the branch, the index and the working tree forward to what was fetched, over no changes of anybody's; `news` are the
+/// files that differ.
 ///
 /// # Errors
 /// [`Failure::Refused`] naming what is in the way, [`Failure::Git`] when it could not be finished; the next operation goes on.
-pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, commit: &str) -> Result<(), Failure> {
+pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
     let runner = from_the_top(repository, runner);
+    let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();
     let index = Index::lock(repository)?;
     if !repository.is_as_it_was(&runner)? {
         return Err(Failure::Refused("the repository was used by somebody at the same moment".into()));
     }
-    let way = Move::prepare(repository, &index.on(&runner), commit, false)?;
-    way.check()?;
-    move_to(vault, repository, &runner, index, &way, commit, "what the remote has")
-}
-
-/// Whether [`bring_in`] would be possible; nothing is touched. `targets` are what is to be changed on top of it.
-///
-/// # Errors
-/// [`Failure::Refused`], naming what is in the way.
-pub(super) fn try_bringing_in(repository: &Repository, runner: &Runner<'_>, commit: &str, targets: &[Target]) -> Result<(), Failure> {
-    let index = Index::lock(repository)?;
-    let mut way = Move::prepare(repository, &index.on(&runner.at(&repository.top)), commit, false)?;
-    for target in targets {
-        if let Some(before) = &target.before {
-            way.agree(&target.name, before);
-        }
-    }
-    way.check()
+    let checkout = Checkout::prepare(repository, &runner, &index, news, false)?;
+    checkout.check()?;
+    let to = Destination { commit: &commit, news: Some(&checkout), targets: &[], pushed: true, why: "what the remote has" };
+    move_to(vault, repository, &runner, index, &to)
 }
 
 /// Refuses a commit with a new note that sparse patterns would not have here: it would be gone with the next news.
 ///
 /// # Errors
 /// [`Failure::Refused`].
-pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, commit: &str, name: &str) -> Result<(), Failure> {
-    if repository.settings.is_true("core.sparsecheckout") != Some(true) {
+pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
+    if !repository.is_sparse() {
         return Ok(());
     }
-    let runner = runner.at(&repository.top);
     let index = Index::lock(repository)?;
-    if Move::prepare(repository, &index.on(&runner), commit, false)?.leaves_out(name) {
-        return Err(Failure::Refused(format!("Nothing was done: {name} is outside the sparse checkout of this working tree")));
+    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &index, &[target.file()], false)?;
+    if checkout.leaves_out(&target.name) {
+        return Err(Failure::Refused(format!("Nothing was done: {} is outside the sparse checkout of this working tree", target.name)));
     }
     Ok(())
 }

@@ -366,6 +366,8 @@ pub const GIT_INDEX_WAIT: Duration = Duration::from_secs(3);
 pub const GIT_AFTER: Duration = Duration::from_secs(3);
 /// Bytes of one file that is compared and moved with what the remote has; it is in memory for a moment.
 pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
+/// Bytes of such files that are looked at at once.
+pub const GIT_PIECE: u64 = 64 * 1024;
 /// Files that are named when they stay because somebody has changed them.
 pub const GIT_NAMED: usize = 10;
 /// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.

@@ -1,0 +1,538 @@
+//! Moving the files of the working tree from one commit to another: each by itself, whole, and only over what the old commit
+//! has. `git read-tree -u` looks at all files first and then writes them; what is saved in between it overwrites.
+//!
+//! Git makes what is written, with its filters: one `cat-file --filters` gives both versions of every file that differs.
+
+use super::Failure;
+use super::commit;
+use super::index::Index;
+use super::objects::Entry;
+use super::process::Runner;
+use super::repository::{Repository, Scratch, same_but_for_line_ends};
+use crate::disk::{self, Folder, Mode};
+use crate::limits;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::File as OpenFile;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const GITLINK: &str = "160000";
+const LINK: &str = "120000";
+const EXECUTABLE: &str = "100755";
+
+/// A file that differs between two commits, or between a commit and the index.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    /// Its name from the top of the repository; of any bytes.
+    pub(super) name: PathBuf,
+    pub(super) old: Option<Entry>,
+    pub(super) new: Option<Entry>,
+}
+
+impl File {
+    fn is_submodule(&self) -> bool {
+        self.sides().any(|entry| entry.mode == GITLINK)
+    }
+
+    fn sides(&self) -> impl Iterator<Item = &Entry> {
+        [&self.new, &self.old].into_iter().flatten()
+    }
+}
+
+/// The files that differ between two commits or trees; with no `from`, all files of `to`.
+pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str) -> Result<Vec<File>, Failure> {
+    if let Some(from) = from {
+        return Ok(raw(&runner.must(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to])?.stdout));
+    }
+    let output = runner.must(&["ls-tree", "-r", "-z", "--full-tree", to])?;
+    // <mode> SP <type> SP <object> TAB <name>
+    let file = |part: &[u8]| {
+        let (about, name) = part.split_at_checked(memchr::memchr(b'\t', part)?)?;
+        let about = String::from_utf8_lossy(about);
+        let mut words = about.split(' ');
+        let new = Entry { mode: words.next()?.to_owned(), blob: words.nth(1)?.to_owned() };
+        Some(File { name: OsStr::from_bytes(name.strip_prefix(b"\t")?).into(), old: None, new: Some(new) })
+    };
+    Ok(output.raw_parts().filter_map(file).collect())
+}
+
+/// The raw format of git-diff-tree(1) with `-z`: `:<old mode> <new mode> <old object> <new object> <status>`, then the name.
+fn raw(output: &[u8]) -> Vec<File> {
+    let mut parts = output.split(|&byte| byte == 0);
+    let mut files = Vec::new();
+    while let (Some(about), Some(name)) = (parts.next(), parts.next()) {
+        let about = String::from_utf8_lossy(about);
+        if let [old_mode, new_mode, old, new, _] = about.trim_start_matches(':').split(' ').collect::<Vec<_>>()[..] {
+            let entry = |mode: &str, blob: &str| (mode != "000000").then(|| Entry { mode: mode.to_owned(), blob: blob.to_owned() });
+            files.push(File { name: OsStr::from_bytes(name).into(), old: entry(old_mode, old), new: entry(new_mode, new) });
+        }
+    }
+    files
+}
+
+/// What has a name in the working tree, or is to have it.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// Its bytes, and whether it is executable, where `core.fileMode` says that this means something.
+    File(Vec<u8>, bool),
+    Link(PathBuf),
+    Folder,
+    /// A component of its path is no folder.
+    BelowFile(PathBuf),
+    /// Neither file nor folder nor link, too large, or unreadable.
+    Unknown,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// It is what the old commit has.
+    Old,
+    /// It is what the new one has.
+    New,
+    /// It is neither, and stays; the words say what it is.
+    Changed(String),
+}
+
+/// The files that have to be written or removed to get from one commit to another.
+#[derive(Debug)]
+pub(super) struct Checkout {
+    top: PathBuf,
+    files: Vec<File>,
+    contents: Contents,
+    /// Files outside of the sparse checkout.
+    left_out: HashSet<PathBuf>,
+    /// Bytes that git itself would not count as a change, though the old commit has others.
+    unchanged: HashMap<PathBuf, Vec<u8>>,
+    /// `core.fileMode`
+    modes: bool,
+}
+
+impl Checkout {
+    /// Prepares to move from the branch's commit to another. A file whose entry in the index is the new one already stays as
+    /// it is on disk. Where something else is staged, that is refused; with `keep_staged`, the file stays as it is.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] naming what is staged, [`Failure::Git`].
+    pub(super) fn prepare(
+        repository: &Repository,
+        runner: &Runner<'_>,
+        index: &Index,
+        differences: &[File],
+        keep_staged: bool,
+    ) -> Result<Checkout, Failure> {
+        let runner = &index.on(runner);
+        let (files, staged) = without_staged(repository, runner, differences)?;
+        if let (false, Some((name, why))) = (keep_staged, staged.first()) {
+            return Err(refused(name, why));
+        }
+        let left_out = match repository.is_sparse() {
+            true => left_out(repository, runner, &files)?,
+            false => HashSet::new(),
+        };
+        let contents = Contents::read(repository, runner, &files)?;
+        let modes = repository.settings.is_true("core.filemode") != Some(false);
+        let mut checkout = Checkout { top: repository.top.clone(), files, contents, left_out, unchanged: HashMap::new(), modes };
+        checkout.find_unchanged(runner)?;
+        Ok(checkout)
+    }
+
+    /// The files that are moved, on disk and in the index.
+    pub(super) fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    /// Whether sparse patterns leave a file out.
+    pub(super) fn leaves_out(&self, name: &str) -> bool {
+        self.left_out.contains(Path::new(name))
+    }
+
+    /// Files that differ from the old commit in line ends only, where git does not count that as a change; and where the old
+    /// version cannot be made, those that git takes for unchanged.
+    fn find_unchanged(&mut self, runner: &Runner<'_>) -> Result<(), Failure> {
+        for file in &self.files {
+            let (Some(old), Some(name)) = (&file.old, file.name.to_str()) else { continue };
+            let Found::File(here, _) = self.on_disk(&file.name) else { continue };
+            let may_be = match self.contents.found(&file.old, &file.name, self.modes) {
+                Found::File(old, _) => here != old && same_but_for_line_ends(&here, &old),
+                Found::Nothing => true,
+                _ => false,
+            };
+            if may_be && runner.must_with(&["hash-object", "--stdin", &format!("--path={name}")], &here)?.line() == old.blob {
+                self.unchanged.insert(file.name.clone(), here);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every file that differs is what one of the two commits has, and may be written.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] naming the first one that is not.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        for file in self.checked_out() {
+            match self.state(file, true) {
+                State::Changed(why) => return Err(refused(&file.name, &why)),
+                State::Old if !self.may_write(file) => return Err(refused(&file.name, "its folder here cannot be written")),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the files. The names of those that stay because they were changed here.
+    ///
+    /// # Errors
+    /// [`Failure::Git`] for the disk's refusal; what is moved stays moved, and this can be repeated.
+    pub(super) fn apply(&self) -> Result<Vec<String>, Failure> {
+        let mut kept = Vec::new();
+        let (mut removed, written): (Vec<&File>, Vec<&File>) = self.checked_out().partition(|file| file.new.is_none());
+        // What lies in a folder is removed before it.
+        removed.sort_unstable_by(|a, b| b.name.cmp(&a.name));
+        for file in removed.into_iter().chain(written) {
+            let keep = match self.state(file, false) {
+                State::New => false,
+                State::Changed(_) => true,
+                State::Old => match self.write(file) {
+                    Err(error) if is_of_the_disk(&error) => return Err(failed(error)),
+                    // A file that cannot be moved does not stop the others.
+                    outcome => outcome.is_err(),
+                },
+            };
+            if keep {
+                kept.push(file.name.display().to_string());
+            }
+        }
+        Ok(kept)
+    }
+
+    fn may_write(&self, file: &File) -> bool {
+        let path = self.top.join(&file.name);
+        path.ancestors().skip(1).find(|folder| folder.is_dir()).is_some_and(disk::may_write_in)
+    }
+
+    /// The files that are in the working tree, or are to be.
+    fn checked_out(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| !self.left_out.contains(&file.name) || self.top.join(&file.name).symlink_metadata().is_ok())
+    }
+
+    fn on_disk(&self, name: &Path) -> Found {
+        look(&self.top, name, self.modes)
+    }
+
+    /// With `ahead`, before anything is moved: a file that will be removed is not in the way of another.
+    fn state(&self, file: &File, ahead: bool) -> State {
+        let changed = |words: &str| State::Changed(words.to_owned());
+        if file.is_submodule() {
+            if !file.sides().all(|entry| entry.mode == GITLINK) {
+                return changed("it is a submodule on one side and a file on the other, which only git pull can do");
+            }
+            // The repository in it is left to git submodule update; a new one is an empty folder.
+            return if file.new.is_some() && self.on_disk(&file.name) == Found::Nothing { State::Old } else { State::New };
+        }
+        let here = match self.on_disk(&file.name) {
+            Found::BelowFile(above) if ahead && self.will_be_removed(&above) => Found::Nothing,
+            Found::BelowFile(above) => return State::Changed(format!("{} is no folder here; move it away", above.display())),
+            Found::Folder if self.will_be_empty(&file.name, ahead) => Found::Nothing,
+            Found::Folder => return changed("there is a folder of that name with files that are not committed; move them away"),
+            Found::Unknown => return changed("what is here of that name cannot be compared"),
+            here => here,
+        };
+        if self.left_out.contains(&file.name) {
+            return changed("it is here although the sparse checkout leaves it out");
+        }
+        let new = self.contents.found(&file.new, &file.name, self.modes);
+        if new == Found::Unknown {
+            return State::Changed(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
+        }
+        if here == new {
+            return State::New;
+        }
+        let old = self.contents.found(&file.old, &file.name, self.modes);
+        let is_unchanged = matches!((&here, self.unchanged.get(&file.name)), (Found::File(here, _), Some(unchanged)) if here == unchanged);
+        if here == old || is_unchanged {
+            return State::Old;
+        }
+        changed(match (here, old) {
+            (Found::Nothing, _) => "it was deleted here; commit that, or bring it back (git restore)",
+            (_, Found::Nothing) => "it is here too, not committed; move it away, or commit it",
+            _ => "it is changed here and not committed",
+        })
+    }
+
+    fn will_be_removed(&self, name: &Path) -> bool {
+        let removed = self.files.iter().find(|file| file.name == name && file.new.is_none());
+        removed.is_some_and(|file| self.state(file, true) == State::Old)
+    }
+
+    /// Whether a folder has no files, with `ahead` but for those that will be removed.
+    fn will_be_empty(&self, folder: &Path, ahead: bool) -> bool {
+        let mut open = vec![(folder.to_path_buf(), 0)];
+        while let Some((folder, depth)) = open.pop() {
+            let Ok(entries) = std::fs::read_dir(self.top.join(&folder)) else { return false };
+            for entry in entries {
+                let Ok(entry) = entry else { return false };
+                let name = folder.join(entry.file_name());
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && depth < limits::DEPTH => open.push((name, depth + 1)),
+                    _ if ahead && self.will_be_removed(&name) => {}
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    fn write(&self, file: &File) -> io::Result<()> {
+        let busy = || io::Error::from(io::ErrorKind::ResourceBusy);
+        let path = self.top.join(&file.name);
+        let last_look = || match disk::while_it_stays(&path, || self.state(file, false)) {
+            (State::Old, true) => Ok(()),
+            _ => Err(busy()),
+        };
+        let Some(new) = &file.new else {
+            if path.symlink_metadata().is_ok() {
+                disk::remove(&path, last_look)?;
+            }
+            // Git keeps no folder without files.
+            if let Some(above) = path.parent() {
+                disk::remove_empty_folders(above, &self.top);
+            }
+            return Ok(());
+        };
+        for above in file.name.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            let above = self.top.join(above);
+            disk::create_folder(&above)?;
+            // A link to a folder leads elsewhere.
+            if !above.symlink_metadata()?.is_dir() {
+                return Err(busy());
+            }
+        }
+        // From here on through the folder itself: its name may be given to a link meanwhile.
+        let folder = Folder::open(&self.top, file.name.parent().unwrap_or(Path::new("")))?;
+        let path = folder.path().join(file.name.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+        if new.mode == GITLINK {
+            return disk::create_folder(&path);
+        }
+        if self.on_disk(&file.name) == Found::Folder && self.will_be_empty(&file.name, false) {
+            disk::remove_folders_without_files(&path, limits::DEPTH);
+        }
+        match self.contents.found(&file.new, &file.name, self.modes) {
+            Found::Link(to) => disk::replace_with_link(&path, &to, last_look),
+            Found::File(bytes, _) => {
+                let before = path.symlink_metadata().ok().filter(|found| found.is_file());
+                disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_look())
+            }
+            _ => Err(busy()),
+        }
+    }
+}
+
+/// Contents of files as git would check them out, in a file of our own: there may be more of them than memory.
+#[derive(Debug)]
+struct Contents {
+    scratch: Scratch,
+    /// By object and name: the attributes of a name say which filters apply.
+    ranges: HashMap<(String, PathBuf), Range<u64>>,
+}
+
+impl Contents {
+    /// Both versions of files; the old ones only if the filters can make them.
+    fn read(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<Contents, Failure> {
+        let mut contents = Contents { scratch: repository.scratch("contents")?, ranges: HashMap::new() };
+        disk::write_new(&contents.scratch.0, &[]).map_err(failed)?;
+        let (mut links, mut new, mut old) = (Vec::new(), Vec::new(), Vec::new());
+        for file in files {
+            for (entry, others) in [(&file.new, &mut new), (&file.old, &mut old)] {
+                let Some(entry) = entry.as_ref().filter(|entry| entry.mode != GITLINK) else { continue };
+                let list = if entry.mode == LINK { &mut links } else { others };
+                list.push((entry.blob.clone(), file.name.clone()));
+            }
+        }
+        // No filter changes where a link leads to.
+        contents.add(runner, links, false)?;
+        match contents.add(runner, [new.clone(), old].concat(), true) {
+            Err(Failure::Git(_)) => contents.add(runner, new, true)?,
+            other => other?,
+        }
+        Ok(contents)
+    }
+
+    fn add(&mut self, runner: &Runner<'_>, wanted: Vec<(String, PathBuf)>, filtered: bool) -> Result<(), Failure> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let path = &self.scratch.0;
+        let start = path.metadata().map_err(failed)?.len();
+        // A line that is in no content: git's own header has the size from before the filters.
+        let mark = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
+        let batch = format!("--batch={mark}");
+        let mut command = vec!["cat-file", "-z", &batch];
+        command.extend(filtered.then_some("--filters"));
+        let line = |(blob, name): &(String, PathBuf)| match filtered {
+            true => [blob.as_bytes(), b" ", name.as_os_str().as_bytes(), b"\0"].concat(),
+            false => [blob.as_bytes(), b"\0"].concat(),
+        };
+        let asked: Vec<u8> = wanted.iter().flat_map(line).collect();
+        let made = Runner { stdout: Some(path.clone()), ..runner.clone() }.run_with(&command, &asked)?;
+        let starts = marks(path, start, &mark).map_err(failed)?;
+        if !made.ok || starts.len() != wanted.len() {
+            return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", made.words())));
+        }
+        let length = path.metadata().map_err(failed)?.len();
+        let header = mark.len() as u64 + 1;
+        let ends = starts.iter().skip(1).copied().chain([length]);
+        // A line feed comes after every content.
+        self.ranges.extend(wanted.into_iter().zip(starts.iter().zip(ends).map(|(start, end)| start + header..end.saturating_sub(1))));
+        Ok(())
+    }
+
+    fn found(&self, side: &Option<Entry>, name: &Path, modes: bool) -> Found {
+        let Some(entry) = side else { return Found::Nothing };
+        let Some(range) = self.ranges.get(&(entry.blob.clone(), name.to_owned())) else { return Found::Nothing };
+        let size = range.end.saturating_sub(range.start);
+        if size > limits::GIT_FILE_BYTES {
+            return Found::Unknown;
+        }
+        let mut bytes = Vec::new();
+        let mut read = || {
+            let mut file = OpenFile::open(&self.scratch.0)?;
+            file.seek(SeekFrom::Start(range.start))?;
+            file.take(size).read_to_end(&mut bytes)
+        };
+        match read() {
+            Err(_) => Found::Unknown,
+            Ok(_) if entry.mode == LINK => Found::Link(OsStr::from_bytes(&bytes).into()),
+            Ok(_) => Found::File(bytes, modes && entry.mode == EXECUTABLE),
+        }
+    }
+}
+
+/// Where a file has lines of this text, from a position on.
+fn marks(path: &Path, start: u64, mark: &str) -> io::Result<Vec<u64>> {
+    let mut file = BufReader::new(OpenFile::open(path)?);
+    let (mut at, mut starts, mut piece) = (file.seek(SeekFrom::Start(start))?, Vec::new(), Vec::new());
+    let mut is_line_start = true;
+    loop {
+        piece.clear();
+        // A line may be as long as a file.
+        let length = file.by_ref().take(limits::GIT_PIECE).read_until(b'\n', &mut piece)? as u64;
+        if length == 0 {
+            return Ok(starts);
+        }
+        let text = piece.strip_suffix(b"\n");
+        if is_line_start && text == Some(mark.as_bytes()) {
+            starts.push(at);
+        }
+        is_line_start = text.is_some();
+        at += length;
+    }
+}
+
+/// Names of files, and why they stay as they are.
+type Staying = Vec<(PathBuf, &'static str)>;
+
+/// Of files that differ, those that are not what they are to become in the index already; without those that something staged
+/// is in the way of, which come second.
+fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Staying), Failure> {
+    let head = repository.head_or_empty(runner)?;
+    let staged = raw(&runner.must(&["diff-index", "--cached", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout);
+    let staged: HashMap<PathBuf, Option<Entry>> = staged.into_iter().map(|file| (file.name, file.new)).collect();
+    let is_staged_already = |file: &&File| staged.get(&file.name).is_some_and(|entry| *entry == file.new);
+    let mut moved: Vec<File> = files.iter().filter(|file| !is_staged_already(file)).cloned().collect();
+    let known: HashSet<&Path> = files.iter().map(|file| file.name.as_path()).collect();
+    // What stays in the index, and has the name of a folder of another file, or a name in it.
+    let mut staying: Vec<PathBuf> =
+        staged.iter().filter(|(name, entry)| entry.is_some() && !known.contains(name.as_path())).map(|(name, _)| name.clone()).collect();
+    let submodules = files.iter().filter(|file| file.old.as_ref().is_some_and(|old| old.mode == GITLINK));
+    let submodules: Vec<&Path> =
+        submodules.map(|file| file.name.as_path()).filter(|name| repository.top.join(name).join(".git").exists()).collect();
+    let mut left = Staying::new();
+    loop {
+        let below = |name: &Path, above: &Path| name != above && name.starts_with(above);
+        let why = |file: &File| {
+            if staged.contains_key(&file.name) {
+                Some("somebody has staged something of that name here (git status says what)")
+            } else if file.new.is_some() && staying.iter().any(|other| below(&file.name, other) || below(other, &file.name)) {
+                Some("somebody has staged a file where it needs a folder, or a folder of that name")
+            } else if submodules.iter().any(|submodule| below(&file.name, submodule)) {
+                Some("a submodule is checked out where it belongs")
+            } else {
+                None
+            }
+        };
+        let found: Staying = moved.iter().filter_map(|file| Some((file.name.clone(), why(file)?))).collect();
+        if found.is_empty() {
+            return Ok((moved, left));
+        }
+        moved.retain(|file| !found.iter().any(|(name, _)| *name == file.name));
+        staying.extend(found.iter().map(|(name, _)| name.clone()));
+        left.extend(found);
+    }
+}
+
+/// The files that sparse patterns leave out, by an index moved to the new entries.
+fn left_out(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<HashSet<PathBuf>, Failure> {
+    commit::put(runner, files, &["--add", "--replace"], &[])?;
+    repository.apply_sparse_patterns(runner)?;
+    let output = runner.must(&["ls-files", "-t", "-z"])?;
+    // <tag> SP <name>
+    Ok(output.raw_parts().filter_map(|part| part.strip_prefix(b"S ")).map(|name| OsStr::from_bytes(name).into()).collect())
+}
+
+/// Whether the disk, or the system, refused because of itself, and not because of the file. Those of the file are named here:
+/// most others (EIO, EMFILE) have no name in `std`.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    !matches!(
+        error.kind(),
+        Kind::NotFound
+            | Kind::AlreadyExists
+            | Kind::PermissionDenied
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::DirectoryNotEmpty
+            | Kind::ResourceBusy
+            | Kind::InvalidFilename
+    )
+}
+
+fn look(top: &Path, name: &Path, modes: bool) -> Found {
+    if let Some(above) =
+        name.ancestors().skip(1).filter(|above| top.join(above).symlink_metadata().is_ok_and(|found| !found.is_dir())).last()
+    {
+        return Found::BelowFile(above.to_owned());
+    }
+    let path = top.join(name);
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Nothing,
+        Err(_) => return Found::Unknown,
+    };
+    match found.file_type() {
+        kind if kind.is_dir() => Found::Folder,
+        kind if kind.is_symlink() => std::fs::read_link(&path).map_or(Found::Unknown, Found::Link),
+        kind if kind.is_file() && found.len() <= limits::GIT_FILE_BYTES => {
+            let is_executable = modes && found.permissions().mode() & 0o100 != 0;
+            std::fs::read(&path).map_or(Found::Unknown, |bytes| Found::File(bytes, is_executable))
+        }
+        _ => Found::Unknown,
+    }
+}
+
+fn refused(name: &Path, why: &str) -> Failure {
+    Failure::Refused(format!("Nothing was done: the remote has changed {}, and {why}", name.display()))
+}
+
+fn failed(error: io::Error) -> Failure {
+    Failure::Git(format!("the working tree cannot be moved: {}", error.kind()))
+}
+
+/// Whether one of the files says what git makes of others.
+pub(super) fn has_attributes(files: &[File]) -> bool {
+    files.iter().any(|file| file.name.file_name() == Some(OsStr::new(".gitattributes")))
+}
