@@ -57,7 +57,7 @@
 //! | Host and Origin, method, size | `web/guard`, `web/mod` | 403, 405, 413 |
 //! | the body, whole, within the route's bound; a place among the workers | `http/conn`, `http/body` | 408, 413, 503 |
 //! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
-//! | of 2026-07-28: envelope and mirrored headers | `mcp/modern` | 400 with -32602, -32020, -32022; 404 with -32601 |
+//! | of 2026-07-28: envelope and mirrored headers | `mcp/modern`, `mcp/methods` | 400 with -32602, -32020, -32022; 404 with -32601 |
 //! | the scope, the method, the tool | `mcp/methods`, `mcp/tools` | 403 `insufficient_scope`, -32601, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | a result that is an error, so that the model can mend it |
 //! | the tool, the path, the place inside the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |

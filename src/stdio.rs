@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
-use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, modern};
+use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, methods};
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
@@ -215,7 +215,7 @@ impl Client {
 
     fn answer_one(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Option<String> {
         if let (true, Message::Request { id, method, params }) = (revision.is_modern(), message)
-            && let Err(error) = modern::check(None, method, params)
+            && let Err(error) = methods::check_modern(None, method, params)
         {
             return Some(error.answering(Some(id.clone())).to_json());
         }

@@ -90,6 +90,45 @@ fn modules_use_only_what_their_row_in_the_map_names() {
     assert_eq!(declared, modules.keys().cloned().collect::<Vec<_>>(), "the map and the modules differ");
 }
 
+/// The names after `super::`, and after the path of the module itself; those in braces too.
+fn siblings_named(code: &str, module: &str) -> Vec<String> {
+    let own = format!("crate::{}::", module.replace('/', "::"));
+    let after = ["super::", own.as_str()].into_iter().flat_map(|prefix| code.split(prefix).skip(1));
+    let first = |text: &str| text.trim().split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned();
+    after
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            // Of names in braces within braces the outer ones count.
+            Some(list) => list.split(';').next().unwrap().split([',', '{']).map(first).collect::<Vec<_>>(),
+            None => vec![first(rest)],
+        })
+        .collect()
+}
+
+/// `mod.rs` is above the files of its folder: it uses them, and they use what it declares.
+#[test]
+fn files_of_one_module_do_not_use_each_other_in_a_circle() {
+    let mut uses: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for (path, code) in sources() {
+        let Some((module, file)) = path.rsplit_once('/') else { continue };
+        let file = file.trim_end_matches(".rs").to_owned();
+        if file != "mod" {
+            let tests = code.find("#[cfg(test)]\nmod tests").unwrap_or(code.len());
+            let code: String = code_lines(&code[..tests]).map(|(_, line)| format!("{line}\n")).collect();
+            let named = siblings_named(&code, module).into_iter().filter(|name| *name != file);
+            uses.entry((module.to_owned(), file.clone())).or_default().extend(named);
+        }
+    }
+    assert!(uses.len() > 100, "the sources were not understood");
+    for (module, file) in uses.keys() {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![file.clone()]);
+        while let Some(next) = open.pop() {
+            let used = uses.get(&(module.clone(), next)).into_iter().flatten();
+            open.extend(used.filter(|name| reached.insert((*name).clone())).cloned());
+        }
+        assert!(!reached.contains(file), "src/{module}/{file}.rs is used by a file that it uses: {reached:?}");
+    }
+}
+
 /// Calls with side effects are made in one file each.
 #[test]
 fn sharp_tools_are_used_in_one_place() {

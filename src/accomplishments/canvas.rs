@@ -310,3 +310,14 @@ const FAR: f64 = 1e12;
 fn text(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
+
+/// The node of an accomplishment on the canvas on which it has to be.
+pub(super) fn node_of<'a, 'b>(canvas: &'a Canvas<'b>, path: &VaultPath, id: &str, name: &VaultPath) -> Result<&'a Node<'b>, Error> {
+    canvas.node_of(path).ok_or_else(|| {
+        Error::InvalidArgument(format!(
+            "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have to be on one canvas. Drag the note {} onto it in Obsidian.",
+            name.as_str(),
+            path.as_str()
+        ))
+    })
+}

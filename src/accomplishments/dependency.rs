@@ -1,8 +1,7 @@
 //! Dependencies: edges of a canvas and `depends_on` of notes, which say the same. Neither may go in a circle.
 
-use super::canvas::{Canvas, Edited, form};
+use super::canvas::{Canvas, Edited, form, node_of};
 use super::change::Change;
-use super::manage::node_of;
 use super::position::{Position, place};
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error};
@@ -378,4 +377,18 @@ fn disagreement(change: &mut Change<'_>, canvas: &VaultPath, changed: &Accomplis
     let after = Snapshot::of(all, Vec::new());
     let count = disagreements(&change.canvas(canvas, false)?.read()?, &after);
     Ok(if count > 0 { DISAGREE } else { "" })
+}
+
+impl Accomplishments {
+    /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
+    ///
+    /// # Errors
+    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
+        let text = self.canvas_text(vault, path)?;
+        let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+        let shown = snapshot.on(&canvas);
+        let agrees = disagreements(&canvas, snapshot) == 0;
+        Ok((shown, agrees))
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, form};
 use super::{Accomplishments, Error, text};
-use crate::markdown::insert::line_end;
+use crate::markdown::blocks::line_end;
 use crate::vault::transaction::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, etag};
 

@@ -1,6 +1,6 @@
 //! Creating, updating and deleting accomplishments; their tasks; what is being worked on.
 
-use super::canvas::Canvas;
+use super::canvas::node_of;
 use super::change::{Change, Changed};
 use super::dependency::{Graph, connect, set_dependencies};
 use super::note::{Note, must_be_text, template};
@@ -323,22 +323,6 @@ fn no_randomness(error: secret::NoRandomness) -> Error {
 
 fn change_path<'a>(snapshot: &'a super::Snapshot, id: &str) -> Result<&'a VaultPath, Error> {
     snapshot.find(id).map(|accomplishment| &accomplishment.path)
-}
-
-/// The node of an accomplishment on the canvas on which it has to be.
-pub(super) fn node_of<'a, 'b>(
-    canvas: &'a Canvas<'b>,
-    path: &VaultPath,
-    id: &str,
-    name: &VaultPath,
-) -> Result<&'a super::canvas::Node<'b>, Error> {
-    canvas.node_of(path).ok_or_else(|| {
-        Error::InvalidArgument(format!(
-            "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have to be on one canvas. Drag the note {} onto it in Obsidian.",
-            name.as_str(),
-            path.as_str()
-        ))
-    })
 }
 
 fn unique(ids: &[&str]) -> Vec<String> {

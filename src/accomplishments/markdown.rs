@@ -1,7 +1,8 @@
 //! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
 
-use crate::markdown::blocks;
+use crate::markdown::blocks::{self, line_end};
 use crate::markdown::parts::without_closing;
+use crate::markdown::properties::splice;
 use std::ops::Range;
 
 /// What a line is.
@@ -125,6 +126,62 @@ pub(super) fn marks_at(text: &str) -> usize {
         end = text.get(..mark_at).unwrap_or_default().trim_end().len();
     }
 }
+
+/// What stood in an empty section of a new note of earlier versions; it reads as nothing.
+pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._", "_No tasks yet._", "_No notes yet._"];
+
+/// A text with the block id at the end of the one that it replaces: links lead to it.
+pub(super) fn with_block_id(old: &str, new: &str) -> String {
+    let id = old.trim_end().get(without_block_id(old).len()..).unwrap_or_default();
+    if id.is_empty() || new.is_empty() || new.ends_with(id.trim_start()) { new.to_owned() } else { format!("{new}{id}") }
+}
+
+/// A text without a block id at its end.
+pub(super) fn without_block_id(text: &str) -> &str {
+    let text = text.trim_end();
+    let words = text.rfind(char::is_whitespace).map_or("", |at| text.get(..at).unwrap_or_default());
+    let last = text.get(words.len()..).unwrap_or_default();
+    if last.trim_start().starts_with('^') && marks_at(text) <= words.len() { words.trim_end() } else { text }
+}
+
+/// A note's text with this content in a section, which is made where it is missing. The blank lines around stay.
+pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
+    let eol = line_end(text, 0);
+    let content = content.replace("\r\n", "\n").replace('\n', eol);
+    let all = lines(text);
+    if let Some(section) = section(&all, name) {
+        let body = all.get(section.body.clone()).unwrap_or_default();
+        let said = |line: &&Line<'_>| !line.is_blank();
+        if let (Some(first), Some(last)) = (body.iter().find(said), body.iter().rev().find(said)) {
+            return splice(text, first.place.start..last.place.start + last.text.len(), &content);
+        }
+        let Some(heading) = all.get(section.heading) else { return text.to_owned() };
+        if content.is_empty() {
+            return text.to_owned();
+        }
+        let unfinished = if text.get(heading.place.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
+        let gap = if body.is_empty() { eol } else { "" };
+        let is_last = section.body.end == all.len();
+        // One of the blank lines stays above; below, there has to be one before the next heading.
+        let above = body.first().map_or(heading.place.end, |blank| blank.place.end);
+        let below = if is_last || body.len() > 1 { "" } else { eol };
+        return splice(text, above..above, &format!("{unfinished}{gap}{content}{eol}{below}"));
+    }
+    let order = |name: &str| SECTIONS.iter().position(|section| section.eq_ignore_ascii_case(name));
+    let later = all.iter().find(|line| line.kind == Kind::Heading(2) && order(line.heading()) > order(name));
+    let at = later.map_or(text.len(), |later| later.place.start);
+    let before = text.get(..at).unwrap_or_default();
+    let gap = match before.trim_end_matches(['\r', ' ']) {
+        before if before.is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") => String::new(),
+        before if before.ends_with('\n') => eol.to_owned(),
+        _ => format!("{eol}{eol}"),
+    };
+    let end = if later.is_some() { eol } else { "" };
+    splice(text, at..at, &format!("{gap}## {name}{eol}{eol}{content}{eol}{end}"))
+}
+
+/// The sections, in the order in which they are written.
+pub(super) const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks", "Notes"];
 
 #[cfg(test)]
 mod tests {

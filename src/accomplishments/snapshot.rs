@@ -275,17 +275,3 @@ impl Snapshot {
         self.iter().filter(|accomplishment| shown.contains(&*form(accomplishment.path.as_str()))).collect()
     }
 }
-
-impl Accomplishments {
-    /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
-    ///
-    /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
-    pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
-        let text = self.canvas_text(vault, path)?;
-        let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
-        let shown = snapshot.on(&canvas);
-        let agrees = super::dependency::disagreements(&canvas, snapshot) == 0;
-        Ok((shown, agrees))
-    }
-}

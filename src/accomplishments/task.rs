@@ -1,8 +1,7 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
-use super::markdown::{Kind, Line, Section, end, lines, section};
-use super::note;
-use crate::markdown::insert::line_end;
+use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_block_id, with_section, without_block_id};
+use crate::markdown::blocks::line_end;
 use crate::markdown::properties::splice;
 use std::ops::Range;
 
@@ -127,7 +126,7 @@ impl Field {
                 let line = text.get(self.value.start..self.first_end).unwrap_or_default();
                 (self.value.start..self.first_end, with_leading(line, value, hour_words(line), |line| hours(line) == hours(value)))
             }
-            "Goal" => (self.value.clone(), written(&note::with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
+            "Goal" => (self.value.clone(), written(&with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
             _ => (self.value.clone(), written(value, eol)),
         }
     }
@@ -148,7 +147,7 @@ fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
     let task = Task {
         number,
         name: name.to_owned(),
-        goal: text("Goal").map(|goal| note::without_block_id(&goal).to_owned()).unwrap_or_default(),
+        goal: text("Goal").map(|goal| without_block_id(&goal).to_owned()).unwrap_or_default(),
         description: text("Description").unwrap_or_default(),
         technical_notes: filled("Technical Notes"),
         estimate: filled("Estimate").and_then(|text| hours(&text)),
@@ -346,10 +345,10 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
         block.push_str(&format!("- **{field}:**{}{eol}", written(value, eol)));
     }
     let lines = lines(text);
-    let whole = |text: &str| note::with_section(text, "Tasks", block.trim_end());
+    let whole = |text: &str| with_section(text, "Tasks", block.trim_end());
     let Some(tasks) = section(&lines, "Tasks") else { return whole(text) };
     let mut said = lines.get(tasks.body.clone()).unwrap_or_default().iter().filter(|line| !line.is_blank());
-    if said.next().is_some_and(|first| note::NOTHING.contains(&first.text.trim())) && said.next().is_none() {
+    if said.next().is_some_and(|first| NOTHING.contains(&first.text.trim())) && said.next().is_none() {
         return whole(text);
     }
     // After the last line that says something, so that the blank lines before the next section stay there.

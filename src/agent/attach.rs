@@ -5,7 +5,6 @@
 //! is from, and the vault keeps what its pages are made from.
 
 use super::copy::Copy;
-use super::ingest::Request;
 use super::{Agent, Failure, SoFar};
 use crate::disk;
 use crate::limits;
@@ -67,19 +66,19 @@ impl Attachment {
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] naming the first that may not be handed over, as the caller named it.
-pub(super) fn check(agent: &Agent, request: &Request) -> Result<Vec<Attached>, Failure> {
+pub(super) fn check(agent: &Agent, files: &[String], given: &[Given]) -> Result<Vec<Attached>, Failure> {
     let refused = |argument: &str, file: &str, why: String| {
         let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
         Failure::NotAllowed(format!("{argument}: {shown:?} {why}. Nothing was begun."))
     };
     let mut list = Vec::new();
-    for file in &request.files {
+    for file in files {
         let attached = look_at(agent, file).map_err(|why| refused("files", file, why))?;
         if !list.contains(&attached) {
             list.push(attached);
         }
     }
-    for given in &request.attachments {
+    for given in given {
         let is_name = !given.name.contains('/') && VaultPath::file(&format!("{ASSETS}/{}", given.name)).is_ok();
         if !is_name {
             return Err(refused("attachments", &given.name, "is no name of a file".into()));

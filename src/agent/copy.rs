@@ -1,7 +1,7 @@
 //! What a session works on: a copy of the vault's visible files. What it has changed there is given to the vault as one change
 //! when the session is over, so that the vault's rules, its kept versions and `undo` hold for sessions too.
 
-use super::{Page, session_dir};
+use super::{Page, SESSION_DIR};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::links::comparable_name;
@@ -138,7 +138,7 @@ impl Copy {
                 names.push(name);
             }
         }
-        match names.iter().position(|name| name.starts_with(session_dir::PREFIX)) {
+        match names.iter().position(|name| name.starts_with(SESSION_DIR)) {
             // A file of a skill: plugin/skills/NAME/...
             Some(at) if inside.is_none() => format!("skill {}", names.get(at + 3..).unwrap_or_default().join("/")),
             _ if inside.is_none() && path.starts_with('/') => names.last().map(|name| format!(".../{name}")).unwrap_or_default(),

@@ -84,7 +84,7 @@ impl Agent {
         if request.cases.iter().any(|case| case.trim().is_empty() || case.chars().any(char::is_control)) {
             return Err(Failure::Argument("Argument cases must have ids, each in one line, for example CASE-12 — New boiler.".into()));
         }
-        attach::check(self, request).map(drop)
+        attach::check(self, &request.files, &request.attachments).map(drop)
     }
 
     /// Files material into the wiki: one change, and one commit where there is a repository. `login` and `id` are those of the job.
@@ -100,7 +100,7 @@ impl Agent {
         let asked = Asked { work: Work::Ingest, login, text: &request.content, route };
         session::within(self, ticket, &asked, watcher, |ready| {
             let copy = &ready.dir.copy;
-            let (paths, attached) = attach::bring(self, &attach::check(self, request)?, copy)?;
+            let (paths, attached) = attach::bring(self, &attach::check(self, &request.files, &request.attachments)?, copy)?;
             let filed_before = self.filed_before(&ready.begun);
             let task = Task { prompt: prompt(request, &paths, &filed_before)?, schema: schema() };
             let finished = self.write(ready, &task, &attached, id, watcher)?;

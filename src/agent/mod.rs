@@ -61,6 +61,9 @@ use std::time::Duration;
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
 const INSTALL: &str = "The server needs Claude Code (npm install -g @anthropic-ai/claude-code) and AGENT_COMMAND to name it.";
 
+/// What the names of the folders of sessions begin with.
+pub(crate) const SESSION_DIR: &str = "vault-sync-mcp-session-";
+
 /// How sessions are run.
 #[derive(Debug, Clone)]
 pub struct Options {

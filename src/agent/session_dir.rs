@@ -1,6 +1,7 @@
 //! A folder of a session's own, outside the vault: its copy of the vault, its plugin, its system prompt, its temporary files. It
 //! goes away with the session; what a crash leaves is removed by the next one.
 
+use super::SESSION_DIR;
 use super::copy::Copy;
 use super::skills::{self, Skill};
 use crate::disk::{self, Mode};
@@ -10,8 +11,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the names of these folders begin with.
-pub(super) const PREFIX: &str = "vault-sync-mcp-session-";
 /// Held while the session runs; one that nobody holds is of a session that is over.
 const LOCK: &str = "lock";
 
@@ -45,7 +44,7 @@ impl SessionDir {
         let base = base.canonicalize()?;
         sweep(&base);
         let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-        let folder = base.join(format!("{PREFIX}{id}"));
+        let folder = base.join(format!("{SESSION_DIR}{id}"));
         disk::create_private_folder(&folder)?;
         let copy = || Copy::make(vault, folder.join("vault"), goes_on);
         let made = SessionDir::fill(&folder, state.map(|_| base.join("home")), &copy, skills, system_prompt);
@@ -93,7 +92,7 @@ pub(super) fn is_running(folder: &Path) -> Option<bool> {
 fn sweep(base: &Path) {
     let Ok(entries) = std::fs::read_dir(base) else { return };
     for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(SESSION_DIR));
         if is_ours && is_running(&entry.path()) == Some(false) {
             let _ = disk::remove_copy(&entry.path());
         }

@@ -4,9 +4,8 @@
 //! Git makes what is written, with its filters: one `cat-file --filters` gives both versions of every file that differs.
 
 use super::Failure;
-use super::commit;
 use super::index::Index;
-use super::objects::Entry;
+use super::objects::{Entry, File, GITLINK, LINK, put_entries, raw_differences};
 use super::process::Runner;
 use super::repository::{Repository, Scratch, same_but_for_line_ends};
 use crate::disk::{self, Folder, Mode};
@@ -20,59 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-const GITLINK: &str = "160000";
-const LINK: &str = "120000";
 const EXECUTABLE: &str = "100755";
-
-/// A file that differs between two commits, or between a commit and the index.
-#[derive(Debug, Clone)]
-pub(super) struct File {
-    /// Its name from the top of the repository; of any bytes.
-    pub(super) name: PathBuf,
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
-}
-
-impl File {
-    fn is_submodule(&self) -> bool {
-        self.sides().any(|entry| entry.mode == GITLINK)
-    }
-
-    fn sides(&self) -> impl Iterator<Item = &Entry> {
-        [&self.new, &self.old].into_iter().flatten()
-    }
-}
-
-/// The files that differ between two commits or trees; with no `from`, all files of `to`.
-pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str) -> Result<Vec<File>, Failure> {
-    if let Some(from) = from {
-        return Ok(raw(&runner.must(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to])?.stdout));
-    }
-    let output = runner.must(&["ls-tree", "-r", "-z", "--full-tree", to])?;
-    // <mode> SP <type> SP <object> TAB <name>
-    let file = |part: &[u8]| {
-        let (about, name) = part.split_at_checked(memchr::memchr(b'\t', part)?)?;
-        let about = String::from_utf8_lossy(about);
-        let mut words = about.split(' ');
-        let new = Entry { mode: words.next()?.to_owned(), blob: words.nth(1)?.to_owned() };
-        Some(File { name: OsStr::from_bytes(name.strip_prefix(b"\t")?).into(), old: None, new: Some(new) })
-    };
-    Ok(output.raw_parts().filter_map(file).collect())
-}
-
-/// The raw format of git-diff-tree(1) with `-z`: `:<old mode> <new mode> <old object> <new object> <status>`, then the name.
-fn raw(output: &[u8]) -> Vec<File> {
-    let mut parts = output.split(|&byte| byte == 0);
-    let mut files = Vec::new();
-    while let (Some(about), Some(name)) = (parts.next(), parts.next()) {
-        let about = String::from_utf8_lossy(about);
-        if let [old_mode, new_mode, old, new, _] = about.trim_start_matches(':').split(' ').collect::<Vec<_>>()[..] {
-            let entry = |mode: &str, blob: &str| (mode != "000000").then(|| Entry { mode: mode.to_owned(), blob: blob.to_owned() });
-            files.push(File { name: OsStr::from_bytes(name).into(), old: entry(old_mode, old), new: entry(new_mode, new) });
-        }
-    }
-    files
-}
 
 /// What has a name in the working tree, or is to have it.
 #[derive(Debug, PartialEq, Eq)]
@@ -440,7 +387,7 @@ type Staying = Vec<(PathBuf, &'static str)>;
 /// is in the way of, which come second.
 fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Staying), Failure> {
     let head = repository.head_or_empty(runner)?;
-    let staged = raw(&runner.must(&["diff-index", "--cached", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout);
+    let staged = raw_differences(&runner.must(&["diff-index", "--cached", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout);
     let staged: HashMap<PathBuf, Option<Entry>> = staged.into_iter().map(|file| (file.name, file.new)).collect();
     let is_staged_already = |file: &&File| staged.get(&file.name).is_some_and(|entry| *entry == file.new);
     let mut moved: Vec<File> = files.iter().filter(|file| !is_staged_already(file)).cloned().collect();
@@ -477,7 +424,7 @@ fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) 
 
 /// The files that sparse patterns leave out, by an index moved to the new entries.
 fn left_out(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<HashSet<PathBuf>, Failure> {
-    commit::put(runner, files, &["--add", "--replace"], &[])?;
+    put_entries(runner, files, &["--add", "--replace"], &[])?;
     repository.apply_sparse_patterns(runner)?;
     let output = runner.must(&["ls-files", "-t", "-z"])?;
     // <tag> SP <name>
@@ -530,9 +477,4 @@ fn refused(name: &Path, why: &str) -> Failure {
 
 fn failed(error: io::Error) -> Failure {
     Failure::Git(format!("the working tree cannot be moved: {}", error.kind()))
-}
-
-/// Whether one of the files says what git makes of others.
-pub(super) fn has_attributes(files: &[File]) -> bool {
-    files.iter().any(|file| file.name.file_name() == Some(OsStr::new(".gitattributes")))
 }

@@ -1,15 +1,12 @@
 //! A commit of exactly the paths that are meant, built beside the index. Nothing of the repository moves by it.
 
-use super::checkout::{self, File};
-use super::objects::Entry;
+use super::objects::{Entry, File, differences, put_entries};
 use super::process::Runner;
 use super::repository::{Repository, Scratch};
 use super::{Change, Failure};
 use crate::disk::{self, Mode};
-use crate::limits;
 use crate::vault::transaction::Step;
 use crate::vault::{Vault, VaultPath};
-use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +57,7 @@ pub(super) fn build(
     let head = repository.head.as_deref();
     beside.must(&["read-tree", head.unwrap_or("--empty")])?;
     let files: Vec<File> = targets.iter().map(Target::file).collect();
-    put(&beside, &files, &["--add"], &[])?;
+    put_entries(&beside, &files, &["--add"], &[])?;
     check_with_hook(vault, repository, &beside, targets)?;
     let tree = beside.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
@@ -143,26 +140,10 @@ fn check_with_hook(vault: &Vault, repository: &Repository, runner: &Runner<'_>, 
     if steps.is_empty() { run() } else { vault.begin_transaction()?.show(&steps, run)? }
 }
 
-/// Gives files their new entries in an index; with options of `update-index` for the entries, and for what comes after them.
-pub(super) fn put(runner: &Runner<'_>, files: &[File], options: &[&str], after: &[&str]) -> Result<(), Failure> {
-    for files in files.chunks(limits::GIT_ARGUMENTS) {
-        let mut command: Vec<OsString> = [&["update-index"], options].concat().into_iter().map(OsString::from).collect();
-        for (file, new) in files.iter().filter_map(|file| Some((file, file.new.as_ref()?))) {
-            let mut entry = OsString::from(format!("{},{},", new.mode, new.blob));
-            entry.push(&file.name);
-            command.extend(["--cacheinfo".into(), entry]);
-        }
-        command.extend([after, &["--force-remove", "--"]].concat().into_iter().map(OsString::from));
-        command.extend(files.iter().filter(|file| file.new.is_none()).map(|file| file.name.clone().into_os_string()));
-        runner.must(&command)?;
-    }
-    Ok(())
-}
-
 /// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
 fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
     let meant = |name: &Path| targets.iter().any(|target| Path::new(&target.name) == name);
-    if checkout::differences(runner, base, made)?.iter().any(|file| !meant(&file.name)) {
+    if differences(runner, base, made)?.iter().any(|file| !meant(&file.name)) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
     for target in targets {

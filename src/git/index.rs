@@ -1,10 +1,10 @@
 //! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git add`, `commit`, `switch`,
 //! `stash` and `merge` needs), the new index is made in a file of our own, and takes the old one's place at once.
 
-use super::checkout::File;
+use super::Failure;
+use super::objects::{File, put_entries};
 use super::process::Runner;
 use super::repository::{Repository, Scratch};
-use super::{Failure, commit};
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -138,9 +138,9 @@ impl Index {
     pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
         let runner = self.on(runner);
         let soon = Runner { index: runner.index.clone(), ..runner.to_the_end(limits::GIT_AFTER) };
-        match commit::put(&soon, files, &["--add", "--replace"], &["-q", "--unmerged", "--refresh"]) {
+        match put_entries(&soon, files, &["--add", "--replace"], &["-q", "--unmerged", "--refresh"]) {
             // Where there is much to look into, git does that when it is asked the next time.
-            Err(Failure::Git(_)) => commit::put(&runner, files, &["--add", "--replace"], &[])?,
+            Err(Failure::Git(_)) => put_entries(&runner, files, &["--add", "--replace"], &[])?,
             other => other?,
         }
         repository.apply_sparse_patterns(&runner)

@@ -2,7 +2,14 @@
 
 use super::Failure;
 use super::process::Runner;
+use crate::limits;
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+pub(super) const GITLINK: &str = "160000";
+pub(super) const LINK: &str = "120000";
 
 /// A file in a tree or in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,4 +101,75 @@ fn tree_entries(tree: &[u8], id_bytes: usize) -> HashMap<String, Entry> {
         rest = next;
     }
     entries
+}
+
+/// A file that differs between two commits, or between a commit and the index.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    /// Its name from the top of the repository; of any bytes.
+    pub(super) name: PathBuf,
+    pub(super) old: Option<Entry>,
+    pub(super) new: Option<Entry>,
+}
+
+impl File {
+    pub(super) fn is_submodule(&self) -> bool {
+        self.sides().any(|entry| entry.mode == GITLINK)
+    }
+
+    pub(super) fn sides(&self) -> impl Iterator<Item = &Entry> {
+        [&self.new, &self.old].into_iter().flatten()
+    }
+}
+
+/// The files that differ between two commits or trees; with no `from`, all files of `to`.
+pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str) -> Result<Vec<File>, Failure> {
+    if let Some(from) = from {
+        return Ok(raw_differences(&runner.must(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to])?.stdout));
+    }
+    let output = runner.must(&["ls-tree", "-r", "-z", "--full-tree", to])?;
+    // <mode> SP <type> SP <object> TAB <name>
+    let file = |part: &[u8]| {
+        let (about, name) = part.split_at_checked(memchr::memchr(b'\t', part)?)?;
+        let about = String::from_utf8_lossy(about);
+        let mut words = about.split(' ');
+        let new = Entry { mode: words.next()?.to_owned(), blob: words.nth(1)?.to_owned() };
+        Some(File { name: OsStr::from_bytes(name.strip_prefix(b"\t")?).into(), old: None, new: Some(new) })
+    };
+    Ok(output.raw_parts().filter_map(file).collect())
+}
+
+/// The raw format of git-diff-tree(1) with `-z`: `:<old mode> <new mode> <old object> <new object> <status>`, then the name.
+pub(super) fn raw_differences(output: &[u8]) -> Vec<File> {
+    let mut parts = output.split(|&byte| byte == 0);
+    let mut files = Vec::new();
+    while let (Some(about), Some(name)) = (parts.next(), parts.next()) {
+        let about = String::from_utf8_lossy(about);
+        if let [old_mode, new_mode, old, new, _] = about.trim_start_matches(':').split(' ').collect::<Vec<_>>()[..] {
+            let entry = |mode: &str, blob: &str| (mode != "000000").then(|| Entry { mode: mode.to_owned(), blob: blob.to_owned() });
+            files.push(File { name: OsStr::from_bytes(name).into(), old: entry(old_mode, old), new: entry(new_mode, new) });
+        }
+    }
+    files
+}
+
+/// Whether one of the files says what git makes of others.
+pub(super) fn has_attributes(files: &[File]) -> bool {
+    files.iter().any(|file| file.name.file_name() == Some(OsStr::new(".gitattributes")))
+}
+
+/// Gives files their new entries in an index; with options of `update-index` for the entries, and for what comes after them.
+pub(super) fn put_entries(runner: &Runner<'_>, files: &[File], options: &[&str], after: &[&str]) -> Result<(), Failure> {
+    for files in files.chunks(limits::GIT_ARGUMENTS) {
+        let mut command: Vec<OsString> = [&["update-index"], options].concat().into_iter().map(OsString::from).collect();
+        for (file, new) in files.iter().filter_map(|file| Some((file, file.new.as_ref()?))) {
+            let mut entry = OsString::from(format!("{},{},", new.mode, new.blob));
+            entry.push(&file.name);
+            command.extend(["--cacheinfo".into(), entry]);
+        }
+        command.extend([after, &["--force-remove", "--"]].concat().into_iter().map(OsString::from));
+        command.extend(files.iter().filter(|file| file.new.is_none()).map(|file| file.name.clone().into_os_string()));
+        runner.must(&command)?;
+    }
+    Ok(())
 }

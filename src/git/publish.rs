@@ -1,23 +1,16 @@
 //! Pushing a commit, and putting it on top of what the remote has where that is new.
 
-use super::checkout::{self, Checkout};
+use super::Failure;
+use super::checkout::Checkout;
 use super::commit::{self, Built, Target};
 use super::index::Index;
+use super::objects::{differences, has_attributes};
 use super::process::Runner;
 use super::repository::{self, FETCHED, Repository};
-use super::{Failure, settle};
+use super::settle::{self, Published};
 use crate::limits;
 use crate::vault::Vault;
 use std::path::Path;
-
-/// A commit that is to become the branch.
-#[derive(Debug)]
-pub(super) struct Published {
-    pub(super) commit: String,
-    pub(super) pushed: bool,
-    /// The files to be moved here, if it is on top of what the remote had.
-    pub(super) news: Option<Checkout>,
-}
 
 enum Push {
     Accepted,
@@ -74,7 +67,7 @@ pub(super) fn publish(
 
 /// Whether the remote's news can be brought in: it has not changed the same files, and what it has changed is not changed here.
 fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
-    let news = checkout::differences(runner, repository.head.as_deref(), FETCHED)?;
+    let news = differences(runner, repository.head.as_deref(), FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
     if let Some(target) = targets.iter().find(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
         let words = match settle::bring_in(vault, repository, runner, &news) {
@@ -84,7 +77,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
     }
     // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
-    if repository.head.is_some() && checkout::has_attributes(&news) {
+    if repository.head.is_some() && has_attributes(&news) {
         settle::bring_in(vault, repository, runner, &news)?;
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }

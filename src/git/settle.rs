@@ -2,15 +2,24 @@
 //! finished later: the files, each by itself; the index; the branch. All of it while git's own lock on the index is held, so
 //! that nobody stages, commits or switches in between. What is under way is written down first.
 
-use super::checkout::{self, Checkout, File};
+use super::checkout::Checkout;
 use super::commit::Target;
 use super::index::Index;
+use super::objects::{File, differences};
 use super::process::Runner;
-use super::publish::Published;
 use super::repository::{FETCHED, Repository, Staged, is_ancestor};
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
+
+/// A commit that is to become the branch.
+#[derive(Debug)]
+pub(super) struct Published {
+    pub(super) commit: String,
+    pub(super) pushed: bool,
+    /// The files to be moved here, if it is on top of what the remote had.
+    pub(super) news: Option<Checkout>,
+}
 
 /// Moves everything to a published commit.
 ///
@@ -208,8 +217,8 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     if !repository.is_as_it_was(&runner)? {
         return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
     }
-    let differences = checkout::differences(&runner, repository.head.as_deref(), commit)?;
-    let checkout = Checkout::prepare(repository, &runner, &index, &differences, true)?;
+    let news = differences(&runner, repository.head.as_deref(), commit)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, &news, true)?;
     let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, why: "finished after an interruption" };
     match move_to(vault, repository, &runner, index, &to) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),

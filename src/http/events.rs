@@ -4,8 +4,8 @@
 //! reads slowly, or not at all, holds up nobody: it is dropped when it falls too far behind. The connection's own thread
 //! stays in a blocking read (or does the work that makes the events): that is how a hang-up is noticed at once.
 
+use super::peer::{Activity, Peer};
 use super::response::write_in_time;
-use super::server::{Activity, Peer};
 use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;

@@ -21,8 +21,10 @@ pub mod error;
 pub mod events;
 pub mod hang_up;
 pub mod head;
+mod peer;
 pub mod response;
 pub mod server;
+mod shared;
 
 pub use error::Refusal;
 pub use events::EventStream;

@@ -1,8 +1,10 @@
 //! The listener, the bounded threads behind it, and the end of both.
 
 use super::error::Refusal;
+use super::peer::{Activity, CLOSABLE, Peer};
 use super::response::{self, BodyFraming, Response};
-use super::{EventStream, Service, conn};
+use super::shared::Shared;
+use super::{Service, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -13,115 +15,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
-
-/// What a connection is doing; decides who makes room when the table is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Activity {
-    /// Between requests: closing it costs the peer nothing.
-    Idle,
-    /// Waiting for the rest of a request.
-    Reading,
-    /// In a handler.
-    Serving,
-    /// Being answered; since when is the last progress.
-    Writing,
-    /// An event stream.
-    Streaming,
-    /// Closed from outside; for good.
-    Closed,
-}
-
-/// One connection, as the rest of the server sees it.
-pub(super) struct Peer {
-    pub(super) socket: Arc<TcpStream>,
-    pub(super) address: IpAddr,
-    /// It has sent a whole request head.
-    has_head: AtomicBool,
-    /// It has sent a request that belongs to a login.
-    is_authenticated: AtomicBool,
-    activity: AtomicU8,
-    since_us: AtomicU64,
-    started: Instant,
-}
-
-/// What may be closed for another connection, that first which costs its peer least.
-const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
-
-impl Peer {
-    /// Goes on to something else, unless the connection was closed from outside; whether it was not. What was not begun then
-    /// is not begun: nobody would hear of it.
-    pub(super) fn set(&self, activity: Activity) -> bool {
-        self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
-        let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);
-        self.activity.fetch_update(Ordering::AcqRel, Ordering::Acquire, unless_closed).is_ok()
-    }
-
-    /// Notes that a whole head has come, and whether its request belongs to a login.
-    pub(super) fn note_head(&self, is_authenticated: bool) {
-        self.has_head.store(true, Ordering::Relaxed);
-        self.is_authenticated.fetch_or(is_authenticated, Ordering::Relaxed);
-    }
-
-    /// Closes the connection if it is still at this; whether it was.
-    fn close(&self, at: Activity) -> bool {
-        let was = self.activity.compare_exchange(at as u8, Activity::Closed as u8, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if was {
-            let _ = self.socket.shutdown(Shutdown::Both);
-        }
-        was
-    }
-
-    fn is(&self, activity: Activity) -> bool {
-        self.activity.load(Ordering::Acquire) == activity as u8
-    }
-
-    /// Whether it is at this, and is between requests, or has been slow with its request or its answer for long enough.
-    fn is_closable(&self, at: Activity) -> bool {
-        self.is(at) && (at == Activity::Idle || self.for_how_long() >= limits::EVICT_READING_AFTER)
-    }
-
-    /// Whether its thread had time to read what came with the connection.
-    fn had_time(&self) -> bool {
-        self.started.elapsed() >= limits::EVICT_NEVER_BEFORE
-    }
-
-    fn for_how_long(&self) -> Duration {
-        self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
-    }
-}
-
-/// What all connections of a server share.
-pub(super) struct Shared<S> {
-    pub(super) service: S,
-    /// Requests in handlers.
-    pub(super) workers: Arc<Quota>,
-    pub(super) body_bytes: AtomicUsize,
-    pub(super) answer_bytes: AtomicUsize,
-    connections_max: usize,
-    peers: Mutex<Vec<Arc<Peer>>>,
-    streams: Mutex<Vec<Weak<EventStream>>>,
-    stopping: AtomicBool,
-}
-
-impl<S> Shared<S> {
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
-    }
-
-    /// Keeps hold of a stream, so that it can be ended at shutdown.
-    pub(super) fn remember(&self, stream: &Arc<EventStream>) {
-        let mut streams = self.streams.lock().unpoisoned();
-        streams.retain(|known| known.strong_count() > 0);
-        streams.push(Arc::downgrade(stream));
-    }
-
-    fn peers(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Peer>>> {
-        self.peers.lock().unpoisoned()
-    }
-}
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A bound listener, ready to serve.
 pub struct Server {

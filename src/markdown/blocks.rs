@@ -246,6 +246,15 @@ fn is_rule(line: &str) -> bool {
     marks.clone().all(|c| c == first) && marks.count() >= 2
 }
 
+/// The line end of the line in which an offset lies, or of one near it; `\n` for a text of one line.
+pub fn line_end(text: &str, at: usize) -> &'static str {
+    let bytes = text.as_bytes();
+    let behind = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
+    let end = behind.or_else(|| bytes.get(..at).and_then(|before| memchr::memrchr(b'\n', before)));
+    let is_crlf = end.and_then(|end| end.checked_sub(1)).is_some_and(|before| bytes.get(before) == Some(&b'\r'));
+    if is_crlf { "\r\n" } else { "\n" }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -99,7 +99,7 @@ pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
         if !is_tags {
             continue;
         }
-        let (value, _) = super::properties::without_comment(value);
+        let (value, _) = without_comment(value);
         let mut from = start;
         for piece in value.split_inclusive([' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}']) {
             let name = piece.trim_end_matches([' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}']);
@@ -129,6 +129,32 @@ fn scalar(value: &Value) -> Option<String> {
         Value::Bool(truth) => Some(truth.to_string()),
         _ => None,
     }
+}
+
+/// A value and the comment after it, with the white space between.
+pub(super) fn without_comment(rest: &str) -> (&str, &str) {
+    let (mut quote, mut before, mut first) = (None, ' ', true);
+    for (at, c) in rest.char_indices() {
+        match quote {
+            // In double quotes a backslash takes the meaning from what follows.
+            Some('"') if before == '\\' => {
+                before = ' ';
+                continue;
+            }
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if c == '#' && before.is_whitespace() => {
+                let value = rest.get(..at).unwrap_or_default().trim_end();
+                return (value, rest.get(value.len()..).unwrap_or_default());
+            }
+            None if matches!(c, '"' | '\'') && (first || matches!(before, '[' | ',' | ' ')) => quote = Some(c),
+            None => {}
+        }
+        first &= c.is_whitespace();
+        before = c;
+    }
+    let value = rest.trim_end();
+    (value, "")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Text put into a note at a heading, a block or a line, with every other byte kept.
 
-use super::blocks::Kind;
+use super::blocks::{Kind, line_end};
 use super::parts::{Block, NotOne, Note};
 use super::properties::splice;
 use std::ops::Range;
@@ -299,15 +299,6 @@ fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
         Some(Kind::Code) => next.len() > bare.len(),
         _ => false,
     }
-}
-
-/// The line end of the line in which an offset lies, or of one near it; `\n` for a text of one line.
-pub fn line_end(text: &str, at: usize) -> &'static str {
-    let bytes = text.as_bytes();
-    let behind = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
-    let end = behind.or_else(|| bytes.get(..at).and_then(|before| memchr::memrchr(b'\n', before)));
-    let is_crlf = end.and_then(|end| end.checked_sub(1)).is_some_and(|before| bytes.get(before) == Some(&b'\r'));
-    if is_crlf { "\r\n" } else { "\n" }
 }
 
 #[cfg(test)]

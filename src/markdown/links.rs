@@ -4,7 +4,6 @@ use super::blocks::lines;
 use super::frontmatter;
 use super::inline::{Span, prose, spans};
 use super::json;
-use super::properties;
 use super::quoted::{Quoted, Quoting};
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
@@ -108,7 +107,7 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         if line.trim().is_empty() || block_of_text.is_some_and(|outer| indent > outer) {
             continue;
         }
-        let (value, _) = properties::without_comment(line.trim_end());
+        let (value, _) = frontmatter::without_comment(line.trim_end());
         let last = value.rsplit([' ', ':']).next().unwrap_or_default();
         block_of_text = (last.starts_with(['|', '>']) && last.len() <= 3).then_some(indent);
         let mut at = from;

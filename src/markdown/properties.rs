@@ -1,8 +1,8 @@
 //! Properties of a note's frontmatter set and removed, with every other byte kept: comments, order, quotes, line ends. What was
 //! made is parsed again, and if it says anything but what was meant, it is not used.
 
-use super::frontmatter;
-use super::insert::line_end;
+use super::blocks::line_end;
+use super::frontmatter::{self, without_comment};
 use crate::yaml;
 use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value};
@@ -206,32 +206,6 @@ fn replaced(text: &str, place: &Property, new: &Json, eol: &str) -> Option<Strin
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
     Some(splice(text, place.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
-}
-
-/// A value and the comment after it, with the white space between.
-pub(super) fn without_comment(rest: &str) -> (&str, &str) {
-    let (mut quote, mut before, mut first) = (None, ' ', true);
-    for (at, c) in rest.char_indices() {
-        match quote {
-            // In double quotes a backslash takes the meaning from what follows.
-            Some('"') if before == '\\' => {
-                before = ' ';
-                continue;
-            }
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '#' && before.is_whitespace() => {
-                let value = rest.get(..at).unwrap_or_default().trim_end();
-                return (value, rest.get(value.len()..).unwrap_or_default());
-            }
-            None if matches!(c, '"' | '\'') && (first || matches!(before, '[' | ',' | ' ')) => quote = Some(c),
-            None => {}
-        }
-        first &= c.is_whitespace();
-        before = c;
-    }
-    let value = rest.trim_end();
-    (value, "")
 }
 
 /// The lines of a list with those of its items that stay, as they are, and new ones like them.

@@ -1,6 +1,6 @@
 //! `completion/complete`: what an argument of a prompt, or the path of the resource template, could become.
 
-use super::methods::{Answer, Call};
+use super::call::{Answer, Call};
 use super::resources::TEMPLATE;
 use crate::limits;
 use crate::rpc::Error;

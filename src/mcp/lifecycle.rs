@@ -1,6 +1,6 @@
 //! Who this is and what it can do: the legacy handshake and the modern `server/discover`.
 
-use super::methods::{Answer, Call};
+use super::call::{Answer, Call};
 use super::{Revision, era};
 use crate::rpc::Error;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! 2026-07-28 has deprecated them, and there they are not offered.
 
 use super::Exchange;
-use super::methods::{Answer, Call};
+use super::call::{Answer, Call};
 use crate::rpc::{Error, encode};
 use serde_json::{Map, Value};
 

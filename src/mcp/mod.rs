@@ -12,6 +12,7 @@
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
 //! | [`running`], [`progress`] | requests under way: cancelling them, and how far they are |
 
+pub mod call;
 pub mod completion;
 pub mod era;
 pub mod lifecycle;
@@ -26,12 +27,14 @@ pub mod session;
 pub mod stream;
 pub mod subscription;
 pub mod tools;
+pub mod wanted;
 mod watch;
 
 pub use era::Revision;
 pub use session::{Session, Sessions};
 pub use stream::{Listener, Stream};
-pub use subscription::{Subscription, Wanted};
+pub use subscription::Subscription;
+pub use wanted::Wanted;
 
 use crate::limits;
 use crate::principal::{Access, Principal};
@@ -41,7 +44,8 @@ use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Options, Resource, Systems, Tool, Toolset};
 use crate::vault::list::Child;
 use crate::vault::{Vault, VaultPath};
-use methods::{Answer, Call, Eras, Row};
+use call::{Answer, Call};
+use methods::{Eras, Row};
 use std::sync::{Arc, Condvar};
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Revision 2026-07-28: what every request has to carry, and what every result gets in addition.
 
 use super::era::{self, PROTOCOL_VERSION};
-use super::methods::{self, Eras};
 use crate::rpc::{Error, Params};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,12 +25,12 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Checks a modern request before anything is done for it. Over HTTP the transport has seen to Host, Origin, path,
+/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport has seen to Host, Origin, path,
 /// method, token, media types, size, JSON and the shape of the message; what follows is the order of the rest
 /// (`fixtures/wire/order` has a conversation for each step). On stdio there are no `headers`.
 ///
 /// # Errors
-/// With status 404 for -32601, else with 400. Parameters of the method itself come after this and are answered with 200.
+/// With status 400. Parameters of the method itself come after this and are answered with 200.
 pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Result<(), Error> {
     // The envelope.
     let meta = params.get("_meta").and_then(Value::as_object).ok_or_else(|| missing("params._meta"))?;
@@ -66,11 +65,8 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
             return Err(Error::header_mismatch("Mcp-Name must be params.name or params.uri"));
         }
     }
-    // The method. No tool mirrors arguments into headers (they are private), and none needs a capability of the client.
-    match methods::find(method).filter(|row| row.eras != Eras::Legacy) {
-        Some(_) => Ok(()),
-        None => Err(Error::method_not_found(method)),
-    }
+    // No tool mirrors arguments into headers (they are private), and none needs a capability of the client.
+    Ok(())
 }
 
 fn missing(what: &str) -> Error {

@@ -1,7 +1,7 @@
 //! `prompts/list` and `prompts/get`: a prompt's value on one side, the wire on the other.
 
 use super::Server;
-use super::methods::{Answer, Call};
+use super::call::{Answer, Call};
 use super::progress::Progress;
 use crate::principal::Principal;
 use crate::prompts::{Arguments, Content, Error as PromptError, Prompt};

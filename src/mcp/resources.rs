@@ -1,7 +1,7 @@
 //! Every file of the vault as a resource: list, template, read.
 
 use super::Server;
-use super::methods::{Answer, Call};
+use super::call::{Answer, Call};
 use super::progress::Progress;
 use crate::cursor;
 use crate::limits;

@@ -5,8 +5,9 @@
 //! client that comes back hears of what changed meanwhile.
 
 use super::Server;
-use super::methods::{Answer, Call};
+use super::call::{Answer, Call};
 use super::stream::Stream;
+use super::wanted::{NamePermit, Names, Wanted};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
@@ -19,15 +20,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-
-/// What a client of 2026-07-28 asked to hear of, as far as there is such a thing here.
-pub struct Wanted {
-    /// The id of the request; it tags everything that is sent.
-    pub id: Id,
-    principal: Principal,
-    list_changes: bool,
-    resources: Vec<(String, VaultPath, NamePermit)>,
-}
 
 impl Wanted {
     /// The last message of the subscription, for a stream that the server ends.
@@ -63,41 +55,6 @@ struct Known {
 /// The states of files that were asked for already, by grant.
 type Versions = HashMap<Option<Arc<Folders>>, HashMap<VaultPath, Version>>;
 
-/// Bytes of the names of subscribed resources, by login.
-type Names = Mutex<HashMap<String, usize>>;
-
-/// A permit for the name of a subscribed resource, of what a login and all together are allowed; given back when dropped.
-struct NamePermit {
-    names: Arc<Names>,
-    login: String,
-    bytes: usize,
-}
-
-impl NamePermit {
-    fn take(call: &Call<'_>, uri: &str) -> Result<NamePermit, Error> {
-        let (names, login, bytes) = (&call.server.subscriptions.names, call.exchange.principal.key(), uri.len());
-        let mut taken = names.lock().unpoisoned();
-        let (all, own) = (taken.values().sum::<usize>(), taken.get(&login).copied().unwrap_or(0));
-        if all + bytes > limits::SUBSCRIBED_BYTES || own + bytes > limits::SUBSCRIBED_BYTES_PER_LOGIN {
-            return Err(Error::busy("too many resources are subscribed to; try again later"));
-        }
-        taken.insert(login.clone(), own + bytes);
-        Ok(NamePermit { names: Arc::clone(names), login, bytes })
-    }
-}
-
-impl Drop for NamePermit {
-    fn drop(&mut self) {
-        let mut taken = self.names.lock().unpoisoned();
-        let left = taken.get(&self.login).map_or(0, |own| own.saturating_sub(self.bytes));
-        if left == 0 {
-            taken.remove(&self.login);
-        } else {
-            taken.insert(self.login.clone(), left);
-        }
-    }
-}
-
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
     pub(super) fn of_session(principal: Principal, stream: Arc<Stream>) -> Subscription {
@@ -116,7 +73,7 @@ impl Subscription {
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = call.vault()?;
-        let permit = NamePermit::take(call, uri)?;
+        let permit = NamePermit::take(&call.server.subscriptions.names, call.exchange.principal.key(), uri.len())?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
@@ -320,7 +277,11 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     for uri in uris {
         let uri = uri.as_str().ok_or_else(malformed)?;
         if let Some(path) = path_of(uri) {
-            resources.push((uri.to_owned(), path, NamePermit::take(call, uri)?));
+            resources.push((
+                uri.to_owned(),
+                path,
+                NamePermit::take(&call.server.subscriptions.names, call.exchange.principal.key(), uri.len())?,
+            ));
         }
     }
     let principal = call.exchange.principal.clone();

@@ -1,7 +1,7 @@
 //! `tools/list` and `tools/call`: a tool's value on one side, the wire on the other.
 
+use super::call::{Answer, Call};
 use super::logging::{self, Level};
-use super::methods::{Answer, Call};
 use super::progress::Progress;
 use super::{Exchange, Server};
 use crate::clock;

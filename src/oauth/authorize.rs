@@ -4,8 +4,8 @@
 
 use super::error::AuthorizeError;
 use super::redirect::{Redirect, RedirectTarget};
+use super::source::Source;
 use super::store::{self, Client, Code, StoredAccess};
-use super::throttle::Source;
 use super::{Oauth, documents, resource};
 use crate::clock::Now;
 use crate::form::Form;

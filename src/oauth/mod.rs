@@ -42,6 +42,7 @@ pub mod register;
 mod registrations;
 pub mod resource;
 pub mod revoke;
+pub mod source;
 pub mod store;
 pub mod throttle;
 pub mod token;

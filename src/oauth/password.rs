@@ -3,7 +3,8 @@
 //! goes last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
 //! passwords makes nobody wait but itself, and is no faster for coming at once.
 
-use super::throttle::{Source, Standing};
+use super::source::Source;
+use super::throttle::Standing;
 use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;

@@ -2,8 +2,9 @@
 //! with a state folder as lines of a file to which each is appended. A client moves into the state with its first code that
 //! is exchanged.
 
+use super::source::network_of;
 use super::store::{Client, Failed};
-use super::throttle::{make_room, network_of};
+use super::throttle::make_room;
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;

@@ -11,7 +11,7 @@
 //! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, said in
 //! the log, and the server starts with nobody logged in.
 
-use super::throttle::Source;
+use super::source::Source;
 use crate::clock::{Deadline, Now};
 use crate::disk::{self, Mode};
 use crate::limits;

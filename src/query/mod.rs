@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `parse` | expressions: from text to a tree, with all names checked |
 //! | `value`, `duration` | what an expression can be |
-//! | `eval`, `functions` | expressions evaluated for a file |
+//! | `eval`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
 //! | [`table`] | the answer: rows, groups, summaries, counts |
 #![doc = include_str!("README.md")]
@@ -16,6 +16,7 @@ mod functions;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod parse;
+mod signatures;
 pub mod table;
 mod value;
 

@@ -1,7 +1,7 @@
 //! Expressions: from text to a tree. Names of functions, of file properties and of formulas are checked here, so that nothing unknown is found
 //! only when a note is looked at.
 
-use super::functions::{GLOBALS, METHODS, NEED_THE_APP, names};
+use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, names};
 use super::value::{Pattern, Value};
 use crate::limits;
 use regex::RegexBuilder;

@@ -4,7 +4,7 @@
 use super::Vault;
 use super::entry::Entry;
 use super::error::Error;
-use super::postings::Posting;
+use super::posting::Posting;
 use super::table::Id;
 use crate::limits;
 use crate::text::words::{is_one_edit, kept_parts, pairs, stem};

@@ -7,8 +7,7 @@
 //! Not reported, and found by the full walk that is made every few minutes: writing through another hard link of a file, mounting
 //! something over a folder, and writing through a memory map before it is unmapped.
 
-use super::path::is_hidden;
-use super::walk::is_odd;
+use super::path::{is_hidden, is_odd};
 use crate::clock;
 use crate::disk;
 use crate::limits;

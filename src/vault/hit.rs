@@ -2,8 +2,9 @@
 
 use super::Vault;
 use super::entry::{Entry, Text};
+use super::rank::MatchType;
 use super::rank::{Close, Word};
-use super::search::{MatchType, Passage};
+use super::search::Passage;
 use crate::limits;
 use crate::markdown::{frontmatter, inline};
 use crate::text::fold::{Folded, fold};

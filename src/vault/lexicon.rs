@@ -2,12 +2,10 @@
 //! which makes it of the texts that are kept. It is never changed: files that have changed since are looked at with each query,
 //! until there are so many that it is made again.
 
-use super::entry::{Text, name_of};
-use super::index::Index;
-use super::postings::Posting;
+use super::entry::{Entry, Text, name_of};
+use super::posting::Posting;
 use super::table::{Id, Table};
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::text::words::{stem, words_of};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -28,44 +26,23 @@ pub(super) struct Lexicon {
     /// Files with a word that is too long to be here; they are looked at.
     pub(super) left_out: Vec<Id>,
     /// Whether it can be used: it does not take too much memory.
-    is_whole: bool,
+    pub(super) is_whole: bool,
 }
 
 /// The newest one.
 #[derive(Debug, Default)]
 pub(super) struct Newest {
-    lexicon: Mutex<Option<Arc<Lexicon>>>,
-    is_building: AtomicBool,
-}
-
-impl Index {
-    /// The index of words, if there is one that is new enough. One that is missing or grows old is made in a thread of its own.
-    pub(super) fn lexicon(self: &Arc<Self>) -> Option<Arc<Lexicon>> {
-        let newest = self.words.lexicon.lock().unpoisoned().clone();
-        let changes = self.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
-        let is_old = changes.is_none_or(|changes| changes > limits::RECENT_CHANGES / 2);
-        if is_old && self.keeps_texts() {
-            // Without a thread the texts are searched.
-            self.beside(
-                "words",
-                |index| &index.words.is_building,
-                |index| {
-                    let lexicon = Lexicon::build(index);
-                    *index.words.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
-                },
-            );
-        }
-        newest.filter(|lexicon| changes.is_some() && lexicon.is_whole)
-    }
+    pub(super) lexicon: Mutex<Option<Arc<Lexicon>>>,
+    pub(super) is_building: AtomicBool,
 }
 
 impl Lexicon {
-    fn build(index: &Index) -> Lexicon {
-        let (version, entries) = index.with_table(|table| (table.version(), table.all()));
+    /// The index of the words of these files, as of a version of the table.
+    pub(super) fn build(version: u64, entries: &[(Id, Arc<Entry>)]) -> Lexicon {
         let mut lexicon = Lexicon { version, ..Lexicon::default() };
         let mut files: HashMap<&str, Vec<Posting>> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
-        for (id, entry) in &entries {
+        for (id, entry) in entries {
             let text = match &entry.text {
                 Text::Kept(kept) => kept.folded(),
                 _ => "",

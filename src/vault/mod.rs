@@ -24,7 +24,7 @@
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `lexicon`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
+//! | `lexicon`, `word_index`, `posting`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
@@ -67,6 +67,7 @@ pub mod notes;
 mod obsidian;
 mod parallel;
 pub mod path;
+mod posting;
 mod postings;
 pub mod properties;
 mod rank;
@@ -80,15 +81,16 @@ pub mod transaction;
 pub mod undo;
 pub mod versions;
 mod walk;
+mod word_index;
 pub mod write;
 
 pub use entry::{Entry, Stamp};
 pub use error::Error;
 pub use filling::Filling;
 pub use index::{Memory, Version};
-pub use names::{Named, REFUSED_CHARACTERS, refused_elsewhere};
-pub use path::VaultPath;
+pub use names::Named;
 use path::text_of;
+pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
 pub use read::fitting;
 pub use scope::{Folders, Hidden};
 

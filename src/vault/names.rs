@@ -2,7 +2,7 @@
 
 use super::media::is_note;
 use super::obsidian::{PERIODS, Periodic};
-use super::path::rest_below;
+use super::path::{refused_elsewhere, rest_below};
 use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
@@ -196,27 +196,6 @@ impl Vault {
             ))),
             None => Ok(()),
         }
-    }
-}
-
-/// Characters that names on Windows and Android do not have.
-pub const REFUSED_CHARACTERS: [char; 8] = ['<', '>', ':', '"', '|', '?', '*', '\\'];
-
-/// What is wrong with a name for Windows, Android and iOS, to be read after the name.
-pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
-    let stem = name.split('.').next().unwrap_or(name).to_uppercase();
-    let is_numbered = |device: &str| {
-        stem.strip_prefix(device)
-            .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
-    };
-    if name.contains(REFUSED_CHARACTERS) {
-        Some("has one of < > : \" | ? * \\")
-    } else if name.ends_with(['.', ' ']) {
-        Some("ends in a dot or a space")
-    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT") {
-        Some("is the name of a device")
-    } else {
-        None
     }
 }
 

@@ -1,7 +1,6 @@
 //! [`VaultPath`]: a path parsed once and safe ever after (rules 1 and 2 of the vault).
 
 use super::error::Error;
-use super::names::refused_elsewhere;
 use crate::limits;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -156,6 +155,34 @@ fn is_conflict_copy(name: &str) -> bool {
 fn refused(text: &str, why: &'static str) -> Error {
     let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect();
     Error::NotAllowed { path: shown, why }
+}
+
+/// Characters that names on Windows and Android do not have.
+pub const REFUSED_CHARACTERS: [char; 8] = ['<', '>', ':', '"', '|', '?', '*', '\\'];
+
+/// What is wrong with a name for Windows, Android and iOS, to be read after the name.
+pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
+    let stem = name.split('.').next().unwrap_or(name).to_uppercase();
+    let is_numbered = |device: &str| {
+        stem.strip_prefix(device)
+            .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
+    };
+    if name.contains(REFUSED_CHARACTERS) {
+        Some("has one of < > : \" | ? * \\")
+    } else if name.ends_with(['.', ' ']) {
+        Some("ends in a dot or a space")
+    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT") {
+        Some("is the name of a device")
+    } else {
+        None
+    }
+}
+
+/// Whether a name has what no path may have (rule 1 of the vault).
+pub(super) fn is_odd(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
+    odd || !bytes.is_ascii() && name.chars().any(char::is_control)
 }
 
 #[cfg(test)]

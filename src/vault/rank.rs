@@ -2,8 +2,7 @@
 //! aliases, headings and the first words, tags, text) with its best passage.
 
 use super::entry::{Entry, name_of};
-use super::postings::Posting;
-use super::search::MatchType;
+use super::posting::Posting;
 use crate::limits;
 use crate::text::floor;
 use crate::text::fold::fold;
@@ -330,4 +329,15 @@ fn best_passage(places: &[Occurrence], beside: u64, words: &[Word], length: usiz
         }
     }
     best
+}
+
+/// Where a file matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchType {
+    /// In its path.
+    Filename,
+    /// In a tag.
+    Tag,
+    /// In its text.
+    Content,
 }

@@ -11,7 +11,9 @@ use super::error::Error;
 use super::filling::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
-use super::postings::{Posting, Postings};
+use super::posting::Posting;
+use super::postings::Postings;
+pub use super::rank::MatchType;
 use super::rank::{Ranker, Word, name_quality, rough_score, tag_quality};
 use super::table::{Id, Table};
 use crate::clock::{Deadline, Now};
@@ -47,17 +49,6 @@ pub struct Query<'a> {
     pub passages: bool,
     /// Where the page before ended: what [`Found::cursor`] said.
     pub after: Option<&'a str>,
-}
-
-/// Where a file matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchType {
-    /// In its path.
-    Filename,
-    /// In a tag.
-    Tag,
-    /// In its text.
-    Content,
 }
 
 /// A part of a note that answers a query.

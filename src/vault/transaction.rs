@@ -8,10 +8,9 @@
 use super::error::Error;
 use super::jail::Place;
 use super::path::VaultPath;
-use super::versions::{Change, Did, hash};
+use super::versions::{Change, Did, hash, wait_for_lock};
 use super::write::{existing, naming, wrote};
 use super::{Entry, Vault, etag};
-use crate::clock::Deadline;
 use crate::disk::{self, Folder, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -201,20 +200,6 @@ impl Vault {
             .into_iter()
             .find(|name| !is_taken(name))
             .ok_or_else(|| Error::NotAllowed { path: path.as_str().into(), why: "the trash is full of files of this name" })
-    }
-}
-
-/// Waits for a lock file that other processes take for a moment; `None` where one does not come to an end.
-///
-/// # Errors
-/// What the disk says.
-pub(super) fn wait_for_lock(place: &Path) -> std::io::Result<Option<File>> {
-    let until = Deadline::after(limits::TURN_WAIT);
-    loop {
-        match disk::take_lock(place)? {
-            None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
-            taken => return Ok(taken),
-        }
     }
 }
 

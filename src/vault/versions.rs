@@ -2,8 +2,8 @@
 //! for each change of a file, and `versions/` the bytes before, by their SHA-256. A line is written before its change is made; where
 //! that fails, another line says so. Other processes of this program take turns by a lock.
 
-use super::transaction::wait_for_lock;
 use super::{Error, etag};
+use crate::clock::Deadline;
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -257,6 +257,20 @@ impl Line {
 pub(super) fn new_id() -> Result<String, Error> {
     let random = secret::new_id().map_err(|_| failed(ErrorKind::Other.into()))?;
     Ok(etag(random.as_bytes()))
+}
+
+/// Waits for a lock file that other processes take for a moment; `None` where one does not come to an end.
+///
+/// # Errors
+/// What the disk says.
+pub(super) fn wait_for_lock(place: &Path) -> std::io::Result<Option<File>> {
+    let until = Deadline::after(limits::TURN_WAIT);
+    loop {
+        match disk::take_lock(place)? {
+            None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
+            taken => return Ok(taken),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::entry::Stamp;
 use super::error::words;
 use super::events::Events;
 use super::jail::Jail;
-use super::path::is_hidden;
+use super::path::{is_hidden, is_odd};
 use crate::disk;
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -158,13 +158,6 @@ impl Walk<'_> {
 /// The path of a name in a folder.
 pub(super) fn joined(below: &str, name: &str) -> String {
     if below.is_empty() { name.to_owned() } else { [below, "/", name].concat() }
-}
-
-/// Whether a name has what no path may have (rule 1 of the vault).
-pub(super) fn is_odd(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
-    odd || !bytes.is_ascii() && name.chars().any(char::is_control)
 }
 
 /// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one

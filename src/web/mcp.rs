@@ -4,7 +4,8 @@ use super::{App, accepts, media_type};
 use crate::clock::Now;
 use crate::http::{EventStream, Events, HangUp, Head, HeaderValue, Method, Reply, Response};
 use crate::limits;
-use crate::mcp::modern::{self, Headers};
+use crate::mcp::methods;
+use crate::mcp::modern::Headers;
 use crate::mcp::running::{Requests, Running};
 use crate::mcp::stream::parse_event_id;
 use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, progress};
@@ -110,7 +111,7 @@ impl Caller<'_> {
         if let Message::Request { id, method, params } = &message {
             let mirrored = |name: &'static str| self.head.single(name).ok().flatten();
             let headers = Headers { version: self.version, method: mirrored("mcp-method"), name: mirrored("mcp-name") };
-            if let Err(error) = modern::check(Some(headers), method, params) {
+            if let Err(error) = methods::check_modern(Some(headers), method, params) {
                 let status = if error.code() == Error::METHOD_NOT_FOUND { 404 } else { 400 };
                 return refused(status, &error.answering(Some(id.clone())));
             }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::mcp::{era, modern};
+use vault_sync_mcp::mcp::{era, methods, modern};
 use vault_sync_mcp::rpc::{Incoming, Message, decode, encode};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -29,8 +29,8 @@ fuzz_target!(|bytes: &[u8]| {
             let answer: serde_json::Value = serde_json::from_str(&encode::result(&id, "{}")).expect("an answer is JSON");
             assert_eq!(answer["id"], id.to_value());
             let headers = modern::Headers { version: header, method: Some(&method), name: params.get("name").and_then(|name| name.as_str()) };
-            let _ = modern::check(Some(headers), &method, &params);
-            let _ = modern::check(None, &method, &params);
+            let _ = methods::check_modern(Some(headers), &method, &params);
+            let _ = methods::check_modern(None, &method, &params);
         }
     }
 });

@@ -1,0 +1,29 @@
+//! Where a login comes from.
+
+use crate::limits;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Where a login comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// The network.
+    pub network: IpAddr,
+    /// The user name, where the address is that of a proxy which is not trusted to name its clients: all of them have it.
+    pub user: Option<String>,
+}
+
+impl Source {
+    /// The source of a login as `user`. `is_shared`: the address is that of a proxy which is not in `TRUSTED_PROXIES`.
+    pub fn new(address: IpAddr, is_shared: bool, user: &str) -> Source {
+        let name = || user.chars().filter(|c| !c.is_control()).take(limits::CLIENT_NAME_CHARS).collect();
+        Source { network: network_of(address), user: is_shared.then(name) }
+    }
+}
+
+/// What counts as one address: an IPv4 address, or the 56 bits of an IPv6 one that a subscriber gets for all networks.
+pub(super) fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !((1 << 72) - 1)).into(),
+        v4 => v4,
+    }
+}

@@ -1,0 +1,88 @@
+//! That a file has a text, and where.
+
+use super::table::Id;
+use crate::limits;
+
+/// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
+/// whether the text has it only as a part of other words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Posting(pub(super) u32);
+
+pub(super) const IN_PATH: u32 = 1 << 11;
+
+pub(super) const IN_NAME: u32 = 1 << 10;
+
+pub(super) const IN_TAG: u32 = 1 << 9;
+
+const INSIDE: u32 = 1 << 8;
+
+pub(super) const COUNT: u32 = INSIDE - 1;
+
+const _: () = assert!(limits::FILES * 2 <= 1 << 20, "a number takes what a posting has for it");
+
+impl Posting {
+    pub(super) fn new(id: Id) -> Posting {
+        Posting(id << 12)
+    }
+
+    /// Of so many occurrences as a form of the word, and so many as a part of other words.
+    pub(super) fn counted(mut self, forms: u32, others: u32) -> Posting {
+        self.0 |= if forms > 0 { forms } else { others }.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
+        self
+    }
+
+    /// The same of a word that has a text so many times as a form of it and so many times else.
+    pub(super) fn times(self, forms: u32, others: u32) -> Posting {
+        Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
+    }
+
+    /// Adds what another one of the same file says.
+    pub(super) fn join(&mut self, other: Posting) {
+        let flags = (self.0 | other.0) & (IN_PATH | IN_NAME | IN_TAG);
+        let of = |posting: Posting| if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) };
+        let ((forms, others), (more_forms, more_others)) = (of(*self), of(other));
+        *self = Posting(Posting::new(self.id()).0 | flags).counted(forms + more_forms, others + more_others);
+    }
+
+    pub(super) fn count_one(&mut self) {
+        self.0 += u32::from(self.count() < COUNT);
+    }
+
+    pub(super) fn set_in_path(&mut self) {
+        self.0 |= IN_PATH;
+    }
+
+    pub(super) fn set_in_name(&mut self) {
+        self.0 |= IN_NAME;
+    }
+
+    pub(super) fn set_in_tag(&mut self) {
+        self.0 |= IN_TAG;
+    }
+
+    pub(super) fn id(self) -> Id {
+        self.0 >> 12
+    }
+
+    pub(super) fn in_path(self) -> bool {
+        self.0 & IN_PATH != 0
+    }
+
+    pub(super) fn in_name(self) -> bool {
+        self.0 & IN_NAME != 0
+    }
+
+    pub(super) fn in_tag(self) -> bool {
+        self.0 & IN_TAG != 0
+    }
+
+    /// Whether the text has it in other words only.
+    pub(super) fn is_inside(self) -> bool {
+        self.0 & INSIDE != 0
+    }
+
+    /// Occurrences in the text up to 255: forms of the word, if there are some.
+    pub(super) fn count(self) -> u32 {
+        self.0 & COUNT
+    }
+}
