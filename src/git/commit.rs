@@ -81,8 +81,10 @@ pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: Built
     let merge =
         ["-c", "merge.renames=false", "-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "--allow-unrelated-histories"];
     let merged = runner.run(&[&merge[..], &[&built.commit, onto]].concat())?;
-    if !merged.ok {
+    if !merged.ok && merged.stderr.is_empty() {
         return Err(Failure::Git("the remote has a file where the change needs a folder, or a folder of that name".into()));
+    } else if !merged.ok {
+        return Err(Failure::Git(merged.words()));
     }
     Ok(Built { commit: commit_tree(repository, runner, &merged.line(), Some(onto), &built.message)?, ..built })
 }
