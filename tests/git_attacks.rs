@@ -697,6 +697,69 @@ fn a_filter_inside_the_working_tree_was_not_found() {
     }
 }
 
+/// What git makes of a file is said by the attributes of its own commit, not by those that are checked out.
+#[test]
+fn files_that_came_with_their_attributes_were_written_without_the_filter() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
+    for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
+        repository.git(&["config", &format!("filter.up.{name}"), value]);
+    }
+    let clone = repository.clone("another");
+    repository.pushed_by_another(&clone, ".gitattributes", "*.x filter=up\n");
+    repository.pushed_by_another(&clone, "f.x", "hello\n");
+    repository.pushed_by_another(&clone, "old.x", "new\n");
+    let server = repository.serve();
+    assert!(words(&write(&server, "a.md", "new")).contains(".gitattributes"));
+    assert_eq!((repository.folder.read("f.x"), repository.folder.read("old.x")), (b"HELLO\n".to_vec(), b"NEW\n".to_vec()));
+    repository.pushed_by_another(&clone, "f.x", "again\n");
+    assert_eq!(write(&server, "a.md", "new")["pushed"], true);
+    assert_eq!(repository.folder.read("f.x"), b"AGAIN\n");
+    is_clean(&repository);
+    // A crash after the attributes were written, and before the file.
+    let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
+    for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
+        repository.git(&["config", &format!("filter.up.{name}"), value]);
+    }
+    let clone = repository.clone("another");
+    repository.pushed_by_another(&clone, ".gitattributes", "*.x filter=up\n");
+    repository.pushed_by_another(&clone, "old.x", "new\n");
+    pend_news(&repository);
+    repository.write(".gitattributes", "*.x filter=up\n");
+    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+    assert_eq!(repository.folder.read("old.x"), b"NEW\n");
+    is_clean(&repository);
+}
+
+/// `git gc` may remove a commit that only a crashed server knew of.
+#[test]
+fn a_pending_commit_that_is_gone_blocked_every_write() {
+    let repository = two();
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    let gone = format!("{}\n{head}", "1".repeat(head.trim().len()));
+    std::fs::write(repository.folder.vault().join(".git/vault-sync-mcp.pending.main"), gone).unwrap();
+    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+    is_clean(&repository);
+}
+
+/// Two rejected pushes, and in between the remote took back what it had: nothing of that comes back with the change.
+#[test]
+fn what_the_remote_took_back_between_two_pushes_came_back() {
+    let repository = two();
+    let clone = repository.clone("another");
+    repository.pushed_by_another(&clone, "taken-back.md", "x");
+    let replace = format!(
+        "n=$(cat .git/n 2>/dev/null || echo 0); echo $((n+1)) > .git/n; test $n = 1 || exit 0; unset $(git rev-parse --local-env-vars); \
+         cd {} && git reset -q --hard HEAD~1 && echo y > instead.md && git add instead.md && git -c user.name=A -c user.email=a@example.com commit -qm instead && git push -qf",
+        clone.display()
+    );
+    hook(&repository.folder.vault().join(".git"), "pre-push", &replace);
+    let done = write(&repository.serve(), "a.md", "new");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert_eq!(repository.git(&["ls-tree", "--name-only", "HEAD"]), "a.md\nb.md\ninstead.md\n");
+    assert!(!repository.folder.vault().join("taken-back.md").exists());
+    is_clean(&repository);
+}
+
 /// While something is half done the lock stays, so that nobody commits it; the next write finishes it.
 #[test]
 fn a_move_that_failed_half_way_was_left_for_anybody_to_commit() {

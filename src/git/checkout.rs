@@ -5,7 +5,7 @@
 
 use super::Failure;
 use super::index::Index;
-use super::objects::{Entry, File, GITLINK, LINK, put_entries, raw_differences};
+use super::objects::{ATTRIBUTES, Entry, File, GITLINK, LINK, has_attributes, put_entries, raw_differences};
 use super::process::Runner;
 use super::repository::{Repository, Scratch, same_but_for_line_ends};
 use crate::disk::{self, Folder, Mode};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 const EXECUTABLE: &str = "100755";
 
-/// What has a name in the working tree, or is to have it.
+/// What is, or is to be, at a path of the working tree.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -49,6 +49,8 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Checkout {
     top: PathBuf,
+    /// All that differ; of these, `files` are moved.
+    differences: Vec<File>,
     files: Vec<File>,
     contents: Contents,
     /// Files outside of the sparse checkout.
@@ -69,6 +71,7 @@ impl Checkout {
         repository: &Repository,
         runner: &Runner<'_>,
         index: &Index,
+        to: &str,
         differences: &[File],
         keep_staged: bool,
     ) -> Result<Checkout, Failure> {
@@ -77,15 +80,23 @@ impl Checkout {
         if let (false, Some((name, why))) = (keep_staged, staged.first()) {
             return Err(refused(name, why));
         }
+        staged.iter().for_each(|(name, why)| log::warn!("git: {} stays as it is: {why}", name.display()));
         let left_out = match repository.is_sparse() {
             true => left_out(repository, runner, &files)?,
             false => HashSet::new(),
         };
-        let contents = Contents::read(repository, runner, &files)?;
         let modes = repository.settings.is_true("core.filemode") != Some(false);
-        let mut checkout = Checkout { top: repository.top.clone(), files, contents, left_out, unchanged: HashMap::new(), modes };
+        let contents = Contents { scratch: repository.scratch("contents")?, ranges: HashMap::new() };
+        let (top, differences, unchanged) = (repository.top.clone(), differences.to_vec(), HashMap::new());
+        let mut checkout = Checkout { top, differences, files, contents, left_out, unchanged, modes };
+        let checked_out: Vec<File> = checkout.checked_out().cloned().collect();
+        checkout.contents.read(repository, runner, to, &checked_out)?;
         checkout.find_unchanged(runner)?;
         Ok(checkout)
+    }
+
+    pub(super) fn differences(&self) -> &[File] {
+        &self.differences
     }
 
     /// The files that are moved, on disk and in the index.
@@ -106,7 +117,7 @@ impl Checkout {
             let Found::File(here, _) = self.on_disk(&file.name) else { continue };
             let may_be = match self.contents.found(&file.old, &file.name, self.modes) {
                 Found::File(old, _) => here != old && same_but_for_line_ends(&here, &old),
-                Found::Nothing => true,
+                Found::Unknown => true,
                 _ => false,
             };
             if may_be && runner.must_with(&["hash-object", "--stdin", &format!("--path={name}")], &here)?.line() == old.blob {
@@ -288,10 +299,9 @@ struct Contents {
 }
 
 impl Contents {
-    /// Both versions of files; the old ones only if the filters can make them.
-    fn read(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<Contents, Failure> {
-        let mut contents = Contents { scratch: repository.scratch("contents")?, ranges: HashMap::new() };
-        disk::write_new(&contents.scratch.0, &[]).map_err(failed)?;
+    /// Reads both versions of files; the old ones only if the filters can make them.
+    fn read(&mut self, repository: &Repository, runner: &Runner<'_>, to: &str, files: &[File]) -> Result<(), Failure> {
+        disk::write_new(&self.scratch.0, &[]).map_err(failed)?;
         let (mut links, mut new, mut old) = (Vec::new(), Vec::new(), Vec::new());
         for file in files {
             for (entry, others) in [(&file.new, &mut new), (&file.old, &mut old)] {
@@ -301,12 +311,22 @@ impl Contents {
             }
         }
         // No filter changes where a link leads to.
-        contents.add(runner, links, false)?;
-        match contents.add(runner, [new.clone(), old].concat(), true) {
-            Err(Failure::Git(_)) => contents.add(runner, new, true)?,
-            other => other?,
+        self.add(runner, links, false)?;
+        if has_attributes(files) {
+            for (commit, wanted, is_needed) in [(to, new, true), (repository.head.as_deref().unwrap_or("--empty"), old, false)] {
+                let (folder, index) = (repository.scratch("attributes")?, repository.scratch("attributes-index")?);
+                let beside = with_attributes_of(repository, runner, commit, &folder, &index)?;
+                match self.add(&beside, wanted, true) {
+                    Err(Failure::Git(_)) if !is_needed => {}
+                    other => other?,
+                }
+            }
+            return Ok(());
         }
-        Ok(contents)
+        match self.add(runner, [new.clone(), old].concat(), true) {
+            Err(Failure::Git(_)) => self.add(runner, new, true),
+            other => other,
+        }
     }
 
     fn add(&mut self, runner: &Runner<'_>, wanted: Vec<(String, PathBuf)>, filtered: bool) -> Result<(), Failure> {
@@ -340,7 +360,7 @@ impl Contents {
 
     fn found(&self, side: &Option<Entry>, name: &Path, modes: bool) -> Found {
         let Some(entry) = side else { return Found::Nothing };
-        let Some(range) = self.ranges.get(&(entry.blob.clone(), name.to_owned())) else { return Found::Nothing };
+        let Some(range) = self.ranges.get(&(entry.blob.clone(), name.to_owned())) else { return Found::Unknown };
         let size = range.end.saturating_sub(range.start);
         if size > limits::GIT_FILE_BYTES {
             return Found::Unknown;
@@ -357,6 +377,25 @@ impl Contents {
             Ok(_) => Found::File(bytes, modes && entry.mode == EXECUTABLE),
         }
     }
+}
+
+/// A runner for which the files `.gitattributes` of a commit, in a folder of our own, are all there is in the working tree.
+fn with_attributes_of<'a>(
+    repository: &Repository,
+    runner: &Runner<'a>,
+    commit: &str,
+    folder: &Scratch,
+    index: &Scratch,
+) -> Result<Runner<'a>, Failure> {
+    disk::create_folder(&folder.0).map_err(failed)?;
+    let place = Some((repository.git_dir.clone(), folder.0.clone()));
+    let beside = Runner { folder: folder.0.clone(), place, index: Some(index.0.clone()), ..runner.clone() };
+    beside.must(&["read-tree", commit])?;
+    let files = beside.must(&["ls-files", "-z"])?;
+    let names = files.raw_parts().filter(|name| name.rsplit(|&byte| byte == b'/').next() == Some(ATTRIBUTES.as_bytes()));
+    let names: Vec<u8> = names.flat_map(|name| [name, b"\0"].concat()).collect();
+    beside.must_with(&["checkout-index", "-q", "-z", "--stdin"], &names)?;
+    Ok(beside)
 }
 
 /// Where a file has lines of this text, from a position on.
@@ -387,7 +426,9 @@ type Staying = Vec<(PathBuf, &'static str)>;
 /// is in the way of, which come second.
 fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Staying), Failure> {
     let head = repository.head_or_empty(runner)?;
-    let staged = raw_differences(&runner.must(&["diff-index", "--cached", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout);
+    let staged = raw_differences(
+        &runner.must(&["diff-index", "--cached", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout,
+    );
     let staged: HashMap<PathBuf, Option<Entry>> = staged.into_iter().map(|file| (file.name, file.new)).collect();
     let is_staged_already = |file: &&File| staged.get(&file.name).is_some_and(|entry| *entry == file.new);
     let mut moved: Vec<File> = files.iter().filter(|file| !is_staged_already(file)).cloned().collect();

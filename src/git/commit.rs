@@ -72,12 +72,12 @@ pub(super) fn build(
     Ok(Built { commit: commit_tree(repository, runner, &tree, head, &file)?, message: file })
 }
 
-/// The same change on top of another commit, which has the same files as the branch where it changes any.
+/// The same change as a commit on top of `onto`, in which none of its files differs from the branch.
 ///
 /// # Errors
 /// [`Failure::Git`].
-pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: Built, onto: &str) -> Result<Built, Failure> {
-    // Nothing but the files of the change: no renames are followed.
+pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: &Built, onto: &str) -> Result<String, Failure> {
+    // Otherwise a new note would follow a folder that was renamed there.
     let merge =
         ["-c", "merge.renames=false", "-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "--allow-unrelated-histories"];
     let merged = runner.run(&[&merge[..], &[&built.commit, onto]].concat())?;
@@ -86,7 +86,7 @@ pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: Built
     } else if !merged.ok {
         return Err(Failure::Git(merged.words()));
     }
-    Ok(Built { commit: commit_tree(repository, runner, &merged.line(), Some(onto), &built.message)?, ..built })
+    commit_tree(repository, runner, &merged.line(), Some(onto), &built.message)
 }
 
 fn commit_tree(

@@ -130,20 +130,26 @@ impl Index {
         }
     }
 
-    /// Gives files their new entries in the copy, and has it know them as they are on disk now, so that git need not look into
+    /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the other way round), and has it know them as they are on disk now, so that git need not look into
     /// them.
     ///
     /// # Errors
     /// [`Failure::Git`].
-    pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
+    pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File], replace: bool) -> Result<(), Failure> {
+        let options: &[&str] = if replace { &["--add", "--replace"] } else { &["--add"] };
         let runner = self.on(runner);
         let soon = Runner { index: runner.index.clone(), ..runner.to_the_end(limits::GIT_AFTER) };
-        match put_entries(&soon, files, &["--add", "--replace"], &["-q", "--unmerged", "--refresh"]) {
+        match put_entries(&soon, files, options, &["-q", "--unmerged", "--refresh"]) {
             // Where there is much to look into, git does that when it is asked the next time.
-            Err(Failure::Git(_)) => put_entries(&runner, files, &["--add", "--replace"], &[])?,
+            Err(Failure::Git(_)) => put_entries(&runner, files, options, &[])?,
             other => other?,
         }
-        repository.apply_sparse_patterns(&runner)
+        match repository.apply_sparse_patterns(&runner) {
+            // An unresolved conflict of a person's; the commit is published.
+            Err(Failure::Git(words)) => log::warn!("git: the sparse checkout was not applied to the index: {words}"),
+            other => other?,
+        }
+        Ok(())
     }
 
     /// A runner whose index is the copy.

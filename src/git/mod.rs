@@ -227,7 +227,7 @@ impl Git {
             self.vault.may_write(path, bytes.len())?;
         }
         if note.committed.is_none() {
-            known.refuse_clash(&name)?;
+            known.refuse_clash(repository.head.as_deref(), &name)?;
         }
         // The history keeps what is deleted here, so it has to have it first.
         if *change == Change::Delete && note.bytes.is_some() && !is_committed && if_match.is_some() {
@@ -315,7 +315,7 @@ impl Git {
         for (path, name) in &files {
             let looked = repository.look_at(runner, &self.vault, &known, path, name).and_then(|note| {
                 if note.committed.is_none() && note.bytes.is_some() {
-                    known.refuse_clash(name)?;
+                    known.refuse_clash(repository.head.as_deref(), name)?;
                 }
                 Ok(note)
             });
@@ -361,7 +361,7 @@ impl Git {
         for target in targets.iter().filter(|target| target.committed.is_none() && target.blob.is_some()) {
             settle::refuse_left_out(repository, runner, target)?;
         }
-        let published = publish::publish(&self.vault, repository, runner, targets, built)?;
+        let published = publish::publish(&self.vault, repository, runner, targets, &built)?;
         let (commit, pushed) = (published.commit.clone(), published.pushed);
         match settle::settle(&self.vault, repository, runner, targets, published) {
             // Without a remote the commit is nowhere but here: what could not be moved was not made.
@@ -403,7 +403,7 @@ impl Git {
 
     /// The repository, as git finds it: only git can say whether it is one, and whether its owner is one to be trusted. It has
     /// to be that of the first `.git` on the way up: git goes on looking above a damaged one, and the repository of a whole
-    /// home, with another remote, is no place for these notes.
+    /// home, with another remote, must not get these notes.
     fn folders(&self, cancelled: &dyn Fn() -> bool) -> Result<&Folders, Failure> {
         if let Some(folders) = self.folders.get() {
             return Ok(folders);

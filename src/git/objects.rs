@@ -1,4 +1,4 @@
-//! Files in a commit, by one run of git for all of an operation.
+//! Files in commits and in the index, by one run of git for all of an operation.
 
 use super::Failure;
 use super::process::Runner;
@@ -9,6 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 pub(super) const GITLINK: &str = "160000";
+/// The name of the files that say which filters apply (gitattributes(5)).
+pub(super) const ATTRIBUTES: &str = ".gitattributes";
+/// As git writes it in a tree.
+pub(super) const TREE: &str = "40000";
 pub(super) const LINK: &str = "120000";
 
 /// A file in a tree or in the index.
@@ -34,7 +38,7 @@ pub(super) enum Object {
 }
 
 /// The folders above files in a commit, as `COMMIT:path`, and with `bytes` the files; and as `:path` the files that the index
-/// has in the place of such a folder. What does not exist is not among them.
+/// has under the name of such a folder. What does not exist is not among them.
 pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: bool) -> Result<HashMap<String, Object>, Failure> {
     let above = |name: &'_ str| folders(name).map(str::to_owned).collect::<Vec<_>>();
     let folders: BTreeSet<String> = names.iter().flat_map(|name| above(name)).collect();
@@ -125,7 +129,9 @@ impl File {
 /// The files that differ between two commits or trees; with no `from`, all files of `to`.
 pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str) -> Result<Vec<File>, Failure> {
     if let Some(from) = from {
-        return Ok(raw_differences(&runner.must(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to])?.stdout));
+        return Ok(raw_differences(
+            &runner.must(&["diff-tree", "-r", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", from, to])?.stdout,
+        ));
     }
     let output = runner.must(&["ls-tree", "-r", "-z", "--full-tree", to])?;
     // <mode> SP <type> SP <object> TAB <name>
@@ -155,7 +161,7 @@ pub(super) fn raw_differences(output: &[u8]) -> Vec<File> {
 
 /// Whether one of the files says what git makes of others.
 pub(super) fn has_attributes(files: &[File]) -> bool {
-    files.iter().any(|file| file.name.file_name() == Some(OsStr::new(".gitattributes")))
+    files.iter().any(|file| file.name.file_name() == Some(OsStr::new(ATTRIBUTES)))
 }
 
 /// Gives files their new entries in an index; with options of `update-index` for the entries, and for what comes after them.

@@ -110,7 +110,7 @@ impl<'a> Runner<'a> {
         let (status, closed) = self.wait(&mut running)?;
         // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; what it says is
         // not waited for. What git answers to a question has to be all of it.
-        let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "ls-remote" | "hook"));
+        let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
         for _ in closed..2 {
             if running.next(patience).is_err() {

@@ -28,36 +28,32 @@ pub(super) fn publish(
     repository: &Repository,
     runner: &Runner<'_>,
     targets: &[Target],
-    mut built: Built,
+    built: &Built,
 ) -> Result<Published, Failure> {
-    let Some(remote) = &repository.remote else { return Ok(Published { commit: built.commit, pushed: false, news: None }) };
-    let mut news = None;
+    let Some(remote) = &repository.remote else { return Ok(Published { commit: built.commit.clone(), pushed: false, news: None }) };
+    let (mut commit, mut news) = (built.commit.clone(), None);
     for attempt in 0..limits::GIT_PUSHES {
-        match push(repository, runner, remote, &built.commit)? {
-            Push::Accepted => return Ok(Published { commit: built.commit, pushed: true, news }),
+        match push(repository, runner, remote, &commit)? {
+            Push::Accepted => return Ok(Published { commit, pushed: true, news }),
             Push::Refused(words) => return Err(Failure::Git(words)),
             Push::Behind(words) => {
                 fetch(repository, runner, remote)?;
                 let base = repository::merge_base(runner, &built.commit, FETCHED)?;
                 // A remote of several addresses may have taken it at one of them.
-                if base.as_ref() == Some(&built.commit) {
-                    return Ok(Published { commit: built.commit, pushed: true, news });
+                if base.as_ref() == Some(&commit) || attempt > 0 && repository::is_ancestor(runner, &commit, FETCHED)? {
+                    return Ok(Published { commit, pushed: true, news });
                 }
                 // It has nothing new: it is the remote that cannot.
-                if attempt > 0 && repository::is_ancestor(runner, FETCHED, &built.commit)? {
+                if attempt > 0 && repository::is_ancestor(runner, FETCHED, &commit)? {
                     return Err(Failure::Git(words));
                 }
-                let leads = match &repository.head {
-                    Some(head) => base.as_ref() == Some(head) || attempt > 0 && repository::is_ancestor(runner, head, FETCHED)?,
-                    None => true,
-                };
-                if !leads {
+                if repository.head.is_some() && base != repository.head {
                     return Err(Failure::Refused(
                         "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Somebody has to join them by hand (git pull --rebase, git push)".into(),
                     ));
                 }
                 let checkout = check_news(vault, repository, runner, targets)?;
-                built = commit::rebuild(repository, runner, built, FETCHED)?;
+                commit = commit::rebuild(repository, runner, built, FETCHED)?;
                 news = Some(checkout);
             }
         }
@@ -81,7 +77,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
         settle::bring_in(vault, repository, runner, &news)?;
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
-    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, &news, false)?;
+    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &news, false)?;
     checkout.check()?;
     Ok(checkout)
 }

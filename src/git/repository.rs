@@ -1,6 +1,6 @@
 //! What state the repository is in, and the reasons not to touch it.
 
-use super::objects::{Entry, InCommit, Object, folders, in_commit, objects};
+use super::objects::{Entry, InCommit, Object, TREE, folders, in_commit, objects};
 use super::process::Runner;
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
@@ -32,7 +32,7 @@ pub(super) struct Repository {
     pub(super) pending: Option<Pending>,
     /// The file of the index; another one later if anything was staged.
     index: Option<disk::Fingerprint>,
-    /// The files that the branch and HEAD are read from; others later if one of them was moved.
+    /// The files that the branch and HEAD are read from; a different fingerprint later means that one of them may have moved.
     refs: RefFiles,
 }
 
@@ -89,10 +89,15 @@ pub(super) struct Known {
 
 impl Known {
     /// Refuses a new file whose name is that of a folder in the index, or that needs a folder where the index has a file.
-    pub(super) fn refuse_clash(&self, name: &str) -> Result<(), Failure> {
-        let is_file = |folder| matches!(self.objects.get(&format!(":{folder}")), Some(Object::File(_)));
+    pub(super) fn refuse_clash(&self, head: Option<&str>, name: &str) -> Result<(), Failure> {
+        let head = head.unwrap_or_default();
+        let is_file = |folder: &str| matches!(self.objects.get(&format!(":{folder}")), Some(Object::File(_)));
         let below = format!("{name}/");
-        if !folders(name).any(is_file) && !self.staged.keys().any(|staged| staged.starts_with(&below)) {
+        // A submodule is no object of this repository.
+        let is_in_commit = |folder| in_commit(&self.objects, head, folder).entry.is_some_and(|entry| entry.mode != TREE);
+        if !folders(name).any(|folder| is_file(folder) || is_in_commit(folder))
+            && !self.staged.keys().any(|staged| staged.starts_with(&below))
+        {
             return Ok(());
         }
         Err(Failure::Refused(format!("Nothing was done: git has a file where {name} needs a folder, or a folder of that name")))
@@ -108,11 +113,11 @@ pub(super) enum Staged {
     Conflict,
     /// An entry that is not checked out here.
     Elsewhere,
-    /// An entry that git was told to take for unchanged (`git update-index --assume-unchanged`).
+    /// An entry marked with `git update-index --assume-unchanged`.
     Unwatched,
 }
 
-/// A place of our own that goes away with the operation.
+/// A temporary file or folder in the repository's folder, removed on drop.
 #[derive(Debug)]
 pub(super) struct Scratch(pub(super) PathBuf);
 
@@ -131,7 +136,7 @@ impl Drop for Scratch {
 const SCRATCH: &str = "vault-sync-mcp-";
 
 /// Where a fetch puts the remote's branch. Refs below `refs/worktree` belong to one working tree (git-worktree(1)).
-pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/fetched";
+pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/remote";
 
 /// What is under way in a repository, by the file in its folder, and what ends it.
 const UNDER_WAY: [(&str, &str); 7] = [
@@ -463,15 +468,14 @@ impl Repository {
         Err(Failure::Git(format!("the {name} hook refused: {words}")))
     }
 
-    /// A place of our own in the repository's folder, for a file or a folder.
+    /// A name for a temporary file or folder.
     pub(super) fn scratch(&self, what: &str) -> Result<Scratch, Failure> {
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
         Ok(Scratch(self.git_dir.join(format!("{SCRATCH}{what}-{id}"))))
     }
 }
 
-/// Removes what a crash left behind: places and refs of our own, and a lock on the index that its holder died with. Whoever
-/// calls has the turn, so nobody is using them.
+/// Removes what a crash left behind: temporary files and the ref of a fetch. The caller holds the lock of the repository.
 ///
 /// # Errors
 /// [`Failure::Git`].
@@ -505,7 +509,7 @@ fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure>
     Ok(output.ok.then(|| output.line()))
 }
 
-/// The commit that both of two have in their history.
+/// The best common ancestor of two commits.
 pub(super) fn merge_base(runner: &Runner<'_>, one: &str, other: &str) -> Result<Option<String>, Failure> {
     let output = runner.run(&["merge-base", one, other])?;
     Ok(output.ok.then(|| output.line()))

@@ -52,7 +52,7 @@ pub(super) fn settle(
     }
     if let Some(checkout) = &mut news {
         if !repository.has_same_index() {
-            *checkout = Checkout::prepare(repository, &runner, &index, checkout.files(), false)?;
+            *checkout = Checkout::prepare(repository, &runner, &index, &commit, checkout.differences(), false)?;
         }
         checkout.check()?;
     }
@@ -60,7 +60,7 @@ pub(super) fn settle(
         [target] => target.name.clone(),
         several => format!("{} files", several.len()),
     };
-    let to = Destination { commit: &commit, news: news.as_ref(), targets, pushed, why: &why };
+    let to = Destination { commit: &commit, news: news.as_ref(), targets, pushed, reflog_message: &why };
     move_to(vault, repository, &runner, index, &to)
 }
 
@@ -73,8 +73,7 @@ struct Destination<'a> {
     /// Whether a remote has the commit. What cannot be finished then is left for the next operation, with git's lock on the
     /// index; otherwise it is taken back.
     pushed: bool,
-    /// For the reflog.
-    why: &'a str,
+    reflog_message: &'a str,
 }
 
 fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: Index, to: &Destination<'_>) -> Result<(), Failure> {
@@ -102,7 +101,9 @@ fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: I
             // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
             Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
             Err(error) => {
-                if !to.pushed {
+                if to.pushed {
+                    index.leave();
+                } else {
                     take_back(written);
                 }
                 return Err(error.into());
@@ -156,7 +157,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
     let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
     let news = to.news.map(Checkout::files).unwrap_or_default().iter().cloned();
     let files: Vec<File> = news.chain(to.targets.iter().map(Target::file)).collect();
-    index.put(repository, runner, &files)?;
+    index.put(repository, runner, &files, to.news.is_some())?;
     // Another branch can be begun without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
@@ -168,7 +169,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
         Some(head) => format!("update {} {} {head}", repository.branch, to.commit),
         None => format!("create {} {}", repository.branch, to.commit),
     };
-    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {}", to.why), "--stdin"];
+    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {}", to.reflog_message), "--stdin"];
     let fetched = if to.news.is_some() { format!("delete {FETCHED}\n") } else { String::new() };
     if let Err(failure) = runner.must_with(&change, format!("{branch}\n{fetched}").as_bytes()) {
         // Somebody has moved the branch all the same: what is staged must not be of our doing.
@@ -198,6 +199,11 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     let runner = from_the_top(repository, runner);
     let Some(pending) = &repository.pending else { return Ok(false) };
     let commit = &pending.to;
+    if !runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok {
+        log::warn!("git: what was interrupted cannot be finished: the repository has no commit {commit} any more");
+        repository.end_move();
+        return Ok(true);
+    }
     let is_there = match &repository.head {
         Some(head) => is_ancestor(&runner, commit, head)?,
         None => false,
@@ -218,8 +224,8 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
         return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
     }
     let news = differences(&runner, repository.head.as_deref(), commit)?;
-    let checkout = Checkout::prepare(repository, &runner, &index, &news, true)?;
-    let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, why: "finished after an interruption" };
+    let checkout = Checkout::prepare(repository, &runner, &index, commit, &news, true)?;
+    let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "finished after an interruption" };
     match move_to(vault, repository, &runner, index, &to) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),
         // Files that stayed as somebody has them are a change on top of the commit.
@@ -242,9 +248,9 @@ pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'
     if !repository.is_as_it_was(&runner)? {
         return Err(Failure::Refused("the repository was used by somebody at the same moment".into()));
     }
-    let checkout = Checkout::prepare(repository, &runner, &index, news, false)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, &commit, news, false)?;
     checkout.check()?;
-    let to = Destination { commit: &commit, news: Some(&checkout), targets: &[], pushed: true, why: "what the remote has" };
+    let to = Destination { commit: &commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "what the remote has" };
     move_to(vault, repository, &runner, index, &to)
 }
 
@@ -257,7 +263,7 @@ pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, targ
         return Ok(());
     }
     let index = Index::lock(repository)?;
-    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &index, &[target.file()], false)?;
+    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &index, FETCHED, &[target.file()], false)?;
     if checkout.leaves_out(&target.name) {
         return Err(Failure::Refused(format!("Nothing was done: {} is outside the sparse checkout of this working tree", target.name)));
     }

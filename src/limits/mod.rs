@@ -362,11 +362,11 @@ pub const GIT_PUSHES: usize = 4;
 pub const GIT_DOUBT: Duration = Duration::from_secs(5);
 /// How long another program may have the repository's index before a write gives up.
 pub const GIT_INDEX_WAIT: Duration = Duration::from_secs(3);
-/// For the hook that is told of a commit when all is done.
+/// For the post-commit hook, and for refreshing the new index.
 pub const GIT_AFTER: Duration = Duration::from_secs(3);
 /// Bytes of one file that is compared and moved with what the remote has; it is in memory for a moment.
 pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
-/// Bytes of such files that are looked at at once.
+/// Bytes of such files that are searched at once.
 pub const GIT_PIECE: u64 = 64 * 1024;
 /// Files that are named when they stay because somebody has changed them.
 pub const GIT_NAMED: usize = 10;
