@@ -700,14 +700,18 @@ fn a_filter_inside_the_working_tree_was_not_found() {
 /// What git makes of a file is said by the attributes of its own commit, not by those that are checked out.
 #[test]
 fn files_that_came_with_their_attributes_were_written_without_the_filter() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
-    for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
-        repository.git(&["config", &format!("filter.up.{name}"), value]);
-    }
-    let clone = repository.clone("another");
-    repository.pushed_by_another(&clone, ".gitattributes", "*.x filter=up\n");
+    let arrange = || {
+        let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
+        for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
+            repository.git(&["config", &format!("filter.up.{name}"), value]);
+        }
+        let clone = repository.clone("another");
+        repository.pushed_by_another(&clone, ".gitattributes", "*.x filter=up\n");
+        repository.pushed_by_another(&clone, "old.x", "new\n");
+        (repository, clone)
+    };
+    let (repository, clone) = arrange();
     repository.pushed_by_another(&clone, "f.x", "hello\n");
-    repository.pushed_by_another(&clone, "old.x", "new\n");
     let server = repository.serve();
     assert!(words(&write(&server, "a.md", "new")).contains(".gitattributes"));
     assert_eq!((repository.folder.read("f.x"), repository.folder.read("old.x")), (b"HELLO\n".to_vec(), b"NEW\n".to_vec()));
@@ -716,13 +720,7 @@ fn files_that_came_with_their_attributes_were_written_without_the_filter() {
     assert_eq!(repository.folder.read("f.x"), b"AGAIN\n");
     is_clean(&repository);
     // A crash after the attributes were written, and before the file.
-    let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
-    for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
-        repository.git(&["config", &format!("filter.up.{name}"), value]);
-    }
-    let clone = repository.clone("another");
-    repository.pushed_by_another(&clone, ".gitattributes", "*.x filter=up\n");
-    repository.pushed_by_another(&clone, "old.x", "new\n");
+    let (repository, _) = arrange();
     pend_news(&repository);
     repository.write(".gitattributes", "*.x filter=up\n");
     assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);

@@ -91,7 +91,7 @@ impl Checkout {
         let mut checkout = Checkout { top, differences, files, contents, left_out, unchanged, modes };
         let checked_out: Vec<File> = checkout.checked_out().cloned().collect();
         checkout.contents.read(repository, runner, to, &checked_out)?;
-        checkout.find_unchanged(runner)?;
+        checkout.find_unchanged(repository, runner)?;
         Ok(checkout)
     }
 
@@ -111,7 +111,7 @@ impl Checkout {
 
     /// Files that differ from the old commit in line ends only, where git does not count that as a change; and where the old
     /// version cannot be made, those that git takes for unchanged.
-    fn find_unchanged(&mut self, runner: &Runner<'_>) -> Result<(), Failure> {
+    fn find_unchanged(&mut self, repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
         for file in &self.files {
             let (Some(old), Some(name)) = (&file.old, file.name.to_str()) else { continue };
             let Found::File(here, _) = self.on_disk(&file.name) else { continue };
@@ -120,7 +120,7 @@ impl Checkout {
                 Found::Unknown => true,
                 _ => false,
             };
-            if may_be && runner.must_with(&["hash-object", "--stdin", &format!("--path={name}")], &here)?.line() == old.blob {
+            if may_be && repository.hash(runner, name, &here, false)? == old.blob {
                 self.unchanged.insert(file.name.clone(), here);
             }
         }
@@ -387,9 +387,7 @@ fn with_attributes_of<'a>(
     folder: &Scratch,
     index: &Scratch,
 ) -> Result<Runner<'a>, Failure> {
-    disk::create_folder(&folder.0).map_err(failed)?;
-    let place = Some((repository.git_dir.clone(), folder.0.clone()));
-    let beside = Runner { folder: folder.0.clone(), place, index: Some(index.0.clone()), ..runner.clone() };
+    let beside = Runner { index: Some(index.0.clone()), ..repository.with_work_tree(runner, folder)? };
     beside.must(&["read-tree", commit])?;
     let files = beside.must(&["ls-files", "-z"])?;
     let names = files.raw_parts().filter(|name| name.rsplit(|&byte| byte == b'/').next() == Some(ATTRIBUTES.as_bytes()));
@@ -444,9 +442,9 @@ fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) 
         let below = |name: &Path, above: &Path| name != above && name.starts_with(above);
         let why = |file: &File| {
             if staged.contains_key(&file.name) {
-                Some("somebody has staged something of that name here (git status says what)")
+                Some("something else of that name is staged here (git status says what)")
             } else if file.new.is_some() && staying.iter().any(|other| below(&file.name, other) || below(other, &file.name)) {
-                Some("somebody has staged a file where it needs a folder, or a folder of that name")
+                Some("a file is staged where it needs a folder, or a folder of that name is")
             } else if submodules.iter().any(|submodule| below(&file.name, submodule)) {
                 Some("a submodule is checked out where it belongs")
             } else {

@@ -242,7 +242,7 @@ impl Git {
             (_, note, is_committed) = look(&repository)?;
         }
         let wanted = match change {
-            Change::Write(bytes) => Some(repository.store(&runner, &name, bytes)?),
+            Change::Write(bytes) => Some(repository.hash(&runner, &name, bytes, true)?),
             Change::Delete => None,
         };
         let committed = note.committed.as_ref().map(|entry| entry.blob.clone());

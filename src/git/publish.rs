@@ -49,7 +49,7 @@ pub(super) fn publish(
                 }
                 if repository.head.is_some() && base != repository.head {
                     return Err(Failure::Refused(
-                        "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Somebody has to join them by hand (git pull --rebase, git push)".into(),
+                        "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
                     ));
                 }
                 let checkout = check_news(vault, repository, runner, targets)?;

@@ -28,8 +28,6 @@ pub(super) struct Repository {
     /// Where the hooks are.
     pub(super) hooks: PathBuf,
     pub(super) settings: Settings,
-    /// What a crash interrupted.
-    pub(super) pending: Option<Pending>,
     /// The file of the index; another one later if anything was staged.
     index: Option<disk::Fingerprint>,
     /// The files that the branch and HEAD are read from; a different fingerprint later means that one of them may have moved.
@@ -172,7 +170,7 @@ impl Repository {
         };
         let (top, git_dir, prefix) = (folders.top.clone(), folders.own.clone(), folders.prefix.clone());
         let index = fingerprint(&git_dir.join("index"));
-        let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, pending: None, index, refs };
+        let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
         if let Some(words) = repository.under_way(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }
@@ -193,8 +191,7 @@ impl Repository {
             )));
         }
         let remote = remotes.into_iter().find(|name| *name == options.remote).map(str::to_owned);
-        let pending = repository.pending()?;
-        Ok(Repository { remote, pending, ..repository })
+        Ok(Repository { remote, ..repository })
     }
 
     /// Whether the branch is checked out.
@@ -253,15 +250,21 @@ impl Repository {
         self.settings.is_true("core.sparsecheckout") == Some(true)
     }
 
+    /// A runner with a new folder as its working tree.
+    pub(super) fn with_work_tree<'a>(&self, runner: &Runner<'a>, folder: &Scratch) -> Result<Runner<'a>, Failure> {
+        let failed =
+            |error: std::io::Error| Failure::Git(format!("a folder cannot be created in that of the repository: {}", error.kind()));
+        disk::create_folder(&folder.0).map_err(failed)?;
+        Ok(Runner { folder: folder.0.clone(), place: Some((self.git_dir.clone(), folder.0.clone())), ..runner.clone() })
+    }
+
     /// Has sparse patterns hold for the entries of an index, with an empty folder as the working tree.
     pub(super) fn apply_sparse_patterns(&self, runner: &Runner<'_>) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::Git(format!("the index cannot be replaced: {}", error.kind()));
         let Some(index) = runner.index.as_ref().filter(|_| self.is_sparse()) else { return Ok(()) };
         let modified = index.metadata().and_then(|found| found.modified()).map_err(failed)?;
-        let empty = self.scratch("empty")?;
-        disk::create_folder(&empty.0).map_err(failed)?;
-        let head = self.head_or_empty(runner)?;
-        let beside = Runner { folder: empty.0.clone(), place: Some((self.git_dir.clone(), empty.0.clone())), ..runner.clone() };
+        let (empty, head) = (self.scratch("empty")?, self.head_or_empty(runner)?);
+        let beside = self.with_work_tree(runner, &empty)?;
         // Both commits are the same, so every entry stays.
         beside.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
         // With another working tree git cannot look into the files that were saved in the second of the index's time.
@@ -354,7 +357,7 @@ impl Repository {
         }
         let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
         // Line ends alone, where git does not mind them, are no change.
-        Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes)?)
+        Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes, false)?)
     }
 
     /// What the branch and the index have of files; with `bytes`, those in the branch too.
@@ -370,13 +373,13 @@ impl Repository {
         if names.is_empty() {
             return Ok(HashSet::new());
         }
-        let asked: String = names.iter().map(|name| format!("./{}\0", self.below_vault(name))).collect();
-        let answer = runner.run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
+        let asked: String = names.iter().map(|name| format!("./{name}\0")).collect();
+        let answer = runner.at(&self.top).run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
         // Git answers for none when one of them lies behind a link or in a submodule; those are refused for that.
         if !answer.ok && !answer.stderr.is_empty() && names.len() > 1 {
             return names.chunks(1).map(|one| self.ignored(runner, one)).try_fold(HashSet::new(), |all, one| Ok(&all | &one?));
         }
-        Ok(answer.parts().filter_map(|name| Some(format!("{}{}", self.prefix, name.strip_prefix("./")?))).collect())
+        Ok(answer.parts().filter_map(|name| Some(name.strip_prefix("./")?.to_owned())).collect())
     }
 
     /// Files in the index; one that is not in it is missing here too.
@@ -419,7 +422,7 @@ impl Repository {
         Ok(in_commit(&objects(runner, commit, &[name], false)?, commit, name).entry)
     }
 
-    /// As [`Repository::store`], of files as they are on disk.
+    /// As [`Repository::hash`], of files as they are on disk; kept.
     pub(super) fn store_files(&self, runner: &Runner<'_>, names: &[&str]) -> Result<Vec<String>, Failure> {
         // A name that begins with a quote would be read as a quoted one.
         let input: String =
@@ -428,20 +431,12 @@ impl Repository {
         Ok(output.line().lines().map(str::to_owned).collect())
     }
 
-    /// The object that git makes of a file's bytes, with the filters that apply to its name, kept in the repository.
-    pub(super) fn store(&self, runner: &Runner<'_>, name: &str, bytes: &[u8]) -> Result<String, Failure> {
-        let path = format!("--path={}", self.below_vault(name));
-        Ok(runner.must_with(&["hash-object", "-w", "--stdin", &path], bytes)?.line())
-    }
-
-    fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8]) -> Result<String, Failure> {
-        let path = format!("--path={}", self.below_vault(name));
-        Ok(runner.must_with(&["hash-object", "--stdin", &path], bytes)?.line())
-    }
-
-    /// A name as git takes it in the vault's folder.
-    fn below_vault<'a>(&self, name: &'a str) -> &'a str {
-        name.strip_prefix(&self.prefix).unwrap_or(name)
+    /// The object that git makes of a file's bytes, with the filters that apply to its name; with `store`, kept in the repository.
+    pub(super) fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8], store: bool) -> Result<String, Failure> {
+        let path = format!("--path={name}");
+        let mut command = vec!["hash-object", "--stdin", &path];
+        command.extend(store.then_some("-w"));
+        Ok(runner.at(&self.top).must_with(&command, bytes)?.line())
     }
 
     /// A hook that is there and may run.

@@ -1,6 +1,6 @@
 //! Moving the branch, the index and the working tree to a published commit, in an order in which a crash loses nothing and can be
 //! finished later: the files, each by itself; the index; the branch. All of it while git's own lock on the index is held, so
-//! that nobody stages, commits or switches in between. What is under way is written down first.
+//! that no other program stages, commits or switches in between. What is under way is written down first.
 
 use super::checkout::Checkout;
 use super::commit::Target;
@@ -197,7 +197,7 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let runner = from_the_top(repository, runner);
-    let Some(pending) = &repository.pending else { return Ok(false) };
+    let Some(pending) = repository.pending()? else { return Ok(false) };
     let commit = &pending.to;
     if !runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok {
         log::warn!("git: what was interrupted cannot be finished: the repository has no commit {commit} any more");

@@ -42,7 +42,7 @@ pub(super) const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, A
 
 impl Peer {
     /// Goes on to something else, unless the connection was closed from outside; whether it was not. What was not begun then
-    /// is not begun: nobody would hear of it.
+    /// is not begun: its answer could not be sent.
     pub(super) fn set(&self, activity: Activity) -> bool {
         self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);

@@ -6,16 +6,13 @@ use crate::limits;
 /// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
 /// whether the text has it only as a part of other words.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Posting(pub(super) u32);
+pub(super) struct Posting(u32);
 
-pub(super) const IN_PATH: u32 = 1 << 11;
-
-pub(super) const IN_NAME: u32 = 1 << 10;
-
-pub(super) const IN_TAG: u32 = 1 << 9;
-
+const IN_PATH: u32 = 1 << 11;
+const IN_NAME: u32 = 1 << 10;
+const IN_TAG: u32 = 1 << 9;
 const INSIDE: u32 = 1 << 8;
-
+/// The most occurrences that are counted.
 pub(super) const COUNT: u32 = INSIDE - 1;
 
 const _: () = assert!(limits::FILES * 2 <= 1 << 20, "a number takes what a posting has for it");

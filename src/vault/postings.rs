@@ -5,7 +5,7 @@ use super::Vault;
 use super::entry::{Entry, name_of};
 use super::error::Error;
 use super::lexicon::{Lexicon, is_word};
-use super::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
+use super::posting::{COUNT, Posting};
 use super::table::{Id, Table};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -147,9 +147,15 @@ fn look_at(entry: &Entry, id: Id, finder: &Finder<'_>, text: &str) -> Option<Pos
             break;
         }
     }
-    let flag = |flag: u32, is_set: bool| if is_set { flag } else { 0 };
-    let flags = flag(IN_PATH, in_path) | flag(IN_NAME, in_name) | flag(IN_TAG, in_tag);
-    (flags > 0 || forms + others > 0).then(|| Posting(Posting::new(id).0 | flags).counted(forms, others))
+    let mut posting = Posting::new(id).counted(forms, others);
+    for (is_set, set) in
+        [(in_path, Posting::set_in_path as fn(&mut Posting)), (in_name, Posting::set_in_name), (in_tag, Posting::set_in_tag)]
+    {
+        if is_set {
+            set(&mut posting);
+        }
+    }
+    (in_path || in_name || in_tag || forms + others > 0).then_some(posting)
 }
 
 impl Vault {
