@@ -467,8 +467,6 @@ pub const FOLDER_LOCK_TRIES: u32 = 2_000;
 pub const FOLDER_LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// Names for a temporary file: another one is needed where a start of this program removes the first, which happens once in a start.
 pub const TEMPORARY_TRIES: usize = 4;
-/// How often a displaced file is exchanged back while other programs save at the same time; each try takes microseconds.
-pub const PUT_BACK_TRIES: u32 = 2_000;
 /// Locks that serialise writers; two paths share one only by chance.
 pub const WRITE_LOCKS: usize = 64;
 

@@ -65,6 +65,9 @@ struct State {
     being_written: HashMap<String, Instant>,
     /// The mark of a file of which the first half of a rename was read, with the rename's cookie.
     moving: Option<(u32, Instant)>,
+    /// The name that a rename gave last, with the mark of the file that had it: where two files exchange their names, that one is
+    /// renamed next.
+    displaced: Option<(String, Option<Instant>)>,
 }
 
 /// The queue of changes in one vault.
@@ -247,16 +250,51 @@ impl State {
         } else if !is_written && !what.contains(ReadFlags::ATTRIB) {
             let mark = self.being_written.remove(&path);
             if what.contains(ReadFlags::MOVED_FROM) {
-                self.moving = mark.map(|mark| (event.cookie(), mark));
-            } else if what.contains(ReadFlags::MOVED_TO)
-                && let Some((_, mark)) = self.moving.take().filter(|(cookie, _)| *cookie == event.cookie())
-            {
-                self.being_written.insert(path.clone(), mark);
+                let displaced = self.displaced.take().filter(|(displaced, _)| *displaced == path);
+                // The file that was moved to this name a moment ago may still have it.
+                if let (Some(mark), Some(_)) = (mark, &displaced) {
+                    self.being_written.insert(path.clone(), mark);
+                }
+                self.moving = displaced.and_then(|(_, mark)| mark).or(mark).map(|mark| (event.cookie(), mark));
+            } else if what.contains(ReadFlags::MOVED_TO) {
+                if let Some((_, moved)) = self.moving.take().filter(|(cookie, _)| *cookie == event.cookie()) {
+                    self.being_written.insert(path.clone(), moved);
+                }
+                self.displaced = Some((path.clone(), mark));
             }
         }
         if is_hidden(name) {
             return;
         }
         *changed.paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A file that is displaced while a program writes it is still being written, under whichever name it has.
+    #[test]
+    fn files_that_exchange_their_names_take_along_that_they_are_being_written() {
+        let folder = std::env::temp_dir().join(crate::secret::new_id().unwrap());
+        disk::create_folder(&folder).unwrap();
+        let (note, temporary) = (folder.join("note.md"), folder.join(".other.md"));
+        disk::write_new(&temporary, b"ours").unwrap();
+        let events = Events::new().unwrap();
+        events.watch("", &folder).unwrap();
+        let mut open = disk::open_to_append(&note).unwrap();
+        open.write_all(b"half").unwrap();
+        // Read after each exchange, and after both.
+        for reads in [[true, true], [false, true]] {
+            disk::exchange(&temporary, &note).unwrap();
+            assert!(!reads[0] || events.is_being_written(".other.md"));
+            disk::exchange(&temporary, &note).unwrap();
+            assert!(!reads[1] || events.is_being_written("note.md"));
+        }
+        drop(open);
+        assert!(!events.is_being_written("note.md"));
+        disk::remove_copy(&folder).unwrap();
     }
 }

@@ -536,13 +536,12 @@ impl Index {
         }
     }
 
-    /// Whether another program is writing a file in place, which may have the name of `at` at the moment, as far as events say; `None`
+    /// Whether another program is writing a file in place, which has the name of `at` at the moment, as far as events say; `None`
     /// where there are none.
     pub(super) fn is_being_written(&self, place: &Place, at: &Path) -> Option<bool> {
         let events = self.events()?;
-        let now = at.file_name().map(|name| place.below().with_file_name(name));
-        let mut paths = [Some(place.below()), now.as_deref()].into_iter().flatten().filter_map(text_of);
-        Some(paths.any(|path| events.is_being_written(&path)))
+        let path = at.file_name().map(|name| place.below().with_file_name(name));
+        Some(path.as_deref().and_then(text_of).is_some_and(|path| events.is_being_written(&path)))
     }
 
     pub(super) fn is_new_complaint(&self, about: String) -> bool {

@@ -1,7 +1,8 @@
 //! Changing files: a whole one, or one place in it. Atomic and durable. An edit is never made over a change that came in
 //! between: the bytes are compared once more right before the rename, with the folder locked against our own kind, and those of
-//! the displaced file right after it. Where the file system cannot exchange two names, the microseconds between the first of
-//! these and the rename are left for another program.
+//! the displaced file right after it ([`disk::replace`] says what becomes of a text that another program saved in between).
+//! Where the file system cannot exchange two names, the microseconds between the first of these and the rename are left for
+//! another program.
 
 use super::error::Error;
 use super::jail::Place;
@@ -13,6 +14,7 @@ use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use unicode_normalization::UnicodeNormalization;
@@ -374,7 +376,7 @@ pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata
         // A rename would replace even a file that its owner made read-only; that mark is a wish to be respected.
         Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
     }
 }
@@ -384,7 +386,7 @@ pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata
 fn current(place: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
     match read_stamped(place, limits::NOTE_BYTES + 1) {
         Ok((bytes, _, stayed)) => check_size(path, bytes.len()).map(|()| Some((bytes, stayed))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::disk("read the file", path.as_str())(error)),
     }
 }
@@ -396,7 +398,7 @@ fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
 /// A failure of the disk under the name the caller knows. One that has a name already is in the log.
 pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
     match error {
-        Error::Disk { cause, .. } if cause.kind() == std::io::ErrorKind::AlreadyExists => Error::Busy,
+        Error::Disk { cause, .. } if matches!(cause.kind(), ErrorKind::AlreadyExists | ErrorKind::ResourceBusy) => Error::Busy,
         Error::Disk { doing, path: unnamed, cause } if unnamed.is_empty() => {
             log::error!("could not {doing} {:?}: {cause}", path.as_str());
             Error::Disk { doing, path: path.as_str().into(), cause }

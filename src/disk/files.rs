@@ -1,0 +1,141 @@
+//! Files and folders of this program's own, and reading with a limit.
+
+use super::system::{flush, open_folder, open_plain, with_mode};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Opens a file of our own to write at its end; one that does not exist is created, for the owner alone.
+///
+/// # Errors
+/// What the disk says.
+pub fn open_to_append(file: &Path) -> io::Result<File> {
+    with_mode(OpenOptions::new().append(true).create(true), 0o600).open(file)
+}
+
+/// Adds bytes to the end of a private file, made where it is missing; with `flush` durably, otherwise so that they survive the process.
+///
+/// # Errors
+/// What the disk says; some of the bytes may be written.
+pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
+    let mut open = open_to_append(file)?;
+    open.write_all(bytes)?;
+    if flush { open.sync_data() } else { Ok(()) }
+}
+
+/// Reads a file of so many bytes at most; whatever its size says, no more memory is taken.
+///
+/// # Errors
+/// What the disk says; `FileTooLarge` for a longer one.
+pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(file)?;
+    let size = file.metadata()?.len();
+    read_all(file, size, max)
+}
+
+/// Removes a file of our own that is not needed any more, if it is there.
+pub fn discard(file: &Path) {
+    let _ = std::fs::remove_file(file);
+}
+
+/// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its place in a power cut.
+///
+/// # Errors
+/// What the disk says; a folder that exists already is none.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        other => other?,
+    }
+    folder.parent().map_or(Ok(()), |parent| open_folder(parent).and_then(|parent| flush(&parent)))
+}
+
+/// Renames a file out of the way; for one that is damaged, or not ours to use.
+///
+/// # Errors
+/// What the disk says.
+pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(file, to)
+}
+
+/// Sets the time at which a file of our own was written.
+///
+/// # Errors
+/// What the disk says.
+pub fn set_time(file: &Path, modified: SystemTime) -> io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.set_modified(modified)
+}
+
+/// Removes a folder and those above it as far as they are empty, up to but without `top`.
+pub fn remove_empty_folders(path: &Path, top: &Path) {
+    for folder in path.ancestors().take_while(|folder| *folder != top && folder.starts_with(top)) {
+        if std::fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}
+
+/// Removes a folder in which there are folders and nothing else, so many deep at most. A link to one is none.
+pub fn remove_folders_without_files(folder: &Path, depth: usize) {
+    if depth == 0 || !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_folders_without_files(&entry.path(), depth - 1);
+        }
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
+/// Reads a plain file of so many bytes at most; neither a symbolic link is followed nor a named pipe waited for.
+///
+/// # Errors
+/// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for what is no plain file.
+pub fn read_plain(file: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let file = open_plain(file)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    read_all(file, found.len(), max)
+}
+
+fn read_all(file: File, size: u64, max: u64) -> io::Result<Vec<u8>> {
+    if size > max {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// Writes a new file into a folder of our own, readable by its owner alone. It is not flushed.
+///
+/// # Errors
+/// What the disk says.
+pub fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    with_mode(OpenOptions::new().write(true).create_new(true), 0o600).open(file)?.write_all(bytes)
+}
+
+/// Gives a plain file a second name, in a folder of our own.
+///
+/// # Errors
+/// What the disk says, for example that the two folders are on different file systems; `InvalidInput` for what is no plain file.
+pub fn link(file: &Path, second: &Path) -> io::Result<()> {
+    std::fs::hard_link(file, second)?;
+    if second.symlink_metadata()?.is_file() {
+        return Ok(());
+    }
+    discard(second);
+    Err(io::ErrorKind::InvalidInput.into())
+}
+
+/// Removes a folder that this run of the program made for itself.
+///
+/// # Errors
+/// What the disk says.
+pub fn remove_copy(folder: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(folder)
+}

@@ -1,0 +1,309 @@
+//! Replacing, removing and renaming a file that other programs may change at the same time.
+
+use super::system::{exchange, flush, identity, open_folder, rename_to_new, times};
+use super::temporary::{Mode, TEMPORARY_PREFIX, write_temporary};
+use crate::limits;
+use std::fs::{File, Metadata, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
+/// only the rename is missing; when it refuses, nothing has changed. From the last look to the rename the folder is
+/// locked, so that another process of this program does not come in between (unless it holds the lock for seconds, or
+/// the file system has none). With [`Mode::Like`] the two files exchange their names, where the file system can do that, and
+/// the one that was displaced is looked at once more: what another program saved in between is put back. Where that program
+/// has by then saved on top of ours, both of its texts are kept, the first as a conflict copy beside the file.
+///
+/// # Errors
+/// What `last_look` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken
+/// meanwhile, `ResourceBusy` for one that was saved meanwhile.
+pub fn replace<E: From<io::Error>>(
+    target: &Path,
+    bytes: &[u8],
+    mode: Mode<'_>,
+    last_look: impl Fn(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // Opened first: what cannot be flushed afterwards is not begun.
+    let open_folder = open_folder(folder)?;
+    // A link may have the name of a program's.
+    let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
+    let (temporary, new) = write_temporary(folder, bytes, mode, target)?;
+    let outcome = (|| -> Result<bool, E> {
+        lock_for_a_moment(&open_folder);
+        let (ours, expected) = (state(&new.metadata()?), state_at(target).ok());
+        last_look(target)?;
+        if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
+            // The state first: until the file is put back, other programs read our text, and looking at all of its bytes takes longer.
+            if state_at(&temporary).ok() == expected && last_look(&temporary).is_ok() {
+                return Ok(true);
+            }
+            put_back(&temporary, target, ours);
+            last_look(target)?;
+            return Err(io::Error::from(io::ErrorKind::ResourceBusy).into());
+        }
+        let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
+        renamed?;
+        Ok(false)
+    })();
+    drop(new);
+    let _ = open_folder.unlock();
+    // The new file, or the displaced one; if it cannot be removed now, the next start does.
+    if !matches!(outcome, Ok(false))
+        && let Err(error) = std::fs::remove_file(&temporary)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        log::warn!("a temporary file could not be removed, the next start tries again: {error}");
+    }
+    outcome?;
+    // The new bytes are in place: to say that the write failed would be wrong.
+    if let Err(error) = flush(&open_folder) {
+        log::error!("a folder could not be flushed after a write; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
+/// What tells one state of a file from another without reading it; a rename changes it.
+pub type Fingerprint = (State, (i64, i64));
+
+/// See [`Fingerprint`].
+pub fn fingerprint(found: &Metadata) -> Fingerprint {
+    (state(found), times(found))
+}
+
+/// Device, inode, size and modification time, which a rename does not change.
+pub type State = ((u64, u64), u64, i64);
+
+fn state(found: &Metadata) -> State {
+    (identity(found), found.len(), times(found).0)
+}
+
+fn state_at(path: &Path) -> io::Result<State> {
+    path.symlink_metadata().map(|found| state(&found))
+}
+
+/// Gives a displaced file its name back. Where the file that has the name is not `ours` any more, that was saved later: it keeps
+/// the name, and the displaced one becomes a conflict copy.
+fn put_back(displaced: &Path, target: &Path, ours: State) {
+    match exchange_back(displaced, target, ours) {
+        Ok(true) => return,
+        Ok(false) => {}
+        Err(error) => log::warn!("what another program saved could not be put back: {error}"),
+    }
+    let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+    // The second name is for one that is too long with more words; no start of this program removes it.
+    let copies = [conflict_copy(displaced, target), displaced.with_extension("kept")];
+    match copies.iter().find(|copy| rename_to_new(displaced, copy).is_ok()) {
+        Some(copy) => log::warn!("{:?} was saved twice during a change; the first text is in {:?}", name(target), name(copy)),
+        None => log::error!("{:?} was saved twice during a change; the first text is lost", name(target)),
+    }
+}
+
+/// `NAME (conflict ID).ENDING`, with the first digits of a temporary file's id.
+fn conflict_copy(temporary: &Path, target: &Path) -> PathBuf {
+    let id = temporary.file_name().and_then(|name| name.to_str()?.strip_prefix(TEMPORARY_PREFIX)?.get(..8)).unwrap_or_default();
+    let mut name = target.file_stem().unwrap_or_default().to_owned();
+    name.push(format!(" (conflict {id})"));
+    if let Some(ending) = target.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    target.with_file_name(name)
+}
+
+/// Whether `ours` came out. Otherwise the name has one text that another program saved, and `displaced` is the other.
+fn exchange_back(displaced: &Path, target: &Path, ours: State) -> io::Result<bool> {
+    match exchange(displaced, target) {
+        Ok(true) if state_at(displaced)? == ours => Ok(true),
+        // What came out was saved later, and gets the name again.
+        Ok(true) => exchange(displaced, target).map(|_| false),
+        // A sync program moves a file away before it puts another one there, whatever has that name then.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        Ok(false) | Err(_) => std::fs::rename(displaced, target).map(|()| true),
+    }
+}
+
+/// Other holders of the lock keep it for microseconds. One that has died does not hold it any more, and where there
+/// are no locks (some network file systems) there is nothing to wait for.
+fn lock_for_a_moment(folder: &File) {
+    for _ in 0..limits::FOLDER_LOCK_TRIES {
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::FOLDER_LOCK_PAUSE),
+            Ok(()) | Err(TryLockError::Error(_)) => return,
+        }
+    }
+}
+
+/// Removes a file, durably. `last_look` is asked right before, with the folder locked as in [`replace`].
+///
+/// # Errors
+/// What `last_look` or the disk said; then the file is still there.
+pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let open_folder = open_folder(folder)?;
+    lock_for_a_moment(&open_folder);
+    let outcome = last_look().and_then(|()| Ok(std::fs::remove_file(target)?));
+    let _ = open_folder.unlock();
+    outcome?;
+    if let Err(error) = flush(&open_folder) {
+        log::error!("a folder could not be flushed after a removal; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
+/// Gives a file another name, durably; where something has that name already, it stays what it is. `last_look` is asked
+/// right before, with the old folder locked as in [`replace`].
+///
+/// # Errors
+/// What `last_look` or the disk said; then the file has its old name.
+pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let folder = |of: &Path| of.parent().ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from).and_then(open_folder);
+    let (old_folder, new_folder) = (folder(from)?, folder(to)?);
+    lock_for_a_moment(&old_folder);
+    let outcome = last_look().and_then(|()| Ok(rename_to_new(from, to)?));
+    let _ = old_folder.unlock();
+    outcome?;
+    // The new name first: a power cut in between leaves two names, not none.
+    if let Err(error) = flush(&new_folder).and_then(|()| flush(&old_folder)) {
+        log::error!("a folder could not be flushed after a file was renamed; a power cut could still undo it: {error}");
+    }
+    Ok(())
+}
+
+/// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
+/// which somebody may save it. What is left for that are the microseconds to the system call that follows.
+pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
+    let now = || file.symlink_metadata().ok().as_ref().map(fingerprint);
+    let before = now();
+    let seen = look();
+    (seen, before == now())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::disk::temporary::temporary_name;
+    use crate::disk::{create_folder, is_temporary, remove_leftover, set_mode};
+    use std::os::unix::fs::PermissionsExt;
+
+    fn new_folder() -> io::Result<PathBuf> {
+        let folder = temporary_name(&std::env::temp_dir())?;
+        create_folder(&folder)?;
+        Ok(folder)
+    }
+
+    #[test]
+    fn a_refused_or_failed_replacement_leaves_old_bytes_and_no_litter() {
+        let folder = new_folder().unwrap();
+        let note = folder.join("note.md");
+        replace::<io::Error>(&note, b"old", Mode::New, |_| Ok(())).unwrap();
+        set_mode(&note, 0o640).unwrap();
+        let old = note.metadata().unwrap();
+        let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Err(io::ErrorKind::Other.into()));
+        assert!(refused.is_err());
+        assert_eq!(std::fs::read(&note).unwrap(), b"old");
+        assert!(replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, |_| Ok(())).is_err());
+        replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Ok(())).unwrap();
+        assert_eq!(std::fs::read(&note).unwrap(), b"new");
+        assert_eq!(note.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// The names and texts in a folder.
+    #[expect(clippy::unwrap_used, reason = "a helper of tests")]
+    fn files(folder: &Path) -> Vec<(String, String)> {
+        let read = |path: PathBuf| (path.file_name().unwrap().display().to_string(), std::fs::read_to_string(&path).unwrap());
+        let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap().path())).collect();
+        files.sort();
+        files
+    }
+
+    /// What a program displaced a moment ago is not lost when another text, or none, has the name by now.
+    #[test]
+    fn a_displaced_text_that_cannot_be_put_back_becomes_a_conflict_copy() {
+        for last in [Some("saved on top of ours"), None] {
+            let folder = new_folder().unwrap();
+            let (note, displaced) = (folder.join("a note.md"), temporary_name(&folder).unwrap());
+            std::fs::write(&note, "ours").unwrap();
+            let ours = state_at(&note).unwrap();
+            std::fs::rename(&note, folder.join("ours")).unwrap();
+            std::fs::write(&displaced, "saved first").unwrap();
+            last.iter().for_each(|text| std::fs::write(&note, text).unwrap());
+            put_back(&displaced, &note, ours);
+            let id = &displaced.file_name().unwrap().to_str().unwrap()[TEMPORARY_PREFIX.len()..][..8];
+            let mut expected = vec![(format!("a note (conflict {id}).md"), "saved first".to_owned())];
+            expected.extend(last.map(|text| ("a note.md".to_owned(), text.to_owned())));
+            expected.push(("ours".to_owned(), "ours".to_owned()));
+            assert_eq!(files(&folder), expected);
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn writes_succeed_while_a_start_removes_what_was_left_over() {
+        let folder = new_folder().unwrap();
+        let note = folder.join("note.md");
+        replace::<io::Error>(&note, b"0", Mode::New, |_| Ok(())).unwrap();
+        let writes = std::sync::Arc::new(());
+        let (goes_on, cleaned) = (std::sync::Arc::downgrade(&writes), folder.clone());
+        let start = std::thread::spawn(move || {
+            while goes_on.upgrade().is_some() {
+                let entries = std::fs::read_dir(&cleaned).unwrap().flatten();
+                let left = entries.filter(|entry| is_temporary(entry.file_name().to_str().unwrap()));
+                left.for_each(|entry| {
+                    remove_leftover(&entry.path());
+                });
+            }
+        });
+        for n in 1..300 {
+            let old = note.metadata().unwrap();
+            replace::<io::Error>(&note, n.to_string().as_bytes(), Mode::Like(&old), |_| Ok(())).unwrap();
+        }
+        drop(writes);
+        start.join().unwrap();
+        assert_eq!(std::fs::read(&note).unwrap(), b"299");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_another_program_saves_between_the_last_look_and_the_rename_is_put_back() {
+        let folder = new_folder().unwrap();
+        let (note, other) = (folder.join("note.md"), folder.join("other"));
+        std::fs::write(&note, b"old").unwrap();
+        let old = note.metadata().unwrap();
+        for in_place in [false, true] {
+            std::fs::write(&note, b"old").unwrap();
+            let refused = replace::<io::Error>(&note, b"ours", Mode::Like(&old), |at| {
+                let found = std::fs::read(at)?;
+                if at == note {
+                    std::fs::write(if in_place { &note } else { &other }, b"a person's")?;
+                    if !in_place {
+                        std::fs::rename(&other, &note)?;
+                    }
+                }
+                if found == b"old" { Ok(()) } else { Err(io::ErrorKind::ResourceBusy.into()) }
+            });
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+            assert_eq!(std::fs::read(&note).unwrap(), b"a person's");
+            assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left over");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn only_a_leftover_nobody_is_writing_is_removed() {
+        let folder = new_folder().unwrap();
+        assert!(!is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
+        let (name, writing) = write_temporary(&folder, b"half", Mode::New, &folder.join("note.md")).unwrap();
+        assert!(is_temporary(name.file_name().unwrap().to_str().unwrap()));
+        assert!(!remove_leftover(&name), "still being written");
+        drop(writing);
+        let locked = open_folder(&folder).unwrap();
+        locked.lock().unwrap();
+        assert!(!remove_leftover(&name), "it may be a file that was displaced");
+        drop(locked);
+        assert!(remove_leftover(&name));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

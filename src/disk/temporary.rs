@@ -1,0 +1,189 @@
+//! Temporary files, each locked by the process that writes it, and the locks of this program.
+
+use super::files::discard;
+use super::system::{identity, open_folder, set_runnable, take_after, with_mode};
+use crate::limits;
+use crate::secret;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub(super) const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
+
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// What the names of all our own files in a vault have in common, as a pattern.
+pub const OWN_NAMES: &str = ".vault-sync-mcp*";
+
+/// Permission bits and owner of a file to be written.
+#[derive(Debug, Clone, Copy)]
+pub enum Mode<'a> {
+    /// What the process's umask leaves of read and write for all: a new note, which replaces nothing.
+    New,
+    /// Readable and writable by the owner alone: secrets.
+    Private,
+    /// Those of the file that is replaced; its owner, group and extended attributes too, as far as the system lets us.
+    Like(&'a Metadata),
+    /// The same, or as a new file without one, but to be run or not by everybody who may read it.
+    Program(Option<&'a Metadata>, bool),
+    /// The same, and with a time of its own at which it was written.
+    Dated(Option<&'a Metadata>, SystemTime),
+}
+
+/// Whether a file name is one of a temporary file of [`replace`].
+pub fn is_temporary(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX)).is_some_and(|id| id.len() == 32)
+}
+
+/// Takes a file that only one process at a time may have; it is given back when dropped, or when the process ends.
+/// `None`: another one has it.
+///
+/// # Errors
+/// What the disk says.
+pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
+    match file.try_lock() {
+        // Somebody may have removed it meanwhile: then another process could make and lock it anew.
+        Ok(()) if is_still_there(&file, path) => Ok(Some(file)),
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether a file that is open still has its name.
+pub fn is_still_there(file: &File, path: &Path) -> bool {
+    let same = |open: Metadata, named: Metadata| identity(&open) == identity(&named);
+    file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
+}
+
+/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. Whoever sees it sees
+/// all of its words. One with the same words whose maker has died is taken over. `None`: it is taken.
+///
+/// # Errors
+/// What the disk says.
+pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let (temporary, file) = write_temporary(folder, words, Mode::Private, path)?;
+    let mut made = std::fs::hard_link(&temporary, path);
+    // Not every file system has second names; there a crash in between leaves an empty file.
+    if made.as_ref().is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)) {
+        discard(&temporary);
+        return match OpenOptions::new().create_new(true).write(true).open(path) {
+            Ok(mut file) => {
+                let _ = file.try_lock();
+                // Without its words nobody would know whose it is, and it would stay.
+                file.write_all(words).inspect_err(|_| discard(path))?;
+                Ok(Some(file))
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(error),
+        };
+    }
+    if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+        && std::fs::read(path).is_ok_and(|found| found == words)
+        && remove_leftover(path)
+    {
+        made = std::fs::hard_link(&temporary, path);
+    }
+    discard(&temporary);
+    match made {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a file that its maker held locked, as a temporary one is while it is written, if nobody holds it any more;
+/// whether it was removed.
+pub fn remove_leftover(path: &Path) -> bool {
+    // A file that was displaced has such a name too, while the folder is locked.
+    let folder = path.parent().and_then(|folder| open_folder(folder).ok());
+    let is_free = |folder: &File| !matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
+    // Open, and so locked, until it is gone.
+    folder.is_some_and(|folder| {
+        is_free(&folder)
+            && File::open(path)
+                .is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
+    })
+}
+
+/// Whether files can be made in a folder: one is, and removed again.
+///
+/// # Errors
+/// What the disk says.
+pub fn try_writing(folder: &Path) -> io::Result<()> {
+    // An empty file finds room on a disk that is full.
+    let (probe, _) = write_temporary(folder, &[0; 4096], Mode::Private, folder)?;
+    discard(&probe);
+    Ok(())
+}
+
+/// A name for a temporary file in a folder; nothing has it yet.
+pub(super) fn temporary_name(folder: &Path) -> io::Result<PathBuf> {
+    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}")))
+}
+
+/// Makes a temporary file in a folder, and locks it.
+fn new_temporary(folder: &Path, first_bits: u32) -> io::Result<(PathBuf, File)> {
+    for _ in 0..limits::TEMPORARY_TRIES {
+        let path = temporary_name(folder)?;
+        let file = with_mode(OpenOptions::new().write(true).create_new(true), first_bits).open(&path)?;
+        match file.try_lock() {
+            Ok(()) if is_still_there(&file, &path) => return Ok((path, file)),
+            // Not every network file system has locks; there a crash's leftover is removed by hand.
+            Err(TryLockError::Error(_)) => return Ok((path, file)),
+            // Before it was locked, a start of this program took it for left over ([`remove_leftover`]).
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
+/// Writes what is to become `target` into a temporary file.
+pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<(PathBuf, File)> {
+    // A secret must not be readable for a moment either, so the bits are right from the start.
+    let first_bits = match mode {
+        Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
+        Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
+    };
+    let (temporary, file) = new_temporary(folder, first_bits)?;
+    match fill(&file, bytes, mode, target) {
+        Ok(()) => Ok((temporary, file)),
+        Err(error) => {
+            discard(&temporary);
+            Err(error)
+        }
+    }
+}
+
+fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
+        take_after(file, old, target)?;
+    }
+    if let Mode::Program(_, is_program) = mode {
+        set_runnable(file, is_program)?;
+    }
+    if let Mode::Dated(_, modified) = mode {
+        file.set_modified(modified)?;
+    }
+    file.sync_all()
+}
+
+/// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`replace`].
+///
+/// # Errors
+/// What `last_look` or the disk said; then the target is as it was.
+#[cfg(unix)]
+pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let temporary = temporary_name(folder)?;
+    std::os::unix::fs::symlink(to, &temporary)?;
+    let outcome = last_look().and_then(|()| std::fs::rename(&temporary, target));
+    if outcome.is_err() {
+        discard(&temporary);
+    }
+    outcome
+}
