@@ -31,7 +31,7 @@ pub enum Mode<'a> {
     Dated(Option<&'a Metadata>, SystemTime),
 }
 
-/// Whether a file name is one of a temporary file of [`replace`].
+/// Whether a file name is one of a temporary file of [`crate::disk::replace()`].
 pub fn is_temporary(name: &str) -> bool {
     name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX)).is_some_and(|id| id.len() == 32)
 }
@@ -172,7 +172,7 @@ fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Res
     file.sync_all()
 }
 
-/// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`replace`].
+/// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`crate::disk::replace()`].
 ///
 /// # Errors
 /// What `last_look` or the disk said; then the target is as it was.
