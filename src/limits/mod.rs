@@ -466,7 +466,7 @@ pub const FOLDER_LOCK_TRIES: u32 = 2_000;
 /// See [`FOLDER_LOCK_TRIES`].
 pub const FOLDER_LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// Names for a temporary file: another one is needed where a start of this program removes the first, which happens once in a start.
-pub const TEMPORARY_TRIES: usize = 4;
+pub const TEMPORARY_TRIES: usize = 16;
 /// Locks that serialise writers; two paths share one only by chance.
 pub const WRITE_LOCKS: usize = 64;
 

@@ -6,13 +6,13 @@ use crate::git::{Git, Version};
 use crate::limits;
 #[cfg(feature = "git")]
 use crate::tools::Code;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::versions::Line;
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
@@ -22,53 +22,35 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note, as it is or was called"), CURSOR],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        required(
-            "versions",
-            Shape::List(&Shape::Object(&VERSION)),
-            "The newest first: each is the text before a change, or as of a commit",
-        ),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: History::FIELDS,
     run,
 };
 
-const VERSION: [Field; 8] = [
-    required("version", ANY_TEXT, "For vault_restore"),
-    required("at", ANY_TEXT, ""),
-    required("by", ANY_TEXT, "The login, as the command grants names it, or the author of the commit"),
-    optional("tool", ANY_TEXT, ""),
-    optional("bytes", COUNT, ""),
-    optional("message", ANY_TEXT, "Of a commit: its first line"),
-    optional("change", Shape::OneOf(&["added", "modified", "renamed", "deleted"]), "Of a commit: what it did to the note"),
-    optional("path", ANY_TEXT, "Of a commit: the note's path then, if it was another"),
-];
-
-#[derive(Serialize, Default)]
-struct Row {
-    version: String,
-    at: String,
-    by: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
+result! {
+    #[derive(Default)]
+    struct Row {
+        /// For `vault_restore`.
+        version: String,
+        at: String,
+        /// The login, as the command `grants` names it, or the author of the commit.
+        by: String,
+        tool: Option<String>,
+        bytes: Option<u64>,
+        /// The first line of a commit's message.
+        message: Option<String>,
+        change: Option<&'static str>,
+        /// The note's path in a commit, if it was another.
+        path: Option<String>,
+    }
 }
 
-#[derive(Serialize)]
-struct History<'a> {
-    path: &'a str,
-    versions: Vec<Row>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct History<'a> {
+        path: &'a str,
+        /// The newest first: each is the text before a change, or as of a commit.
+        versions: Vec<Row>,
+        next: Inline<Next>,
+    }
 }
 
 /// The kept versions of a note, or, with toolset git, its commits. Those name other files, so a login for some folders has the former.

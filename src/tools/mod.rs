@@ -23,6 +23,7 @@ pub mod notes;
 pub mod paging;
 pub mod reply;
 pub mod research;
+pub mod result;
 pub mod schema;
 pub mod vault;
 

@@ -2,11 +2,11 @@
 
 use super::arguments::Arguments;
 use super::error::{Code, Error};
+use super::result::{Inline, flag, result};
 use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional};
 use crate::cursor;
 use crate::limits;
 use crate::vault::etag;
-use serde::Serialize;
 
 /// The parameter; [`after`] reads it.
 pub const CURSOR: Field = optional("cursor", ANY_TEXT, "next_cursor of the previous page");
@@ -22,20 +22,27 @@ pub const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; 
 /// Result member, see [`Next`].
 pub const NEXT_CURSOR: Field = optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page");
 
-/// What a page says of the one after it; to be flattened into a result that has [`TRUNCATED`] and [`NEXT_CURSOR`].
-#[derive(Debug, Serialize)]
-pub struct Next {
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+result! {
+    /// What a page says of the one after it.
+    #[derive(Debug, Default)]
+    pub struct Next {
+        /// There is more.
+        truncated: Option<bool>,
+        /// Pass as cursor to get the next page.
+        next_cursor: Option<String>,
+    }
 }
 
 impl Next {
+    /// Of one page, which may be cut.
+    pub fn cut(is_cut: bool) -> Next {
+        Next { truncated: flag(is_cut), next_cursor: None }
+    }
+
     /// The next page of a call begins after the name `last`; `None` when there is none.
-    pub fn after(arguments: &Arguments, last: Option<&str>) -> Next {
+    pub fn after(arguments: &Arguments, last: Option<&str>) -> Inline<Next> {
         let next = |last| cursor::after(&format!("{}{last}", scope(arguments)));
-        Next { truncated: last.is_some(), next_cursor: last.map(next) }
+        Inline(Next { truncated: flag(last.is_some()), next_cursor: last.map(next) })
     }
 }
 

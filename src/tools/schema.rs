@@ -60,6 +60,8 @@ pub enum Shape {
     List(&'static Shape),
     /// Members with names; as a parameter it has no others.
     Object(&'static [Field]),
+    /// Members of a result that stand among the others.
+    Inline(&'static [Field]),
     /// An object whose members are the caller's business.
     Anything,
 }
@@ -85,15 +87,15 @@ pub const fn defaulted(name: &'static str, shape: Shape, default: Default, about
     Field { name, shape, required: false, default: Some(default), about }
 }
 
-const NAMELESS: Field = optional("", ANY_TEXT, "");
-
-/// Members of one list and then of another; `N` is how many they are together.
-pub const fn joined<const N: usize>(before: &[Field], after: &[Field]) -> [Field; N] {
-    let mut all = [NAMELESS; N];
-    let (own, rest) = all.split_at_mut(before.len());
-    own.copy_from_slice(before);
-    rest.copy_from_slice(after);
-    all
+/// The members of a result, those included that others bring along.
+pub fn all_members(fields: &[Field]) -> Vec<Field> {
+    let members = |field: &Field| match &field.shape {
+        Shape::Inline(inner) => {
+            all_members(inner).into_iter().map(|member| Field { required: member.required && field.required, ..member }).collect()
+        }
+        _ => vec![*field],
+    };
+    fields.iter().flat_map(members).collect()
 }
 
 /// The JSON Schema (2020-12) of parameters, which allow no others.
@@ -136,7 +138,7 @@ pub fn output(fields: &[Field]) -> Value {
 }
 
 fn of_members(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {
-    let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
+    let properties: Map<String, Value> = all_members(fields).iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
     json!({ "type": "object", "properties": properties })
 }
 
@@ -151,7 +153,7 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
-        Shape::Object(fields) => input(fields),
+        Shape::Object(fields) | Shape::Inline(fields) => input(fields),
         Shape::Anything => json!({ "type": "object", "additionalProperties": true }),
     }
 }
@@ -189,7 +191,7 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
         (Shape::Flag, _) => wrong("true or false"),
         (Shape::List(items), Value::Array(values)) => values.iter().try_for_each(|value| check(name, items, value)),
         (Shape::List(_), _) => wrong("an array"),
-        (Shape::Object(fields), Value::Object(members)) => {
+        (Shape::Object(fields) | Shape::Inline(fields), Value::Object(members)) => {
             if let Some(unknown) = members.keys().find(|known| fields.iter().all(|field| field.name != known.as_str())) {
                 let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
                 let shown: String = unknown.chars().take(64).collect();
@@ -202,7 +204,7 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
             })
         }
         (Shape::Anything, Value::Object(_)) => Ok(()),
-        (Shape::Object(_) | Shape::Anything, _) => wrong("an object"),
+        (Shape::Object(_) | Shape::Inline(_) | Shape::Anything, _) => wrong("an object"),
     }
 }
 

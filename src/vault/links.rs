@@ -8,7 +8,6 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::markdown::links::{Candidate, Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
 use crate::markdown::parts::Note;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard};
 
@@ -26,7 +25,7 @@ pub enum Show {
 }
 
 /// A link of the vault.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct VaultLink {
     pub path: String,
     /// From 1.
@@ -36,14 +35,10 @@ pub struct VaultLink {
     /// As it is written.
     pub target: String,
     pub resolved: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subpath: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub embed: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
     /// What sorts it among all others.
-    #[serde(skip)]
     pub key: String,
 }
 

@@ -1,6 +1,7 @@
 //! Holds results against what tools declare of them.
 
 use serde_json::Value;
+use vault_sync_mcp::tools::schema::all_members;
 use vault_sync_mcp::tools::{Field, Shape, Toolset};
 
 /// Each member that a result of a tool has is declared with its type, and each required one is there.
@@ -11,16 +12,17 @@ pub fn conforms_to_tool(tool: &str, result: &Value) {
     let named = Toolset::ALL.iter().flat_map(|set| set.tools()).filter(|known| known.name == tool);
     // Two sets have a vault_restore; a result is of the one whose members it has.
     let undeclared = |output: &[Field]| {
-        result.as_object().into_iter().flatten().filter(|(name, _)| !output.iter().any(|field| field.name == *name)).count()
+        result.as_object().into_iter().flatten().filter(|(name, _)| !all_members(output).iter().any(|field| field.name == *name)).count()
     };
     let known = named.min_by_key(|tool| {
-        tool.output.iter().filter(|field| field.required && result.get(field.name).is_none()).count() + undeclared(tool.output)
+        all_members(tool.output).iter().filter(|field| field.required && result.get(field.name).is_none()).count() + undeclared(tool.output)
     });
     members(known.unwrap_or_else(|| panic!("no tool {tool}")).output, result, tool);
 }
 
 #[track_caller]
 fn members(fields: &[Field], value: &Value, at: &str) {
+    let fields = all_members(fields);
     let members = value.as_object().unwrap_or_else(|| panic!("{at} is no object: {value}"));
     // With toolset git every change has these.
     let is_of_git = |name: &str| !at.contains('.') && ["commit_sha", "pushed", "git_error"].contains(&name);
@@ -39,7 +41,7 @@ fn members(fields: &[Field], value: &Value, at: &str) {
 #[track_caller]
 fn conforms(shape: &Shape, value: &Value, at: &str) {
     match shape {
-        Shape::Object(fields) => members(fields, value, at),
+        Shape::Object(fields) | Shape::Inline(fields) => members(fields, value, at),
         Shape::Anything => assert!(value.is_object(), "{at}"),
         Shape::List(items) => value.as_array().unwrap_or_else(|| panic!("{at}")).iter().for_each(|item| conforms(items, item, at)),
         Shape::Text { .. } => assert!(value.is_string(), "{at}: {value}"),

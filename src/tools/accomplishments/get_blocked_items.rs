@@ -1,11 +1,10 @@
 //! `get_blocked_items`: what waits, and for what.
 
-use super::{SUMMARY, Summary, by_priority, page, snapshot};
+use super::{Summary, by_priority, page, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
-use crate::tools::paging::{CURSOR, NEXT_CURSOR, Next, TRUNCATED};
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, joined, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use serde::Serialize;
+use crate::tools::paging::{CURSOR, Next};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "get_blocked_items",
@@ -15,48 +14,36 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CURSOR],
-    output: &[
-        required("count", COUNT, "How many there are, on all pages"),
-        required("blocked_items", Shape::List(&Shape::Object(&BLOCKED)), "Sorted by priority"),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: All::FIELDS,
     run,
 };
 
-const BLOCKED: [Field; 12] = joined(
-    &SUMMARY,
-    &[required(
-        "blocking_items",
-        Shape::List(&Shape::Object(&[
-            required("id", ANY_TEXT, "Its id"),
-            required("title", ANY_TEXT, "Its title; empty when it does not exist"),
-            required("status", ANY_TEXT, "Its status, or Missing when it does not exist"),
-        ])),
-        "What it waits for; the first hundred",
-    )],
-);
-
-#[derive(Serialize)]
-struct Blocked<'a> {
-    #[serde(flatten)]
-    summary: Summary<'a>,
-    blocking_items: Vec<Blocking<'a>>,
+result! {
+    struct All<'a> {
+        /// On all pages.
+        count: usize,
+        /// Sorted by priority.
+        blocked_items: Vec<Blocked<'a>>,
+        next: Inline<Next>,
+    }
 }
 
-#[derive(Serialize)]
-struct Blocking<'a> {
-    id: &'a str,
-    title: &'a str,
-    status: &'static str,
+result! {
+    struct Blocked<'a> {
+        summary: Inline<Summary<'a>>,
+        /// What it waits for; the first hundred.
+        blocking_items: Vec<Blocking<'a>>,
+    }
 }
 
-#[derive(Serialize)]
-struct All<'a> {
-    count: usize,
-    blocked_items: Vec<Blocked<'a>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Blocking<'a> {
+        id: &'a str,
+        /// Empty when it does not exist.
+        title: &'a str,
+        /// `Missing` when it does not exist.
+        status: &'static str,
+    }
 }
 
 fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Blocked<'a> {
@@ -64,7 +51,7 @@ fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Blocked<'a>
         let about = snapshot.about(id);
         Blocking { id, title: about.map_or("", |about| &about.title), status: about.map_or("Missing", |about| about.status) }
     });
-    Blocked { summary: Summary::of(snapshot, found), blocking_items: blocking.collect() }
+    Blocked { summary: Inline(Summary::of(snapshot, found)), blocking_items: blocking.collect() }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -1,8 +1,9 @@
 //! `get_project_status`: a project in numbers.
 
-use super::{CANVAS_SOURCE, PROBLEMS, canvas_of, problems, projects, refused, snapshot};
+use super::{CANVAS_SOURCE, canvas_of, problems, projects, refused, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::result::{Member, Members, result};
+use crate::tools::schema::{COUNT, Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,57 +16,54 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CANVAS_SOURCE],
-    output: &[
-        required("canvas_source", ANY_TEXT, "The canvas"),
-        required("total_accomplishments", COUNT, "Accomplishments whose notes are on it"),
-        required(
-            "by_status",
-            Shape::Object(&[count("Not Started"), count("In Progress"), count("Completed"), count("Blocked")]),
-            "Each status",
-        ),
-        required("by_effort", Shape::Object(&[count("Business"), count("Infra"), count("Engineering"), count("Research")]), "Each effort"),
-        required("by_priority", Shape::Object(&[count("Low"), count("Medium"), count("High"), count("Critical")]), "Each priority"),
-        required("blocked_count", COUNT, "They wait for something that is not completed"),
-        required("ready_to_start_count", COUNT, "Not started, and they wait for nothing"),
-        required("in_progress_count", COUNT, "Marked as being worked on"),
-        required("total_tasks", COUNT, "Tasks of all of them"),
-        required("completed_tasks", COUNT, "Those that are complete"),
-        required("task_completion_percentage", COUNT, "Of all tasks, rounded; 0 without tasks"),
-        optional("warning", ANY_TEXT, "Canvas and notes do not agree"),
-        PROBLEMS,
-    ],
+    output: Status::FIELDS,
     run,
 };
 
-const fn count(name: &'static str) -> Field {
-    required(name, COUNT, "How many")
+/// Each known value, and how many have it.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(super) struct Counts(BTreeMap<&'static str, usize>);
+
+impl Member for Counts {
+    const SHAPE: Shape = Shape::Anything;
 }
 
-/// A project in numbers.
-#[derive(Debug, Serialize)]
-pub(super) struct Status {
-    canvas_source: String,
-    pub(super) total_accomplishments: usize,
-    by_status: BTreeMap<&'static str, usize>,
-    by_effort: BTreeMap<&'static str, usize>,
-    by_priority: BTreeMap<&'static str, usize>,
-    pub(super) blocked_count: usize,
-    pub(super) ready_to_start_count: usize,
-    pub(super) in_progress_count: usize,
-    pub(super) total_tasks: usize,
-    pub(super) completed_tasks: usize,
-    pub(super) task_completion_percentage: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    warning: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problems: Option<Vec<String>>,
+const fn count(name: &'static str) -> Field {
+    required(name, COUNT, "")
+}
+
+result! {
+    /// A project in numbers.
+    #[derive(Debug)]
+    pub(super) struct Status {
+        canvas_source: String,
+        /// Accomplishments whose notes are on the canvas.
+        pub(super) total_accomplishments: usize,
+        by_status: Counts = Shape::Object(&[count("Not Started"), count("In Progress"), count("Completed"), count("Blocked")]),
+        by_effort: Counts = Shape::Object(&[count("Business"), count("Infra"), count("Engineering"), count("Research")]),
+        by_priority: Counts = Shape::Object(&[count("Low"), count("Medium"), count("High"), count("Critical")]),
+        /// They wait for something that is not completed.
+        pub(super) blocked_count: usize,
+        /// Not started, and they wait for nothing.
+        pub(super) ready_to_start_count: usize,
+        /// Marked as being worked on.
+        pub(super) in_progress_count: usize,
+        pub(super) total_tasks: usize,
+        pub(super) completed_tasks: usize,
+        /// Of all tasks, rounded; 0 without tasks.
+        pub(super) task_completion_percentage: usize,
+        /// Canvas and notes do not agree.
+        warning: Option<&'static str>,
+        problems: Option<Vec<String>>,
+    }
 }
 
 impl Status {
     /// The numbers of the accomplishments on a canvas.
     pub(super) fn of(snapshot: &Snapshot, shown: &[&Accomplishment], canvas: &str, agrees: bool) -> Status {
         let counted = |known: &[&'static str], of: fn(&Accomplishment) -> &'static str| {
-            known.iter().map(|name| (*name, shown.iter().filter(|found| of(found) == *name).count())).collect()
+            Counts(known.iter().map(|name| (*name, shown.iter().filter(|found| of(found) == *name).count())).collect())
         };
         let total_tasks = shown.iter().map(|found| found.body.tasks.len()).sum::<usize>();
         let completed_tasks = shown.iter().map(|found| found.completed_tasks()).sum::<usize>();

@@ -1,10 +1,9 @@
 //! `get_ready_to_start`: what can be begun.
 
-use super::{SUMMARY, Summary, by_priority, page, snapshot};
-use crate::tools::paging::{CURSOR, NEXT_CURSOR, Next, TRUNCATED};
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, joined, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use serde::Serialize;
+use super::{Summary, by_priority, page, snapshot};
+use crate::tools::paging::{CURSOR, Next};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "get_ready_to_start",
@@ -14,37 +13,33 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CURSOR],
-    output: &[
-        required("count", COUNT, "How many there are, on all pages"),
-        required("ready_items", Shape::List(&Shape::Object(&READY)), "Sorted by priority"),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: All::FIELDS,
     run,
 };
 
-const READY: [Field; 12] = joined(&SUMMARY, &[required("outcome", ANY_TEXT, "The state when it is done; cut when it is long")]);
-
-#[derive(Serialize)]
-struct Ready<'a> {
-    #[serde(flatten)]
-    summary: Summary<'a>,
-    outcome: String,
+result! {
+    struct All<'a> {
+        /// On all pages.
+        count: usize,
+        /// Sorted by priority.
+        ready_items: Vec<Ready<'a>>,
+        next: Inline<Next>,
+    }
 }
 
-#[derive(Serialize)]
-struct All<'a> {
-    count: usize,
-    ready_items: Vec<Ready<'a>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Ready<'a> {
+        summary: Inline<Summary<'a>>,
+        /// The state when it is done; cut when it is long.
+        outcome: String,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let all = snapshot.iter().filter(|found| snapshot.is_ready(found)).map(|found| (by_priority(found), found)).collect();
     let (count, ready_items, next) = page(arguments, all, |found| Ready {
-        summary: Summary::of(&snapshot, found),
+        summary: Inline(Summary::of(&snapshot, found)),
         outcome: super::clipped(&found.body.outcome, crate::limits::TEXT_CUT),
     })?;
     Reply::of(&All { count, ready_items, next })

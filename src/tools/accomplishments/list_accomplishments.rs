@@ -1,11 +1,11 @@
 //! `list_accomplishments`: all accomplishments, or those of a status or canvas.
 
-use super::{CANVAS_SOURCE, PROBLEMS, SUMMARY, Summary, by_id, canvas_of, page, problems, projects, refused, snapshot};
+use super::{CANVAS_SOURCE, Summary, by_id, canvas_of, page, problems, projects, refused, snapshot};
 use crate::accomplishments::STATUSES;
-use crate::tools::paging::{CURSOR, NEXT_CURSOR, Next, TRUNCATED};
-use crate::tools::schema::{COUNT, Shape, optional, required};
+use crate::tools::paging::{CURSOR, Next};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{Shape, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "list_accomplishments",
@@ -15,27 +15,22 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[optional("status", Shape::Status(&STATUSES), "Only those of this status"), CANVAS_SOURCE_FILTER, CURSOR],
-    output: &[
-        required("count", COUNT, "How many there are, on all pages"),
-        required("accomplishments", Shape::List(&Shape::Object(&SUMMARY)), "Sorted by id"),
-        PROBLEMS,
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Listed::FIELDS,
     run,
 };
 
 const CANVAS_SOURCE_FILTER: crate::tools::Field =
     crate::tools::Field { about: "Only those of this canvas: the path of a .canvas file; without it those of all", ..CANVAS_SOURCE };
 
-#[derive(Serialize)]
-struct Listed<'a> {
-    count: usize,
-    accomplishments: Vec<Summary<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problems: Option<Vec<String>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Listed<'a> {
+        /// On all pages.
+        count: usize,
+        /// Sorted by id.
+        accomplishments: Vec<Summary<'a>>,
+        problems: Option<Vec<String>>,
+        next: Inline<Next>,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

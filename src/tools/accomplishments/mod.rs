@@ -19,6 +19,7 @@ pub use status::overview;
 
 use super::paging::{self, Next};
 use super::reply::fitting;
+use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
 use crate::accomplishments::{
@@ -54,13 +55,6 @@ const CANVAS_SOURCE: Field = optional("canvas_source", ANY_TEXT, "Path of a .can
 const IF_MATCH: Field = optional("if_match", ANY_TEXT, "Change only a note that still has this etag");
 const SUCCESS: Field = required("success", Shape::Flag, "True");
 const OPERATION: Field = required("operation", ANY_TEXT, "What was done");
-/// Notes that a list cannot show as what they claim to be.
-const PROBLEMS: Field = optional(
-    "problems",
-    Shape::List(&ANY_TEXT),
-    "Notes that cannot be read as accomplishments, ids that several notes have, and values that are not known with what they count as",
-);
-
 /// A line of a document.
 const fn line(name: &'static str, about: &'static str) -> Field {
     optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
@@ -110,36 +104,22 @@ const FULL: [Field; 28] = [
     optional("next_task", COUNT, "Pass as from_task to get the tasks that follow"),
 ];
 
-/// An accomplishment in a list.
-const SUMMARY: [Field; 11] = [
-    required("id", ANY_TEXT, "Its id"),
-    required("title", ANY_TEXT, "Display name"),
-    required("status", Shape::OneOf(&STATUSES), "Where it stands"),
-    required("priority", Shape::OneOf(&PRIORITIES), "How important it is"),
-    required("effort", Shape::OneOf(&EFFORTS), "Kind of work"),
-    required("inProgress", Shape::Flag, "Whether it is marked as being worked on"),
-    required("is_blocked", Shape::Flag, "Whether it waits for something that is not completed"),
-    required("depends_on", Shape::List(&ANY_TEXT), "Ids of what it waits for; the first hundred"),
-    required("task_count", COUNT, "Tasks"),
-    required("completed_task_count", COUNT, "Tasks that are complete"),
-    required("vault_path", ANY_TEXT, "Its note"),
-];
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-struct Summary<'a> {
-    id: &'a str,
-    title: &'a str,
-    status: &'static str,
-    priority: &'static str,
-    effort: &'static str,
-    #[serde(rename = "inProgress")]
-    in_progress: bool,
-    is_blocked: bool,
-    depends_on: &'a [String],
-    task_count: usize,
-    completed_task_count: usize,
-    vault_path: &'a str,
+result! {
+    /// An accomplishment in a list.
+    struct Summary<'a> {
+        id: &'a str,
+        title: &'a str,
+        status: &'static str = Shape::OneOf(&STATUSES),
+        priority: &'static str = Shape::OneOf(&PRIORITIES),
+        effort: &'static str = Shape::OneOf(&EFFORTS),
+        in_progress as "inProgress": bool,
+        is_blocked: bool,
+        /// Ids of what it waits for; the first hundred.
+        depends_on: &'a [String],
+        task_count: usize,
+        completed_task_count: usize,
+        vault_path: &'a str,
+    }
 }
 
 impl<'a> Summary<'a> {
@@ -196,7 +176,8 @@ fn refused(error: Refused) -> Error {
     }
 }
 
-/// Notes that a person has to mend, in words.
+/// What a person has to mend: notes that cannot be read as accomplishments, ids that several notes have, and values that are not
+/// known with what they count as.
 fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
     let broken = snapshot.problems.iter().map(|problem| clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT));
     let twice = snapshot.duplicates.iter().map(|id| {
@@ -214,7 +195,7 @@ fn page<'a, T: Serialize>(
     arguments: &Arguments,
     mut all: Vec<(String, &'a Accomplishment)>,
     shown: impl Fn(&'a Accomplishment) -> T,
-) -> Result<(usize, Vec<T>, Next), Error> {
+) -> Result<(usize, Vec<T>, Inline<Next>), Error> {
     all.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let count = all.len();
     if let Some(after) = paging::after(arguments)? {

@@ -3,11 +3,11 @@
 use super::{CANVAS_SOURCE, Refused, canvas_of, line, projects, refused};
 use crate::accomplishments::docs::PREFIX;
 use crate::limits;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::paging::{self, CURSOR, Next};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::Error as VaultError;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) static TOOL: Tool = Tool {
@@ -24,26 +24,42 @@ pub(super) static TOOL: Tool = Tool {
         CANVAS_SOURCE,
         CURSOR,
     ],
-    output: &[
-        optional("doc_name", ANY_TEXT, "The document"),
-        optional("content", ANY_TEXT, "Its exact text, or that of the lines in range"),
-        optional("line_count", COUNT, "Lines of the whole document"),
-        optional(
-            "range",
-            Shape::Object(&[required("from_line", COUNT, "First line, from 0"), required("to_line", COUNT, "The line after the last")]),
-            "The lines in content",
-        ),
-        optional("etag", ANY_TEXT, "Pass as if_match"),
-        optional("documents", Shape::Anything, "All documents of this page: name and text"),
-        optional("document_count", COUNT, "How many there are, on all pages"),
-        optional("document_names", Shape::List(&ANY_TEXT), "Their names, as far as they fit"),
-        optional("too_long", Shape::List(&ANY_TEXT), "Documents of this page that are read one by one, with doc_name"),
-        optional("unreadable", Shape::List(&ANY_TEXT), "Documents of this page that are no text, or too large"),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    #[derive(Default)]
+    struct Answer<'a> {
+        doc_name: Option<&'a str>,
+        /// Its exact text, or that of the lines in range.
+        content: Option<String>,
+        /// Lines of the whole document.
+        line_count: Option<usize>,
+        range: Option<Lines>,
+        etag: Option<String>,
+        /// All documents of this page: name and text.
+        documents: Option<Map<String, Value>>,
+        /// On all pages.
+        document_count: Option<usize>,
+        /// As far as they fit.
+        document_names: Option<Vec<String>>,
+        /// Documents of this page that are read one by one, with doc_name.
+        too_long: Option<Vec<String>>,
+        /// Documents of this page that are no text, or too large.
+        unreadable: Option<Vec<String>>,
+        next: Inline<Next>,
+    }
+}
+
+result! {
+    struct Lines {
+        /// From 0.
+        from_line: usize,
+        /// The line after the last.
+        to_line: usize,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     match arguments.maybe("doc_name").filter(|name| !name.is_empty()) {
@@ -76,30 +92,15 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
     if truncated && lines == 0 {
         return Err(Error::new(Code::TooLarge, format!("Line {} of {name} is too long for one answer.", read.range.0)));
     }
-    let mut reply = json!({
-        "doc_name": name,
-        "content": content,
-        "line_count": read.line_count,
-        "range": { "from_line": read.range.0, "to_line": to },
-        "etag": read.etag,
-    });
-    if let (true, Some(members)) = (truncated, reply.as_object_mut()) {
-        members.insert("truncated".into(), true.into());
-    }
-    Reply::of(&reply)
-}
-
-#[derive(Serialize)]
-struct All {
-    documents: Map<String, Value>,
-    document_count: usize,
-    document_names: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    too_long: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unreadable: Vec<String>,
-    #[serde(flatten)]
-    next: Next,
+    Reply::of(&Answer {
+        doc_name: Some(name),
+        content: Some(content),
+        line_count: Some(read.line_count),
+        range: Some(Lines { from_line: read.range.0, to_line: to }),
+        etag: Some(read.etag),
+        next: Inline(Next::cut(truncated)),
+        ..Answer::default()
+    })
 }
 
 fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -158,5 +159,13 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         last = Some(name.clone());
     }
     let next = Next::after(arguments, last.as_deref().filter(|_| !complete));
-    Reply::of(&All { documents, document_count: names.len(), document_names, too_long, unreadable, next })
+    Reply::of(&Answer {
+        documents: Some(documents),
+        document_count: Some(names.len()),
+        document_names: Some(document_names),
+        too_long: Some(too_long).filter(|names| !names.is_empty()),
+        unreadable: Some(unreadable).filter(|names| !names.is_empty()),
+        next,
+        ..Answer::default()
+    })
 }

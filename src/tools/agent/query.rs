@@ -1,11 +1,11 @@
 //! `query`: a question, answered from the wiki by a session.
 
-use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TEXTS, TIMEOUT_MS, agent, failed, wanted};
+use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, wanted};
 use crate::agent::ingest::DOMAINS;
 use crate::limits;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::result::{Members, result, unless_empty};
+use crate::tools::schema::{Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "query",
@@ -21,32 +21,28 @@ pub(super) static TOOL: Tool = Tool {
         MAX_TURNS,
         TIMEOUT_MS,
     ],
-    output: &[
-        required("answer", ANY_TEXT, "The answer, with [[wikilinks]]"),
-        required("citations", TEXTS, "The pages that it rests on"),
-        required("artifacts", TEXTS, "The original files that those pages keep"),
-        optional("not_found", TEXTS, "What of these the vault does not have: do not trust the sentences that rest on it"),
-        optional("refused", TEXTS, "Calls that were refused to the session: the tool, and what it was called with"),
-        required("turns", COUNT, "Turns of the model"),
-        optional("cost_usd", Shape::Number, "What it cost, in dollars"),
-        required("duration_ms", COUNT, "How long it took, waiting not included"),
-    ],
+    output: Answer::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    answer: &'a str,
-    citations: &'a [String],
-    artifacts: &'a [String],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    not_found: &'a [String],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    refused: &'a [String],
-    turns: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost_usd: Option<f64>,
-    duration_ms: u64,
+result! {
+    struct Answer<'a> {
+        /// With `[[wikilinks]]`.
+        answer: &'a str,
+        /// The pages that it rests on.
+        citations: &'a [String],
+        /// The original files that those pages keep.
+        artifacts: &'a [String],
+        /// What of these the vault does not have: do not trust the sentences that rest on it.
+        not_found: Option<&'a [String]>,
+        /// Calls that were refused to the session: the tool, and what it was called with.
+        refused: Option<&'a [String]>,
+        turns: u64,
+        /// In dollars.
+        cost_usd: Option<f64>,
+        /// Waiting not included.
+        duration_ms: u64,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -60,8 +56,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         answer: &answer.answer,
         citations: &answer.citations,
         artifacts: &answer.artifacts,
-        not_found: &answer.not_found,
-        refused: &so_far.refused,
+        not_found: unless_empty(&answer.not_found),
+        refused: unless_empty(&so_far.refused),
         turns: so_far.turns,
         cost_usd: so_far.cost_usd,
         duration_ms: so_far.took.as_millis() as u64,

@@ -3,8 +3,8 @@
 //! which it is, where there is more than one.
 
 use crate::limits;
+use crate::tools::result::result;
 use crate::tools::{Code, Error, Reply};
-use serde::Serialize;
 use std::borrow::Cow;
 
 /// A part of a document, made when it is needed and not kept: a document may be all of a large vault.
@@ -33,19 +33,21 @@ pub(super) struct Document<'a> {
     pub(super) sections: Vec<Section<'a>>,
 }
 
-/// What a client is told about a chunk.
-#[derive(Debug, Serialize)]
-pub struct About {
-    /// Notes in all chunks together.
-    pub files: usize,
-    chunk_index: usize,
-    /// How many chunks there are.
-    pub chunks: usize,
-    total_chars: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_chunk_index: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_searched: Option<usize>,
+result! {
+    /// What there is to know about a chunk; the text itself is the content.
+    #[derive(Debug)]
+    pub struct About {
+        /// Notes that match, in all chunks together.
+        pub files: usize,
+        /// This chunk, counted from 0.
+        chunk_index: usize,
+        /// How many chunks there are.
+        pub chunks: usize,
+        /// Characters of all chunks together.
+        total_chars: usize,
+        /// Pass as `chunk_index` to go on; not there in the last chunk.
+        next_chunk_index: Option<usize>,
+    }
 }
 
 /// A chunk.
@@ -58,12 +60,6 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Says how many notes were not searched.
-    pub(super) fn not_searched(mut self, count: usize) -> Chunk {
-        self.about.not_searched = Some(count).filter(|&count| count > 0);
-        self
-    }
-
     /// The chunk as a tool's answer.
     pub(super) fn reply(self) -> Result<Reply, Error> {
         Reply::document(self.text, &self.about)
@@ -93,7 +89,7 @@ impl Document<'_> {
             Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
         };
         let text = if files == 0 { nothing } else { format!("{way_on}{}{text}", self.head) };
-        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index, not_searched: None } })
+        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
     }
 
     fn part(&self, wanted: usize, max_chars: usize) -> Result<Part, Error> {

@@ -1,7 +1,9 @@
 //! `fetch_context`: all notes of one context.
 
+use super::document::About;
 use super::fetch_matching_files::whole_notes;
-use super::{ABOUT, CHUNK_INDEX, CONTEXT, Chunk, MAX_CHARS, matching, wanted_chunk};
+use super::{CHUNK_INDEX, CONTEXT, Chunk, MAX_CHARS, matching, wanted_chunk};
+use crate::tools::result::Members;
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::properties::Criteria;
@@ -18,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
         CHUNK_INDEX,
         MAX_CHARS,
     ],
-    output: &ABOUT,
+    output: About::FIELDS,
     run,
 };
 

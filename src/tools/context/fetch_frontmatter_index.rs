@@ -1,7 +1,8 @@
 //! `fetch_frontmatter_index`: what notes there are, as a table.
 
-use super::document::{Document, Section};
-use super::{ABOUT, CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, wanted_chunk};
+use super::document::{About, Document, Section};
+use super::{CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, wanted_chunk};
+use crate::tools::result::Members;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
 use std::borrow::Cow;
@@ -14,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
-    output: &ABOUT,
+    output: About::FIELDS,
     run,
 };
 

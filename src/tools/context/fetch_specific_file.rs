@@ -1,7 +1,9 @@
 //! `fetch_specific_file`: one note by its path.
 
+use super::document::About;
 use super::fetch_matching_files::whole_notes;
-use super::{ABOUT, CHUNK_INDEX, MAX_CHARS, wanted_chunk};
+use super::{CHUNK_INDEX, MAX_CHARS, wanted_chunk};
+use crate::tools::result::Members;
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 
@@ -17,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
         CHUNK_INDEX,
         MAX_CHARS,
     ],
-    output: &ABOUT,
+    output: About::FIELDS,
     run,
 };
 

@@ -10,7 +10,7 @@ mod vault_info;
 
 pub use document::Chunk;
 
-use super::schema::{ANY_TEXT, COUNT, Default, Field, Shape, defaulted, optional, required};
+use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional};
 use super::{Arguments, Code, Context, Error, Resource, Tool};
 use crate::limits;
 use crate::vault::Entry;
@@ -51,15 +51,6 @@ const MAX_CHARS: Field = defaulted(
     Default::Integer(limits::RESULT_CHARS as i64),
     "Characters of a chunk",
 );
-
-/// What there is to know about a chunk; the text itself is the content.
-const ABOUT: [Field; 5] = [
-    required("files", COUNT, "Notes that match, in all chunks together"),
-    required("chunk_index", COUNT, "This chunk, counted from 0"),
-    required("chunks", COUNT, "How many there are"),
-    required("total_chars", COUNT, "Characters of all chunks together"),
-    optional("next_chunk_index", COUNT, "Pass as chunk_index to go on; not there in the last chunk"),
-];
 
 /// Loads the first chunk of a context; without a type, of the default one.
 ///

@@ -1,9 +1,10 @@
 //! `search_vault_content`: notes by what stands in them, plain or as a regular expression.
 
-use super::document::{Document, Section};
-use super::{ABOUT, CHUNK_INDEX, CONTEXT, MAX_CHARS, go_on, shown_path, wanted_chunk};
+use super::document::{About, Document, Section};
+use super::{CHUNK_INDEX, CONTEXT, MAX_CHARS, go_on, shown_path, wanted_chunk};
 use crate::limits;
-use crate::tools::schema::{COUNT, Default, Field, Shape, defaulted, optional, required};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::grep::{Occurrences, Pattern};
 use std::borrow::Cow;
@@ -33,15 +34,17 @@ pub(super) static TOOL: Tool = Tool {
         CHUNK_INDEX,
         MAX_CHARS,
     ],
-    output: &FOUND,
+    output: Found::FIELDS,
     run,
 };
 
-const FOUND: [Field; 6] = {
-    let [files, chunk_index, chunks, total_chars, next_chunk_index] = ABOUT;
-    let not_searched = optional("not_searched", COUNT, "Notes that cannot be read, or were not searched to their end within the time");
-    [files, chunk_index, chunks, total_chars, next_chunk_index, not_searched]
-};
+result! {
+    struct Found {
+        about: Inline<About>,
+        /// Notes that cannot be read, or were not searched to their end within the time.
+        not_searched: Option<usize>,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let text = arguments.text("search_pattern");
@@ -67,7 +70,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or the time was over."),
     };
     let (chunk_index, max_chars) = wanted_chunk(arguments);
-    Document { head: "", sections }.chunk(found.notes.len(), nothing, chunk_index, max_chars)?.not_searched(found.not_searched).reply()
+    let chunk = Document { head: "", sections }.chunk(found.notes.len(), nothing, chunk_index, max_chars)?;
+    let not_searched = Some(found.not_searched).filter(|&count| count > 0);
+    Reply::document(chunk.text, &Found { about: Inline(chunk.about), not_searched })
 }
 
 fn section(context: &Context<'_>, number: usize, found: &Occurrences) -> String {

@@ -7,13 +7,13 @@ mod vault_restore;
 mod vault_write_file;
 
 use super::error::{Code, Error};
-use super::schema::{ANY_TEXT, Field, Shape, optional, required};
+use super::result::{Inline, result};
+use super::schema::{ANY_TEXT, Field, Shape, optional};
 use super::{Arguments, Context, Tool};
 use crate::git::{Change, Done, Failure, Git};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The tools, in the order in which they are listed.
@@ -31,34 +31,27 @@ const MESSAGE: Field =
     optional("commit_message", Shape::Text { max: limits::COMMIT_MESSAGE_CHARS }, "What the commit says; without it the tool and the path");
 const IF_MATCH: Field =
     optional("if_match", ANY_TEXT, "The etag of the note as it was read; needed only where it has changes that are not committed");
-const ETAG: &str = "Changes when the content changes; pass it as if_match";
 
-/// What every tool that changes something tells, in success and in failure.
-const OUTCOME: [Field; 8] = [
-    optional("commit_sha", ANY_TEXT, "The commit that has the change; the remote has it too if pushed"),
-    required("pushed", Shape::Flag, "Whether the remote has it; false where the repository has no remote"),
-    required("rolled_back", Shape::Flag, "True when a commit could not be published and nothing of it is left"),
-    required("no_changes", Shape::Flag, "True when the note was like that already, and there is no commit"),
-    optional("git_error", ANY_TEXT, "What git said when something went wrong"),
-    required("index_update_needed", Shape::Flag, "Whether an index.md above the note should get or lose a link to it"),
-    required("index_hint", ANY_TEXT, "What to change in it"),
-    optional("etag", ANY_TEXT, ETAG),
-];
-
-/// See [`OUTCOME`].
-#[derive(Debug, Default, Serialize)]
-struct Outcome {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit_sha: Option<String>,
-    pushed: bool,
-    rolled_back: bool,
-    no_changes: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    git_error: Option<String>,
-    index_update_needed: bool,
-    index_hint: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    etag: Option<String>,
+result! {
+    /// What every tool that changes something answers, in success and in failure.
+    #[derive(Debug, Default)]
+    struct Outcome {
+        /// The commit that has the change; the remote has it too if pushed.
+        commit_sha: Option<String>,
+        /// Whether the remote has it; false where the repository has no remote.
+        pushed: bool,
+        /// A commit could not be published and nothing of it is left.
+        rolled_back: bool,
+        /// The note was like that already, and there is no commit.
+        no_changes: bool,
+        /// What git said when something went wrong.
+        git_error: Option<String>,
+        /// Whether an index.md above the note should get or lose a link to it.
+        index_update_needed: bool,
+        /// What to change in it.
+        index_hint: String,
+        etag: Option<String>,
+    }
 }
 
 /// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`; or of the
@@ -90,7 +83,7 @@ fn change(
     arguments: &Arguments,
     tool: &str,
     verb: &str,
-) -> Result<(Outcome, Done), Error> {
+) -> Result<(Inline<Outcome>, Done), Error> {
     let message = match arguments.maybe("commit_message").map(str::trim).filter(|message| !message.is_empty()) {
         Some(message) => message.to_owned(),
         None => format!("{tool}: {} (via MCP)", path.as_str()),
@@ -116,7 +109,7 @@ fn change(
         index_hint,
         etag: done.etag.clone(),
     };
-    Ok((outcome, done))
+    Ok((Inline(outcome), done))
 }
 
 /// A failure with the fields of a result, which say that nothing was done.

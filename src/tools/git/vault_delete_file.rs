@@ -1,10 +1,10 @@
 //! `vault_delete_file`: a note removed, committed and pushed; the history keeps it.
 
-use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, note_path};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, note_path};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, Shape, joined, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use serde::Serialize;
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_delete_file",
@@ -14,19 +14,16 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: false },
     reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],
-    output: &OUTPUT,
+    output: Deleted::FIELDS,
     run,
 };
 
-const OUTPUT: [Field; 10] =
-    joined(&[required("path", ANY_TEXT, "The note"), required("deleted", Shape::Flag, "Whether it is gone")], &OUTCOME);
-
-#[derive(Serialize)]
-struct Deleted<'a> {
-    path: &'a str,
-    deleted: bool,
-    #[serde(flatten)]
-    outcome: Outcome,
+result! {
+    struct Deleted<'a> {
+        path: &'a str,
+        deleted: bool,
+        outcome: Inline<Outcome>,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -1,13 +1,13 @@
 //! `vault_list_files`: the notes of a folder.
 
 use crate::limits;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Entry, VaultPath};
 use glob::{MatchOptions, Pattern};
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_files",
@@ -27,36 +27,25 @@ pub(super) static TOOL: Tool = Tool {
         defaulted("recursive", Shape::Flag, Default::Flag(true), "Also what is below the folder's folders"),
         CURSOR,
     ],
-    output: &[
-        required("directory", ANY_TEXT, "The folder"),
-        required(
-            "files",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, "Path relative to the vault root"),
-                required("size_bytes", COUNT, "Bytes"),
-                required("modified_iso", ANY_TEXT, "Modification time, RFC 3339 in UTC"),
-            ])),
-            "Sorted by path",
-        ),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Listing::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Listing<'a> {
-    directory: &'a str,
-    files: Vec<File<'a>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Listing<'a> {
+        directory: &'a str,
+        /// Sorted by path.
+        files: Vec<File<'a>>,
+        next: Inline<Next>,
+    }
 }
 
-#[derive(Serialize)]
-struct File<'a> {
-    path: &'a str,
-    size_bytes: u64,
-    modified_iso: String,
+result! {
+    struct File<'a> {
+        path: &'a str,
+        size_bytes: u64,
+        modified_iso: String,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -1,12 +1,11 @@
 //! `vault_read_file`: one note.
 
-use super::{ETAG, PATH, note_path};
+use super::{PATH, note_path};
 use crate::limits;
-use crate::tools::paging::TRUNCATED;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::result::{Members, flag, result};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{etag, fitting};
-use serde::Serialize;
 use std::borrow::Cow;
 
 pub(super) static TOOL: Tool = Tool {
@@ -31,36 +30,29 @@ pub(super) static TOOL: Tool = Tool {
             "Characters to show at most",
         ),
     ],
-    output: &[
-        required("path", ANY_TEXT, "The note"),
-        required("exists", Shape::Flag, "Whether there is such a note"),
-        required("size_bytes", COUNT, "Bytes of the whole note"),
-        required("content", ANY_TEXT, "Its text from offset on"),
-        TRUNCATED,
-        optional("next_offset", COUNT, "Pass as offset to go on"),
-        optional("lossy", Shape::Flag, "True when the note is not UTF-8: what is not shown as it is would be lost by writing it back"),
-        optional("etag", ANY_TEXT, ETAG),
-    ],
+    output: Read::FIELDS,
     run,
 };
 
 /// Room for the text, as JSON writes it, beside the other members.
 const READ_CHARS: usize = limits::RESULT_CHARS * 9 / 10;
 
-#[derive(Serialize)]
-struct Read<'a> {
-    path: &'a str,
-    exists: bool,
-    size_bytes: usize,
-    content: &'a str,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<usize>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    lossy: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    etag: Option<String>,
+result! {
+    struct Read<'a> {
+        path: &'a str,
+        exists: bool,
+        /// Of the whole note.
+        size_bytes: usize,
+        /// Its text from offset on.
+        content: &'a str,
+        truncated: Option<bool>,
+        /// Pass as offset to go on.
+        next_offset: Option<usize>,
+        /// The note is not UTF-8: what is not shown as it is would be lost by writing it back.
+        lossy: Option<bool>,
+        /// Pass as if_match.
+        etag: Option<String>,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -71,9 +63,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             exists: false,
             size_bytes: 0,
             content: "",
-            truncated: false,
+            truncated: None,
             next_offset: None,
-            lossy: false,
+            lossy: None,
             etag: None,
         };
         return Reply::of(&missing);
@@ -94,9 +86,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         exists: true,
         size_bytes: bytes.len(),
         content,
-        truncated,
+        truncated: flag(truncated),
         next_offset: truncated.then(|| offset + content.chars().count()),
-        lossy: matches!(text, Cow::Owned(_)),
+        lossy: flag(matches!(text, Cow::Owned(_))),
         etag: Some(etag(&bytes)),
     })
 }

@@ -1,10 +1,10 @@
 //! `vault_restore`: an old version of a note, as a new commit.
 
-use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, failed, note_path, repository};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, note_path, repository};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, joined, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
-use serde::Serialize;
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
@@ -20,28 +20,20 @@ pub(super) static TOOL: Tool = Tool {
         MESSAGE,
         IF_MATCH,
     ],
-    output: &OUTPUT,
+    output: Restored::FIELDS,
     run,
 };
 
-const OUTPUT: [Field; 12] = joined(
-    &[
-        required("path", ANY_TEXT, "The note"),
-        required("written", Shape::Flag, "Whether the note has this content now"),
-        required("version", ANY_TEXT, "The commit that was given"),
-        required("bytes_written", COUNT, "Bytes of the content"),
-    ],
-    &OUTCOME,
-);
-
-#[derive(Serialize)]
-struct Restored<'a> {
-    path: &'a str,
-    written: bool,
-    version: &'a str,
-    bytes_written: usize,
-    #[serde(flatten)]
-    outcome: Outcome,
+result! {
+    struct Restored<'a> {
+        path: &'a str,
+        /// Whether the note has this content now.
+        written: bool,
+        /// The commit that was given.
+        version: &'a str,
+        bytes_written: usize,
+        outcome: Inline<Outcome>,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -1,10 +1,10 @@
 //! `vault_write_file`: a whole note, committed and pushed.
 
-use super::{IF_MATCH, MESSAGE, OUTCOME, Outcome, PATH, change, check_frontmatter, note_path};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, check_frontmatter, note_path};
 use crate::git::Change;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, joined, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use serde::Serialize;
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, required};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write_file",
@@ -15,28 +15,19 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: true },
     reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), required("content", ANY_TEXT, "The full content, frontmatter first"), MESSAGE, IF_MATCH],
-    output: &OUTPUT,
+    output: Written::FIELDS,
     run,
 };
 
-const OUTPUT: [Field; 12] = joined(
-    &[
-        required("path", ANY_TEXT, "The note"),
-        required("written", Shape::Flag, "Whether the note has this content now"),
-        required("created", Shape::Flag, "Whether it is new"),
-        required("bytes_written", COUNT, "Bytes of the content"),
-    ],
-    &OUTCOME,
-);
-
-#[derive(Serialize)]
-struct Written<'a> {
-    path: &'a str,
-    written: bool,
-    created: bool,
-    bytes_written: usize,
-    #[serde(flatten)]
-    outcome: Outcome,
+result! {
+    struct Written<'a> {
+        path: &'a str,
+        /// Whether the note has this content now.
+        written: bool,
+        created: bool,
+        bytes_written: usize,
+        outcome: Inline<Outcome>,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -1,13 +1,13 @@
 //! `vault_links`: links of the vault.
 
 use super::PATH;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::result::{Inline, Members, OrNull, flag, result};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::links::{Show, VaultLink};
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_links",
@@ -33,38 +33,40 @@ pub(super) static TOOL: Tool = Tool {
         ),
         CURSOR,
     ],
-    output: &[
-        required("total", COUNT, ""),
-        optional(
-            "links",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, "Where the link is"),
-                required("line", COUNT, ""),
-                required("text", ANY_TEXT, "The line"),
-                required("target", ANY_TEXT, "As written"),
-                required("resolved", Shape::TextOrNull, ""),
-                optional("subpath", ANY_TEXT, ""),
-                optional("embed", Shape::Flag, ""),
-                optional("candidates", Shape::List(&ANY_TEXT), ""),
-            ])),
-            "",
-        ),
-        optional("paths", Shape::List(&ANY_TEXT), "Orphans or dead ends"),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Answer::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Answer {
-    total: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    links: Option<Vec<VaultLink>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    paths: Option<Vec<String>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Answer {
+        total: usize,
+        links: Option<Vec<Row>>,
+        /// Orphans or dead ends.
+        paths: Option<Vec<String>>,
+        next: Inline<Next>,
+    }
+}
+
+result! {
+    struct Row {
+        /// Where the link is.
+        path: String,
+        line: usize,
+        /// The line.
+        text: String,
+        /// As written.
+        target: String,
+        resolved: OrNull,
+        subpath: Option<String>,
+        embed: Option<bool>,
+        candidates: Option<Vec<String>>,
+    }
+}
+
+fn row(link: VaultLink) -> Row {
+    let VaultLink { path, line, text, target, resolved, subpath, embed, candidates, .. } = link;
+    let candidates = Some(candidates).filter(|paths| !paths.is_empty());
+    Row { path, line, text, target, resolved: OrNull(resolved), subpath, embed: flag(embed), candidates }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -93,10 +95,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidArgument, format!("Argument path is missing: {PATH}.")));
     }
     let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &go_on)?;
-    let count = found.len();
-    let links = fitting(found.into_iter());
-    let last = links.last().filter(|_| more || links.len() < count).map(|link| link.key.clone());
-    Reply::of(&Answer { total, links: Some(links), paths: None, next: Next::after(arguments, last.as_deref()) })
+    let keys: Vec<String> = found.iter().map(|link| link.key.clone()).collect();
+    let links = fitting(found.into_iter().map(row));
+    let last = keys.get(..links.len()).and_then(<[String]>::last).filter(|_| more || links.len() < keys.len());
+    Reply::of(&Answer { total, links: Some(links), paths: None, next: Next::after(arguments, last.map(String::as_str)) })
 }
 
 /// A file by its path or name, or a folder.

@@ -7,10 +7,10 @@ use crate::markdown::parts::Note;
 use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
 use crate::text::words::words_of;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::result::{Inline, Members, flag, result, unless_empty};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Error as VaultError, VaultPath, fitting, notes::not_one};
-use serde::Serialize;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -33,117 +33,80 @@ pub(super) static TOOL: Tool = Tool {
             "Characters of text in all",
         ),
     ],
-    output: &[
-        required(
-            "notes",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, ""),
-                required("etag", ANY_TEXT, ""),
-                optional("text", ANY_TEXT, ""),
-                optional("from_line", COUNT, ""),
-                optional("to_line", COUNT, ""),
-                optional("total_lines", COUNT, ""),
-                optional("truncated", Shape::Flag, "True if there is more"),
-                optional("next_line", COUNT, "offset for vault_read to go on"),
-                optional(
-                    "headings",
-                    Shape::List(&Shape::Object(&[
-                        required("level", COUNT, ""),
-                        required("text", ANY_TEXT, ""),
-                        required("line", COUNT, ""),
-                    ])),
-                    "",
-                ),
-                optional("blocks", Shape::List(&Shape::Object(&[required("id", ANY_TEXT, ""), required("line", COUNT, "")])), ""),
-                optional("words", COUNT, ""),
-                optional("tasks", Shape::Object(&[required("open", COUNT, ""), required("done", COUNT, "")]), ""),
-                optional("links_out", COUNT, "Links in the note"),
-                optional("links_in", COUNT, "Links to the note"),
-                optional("properties", Shape::Anything, ""),
-            ])),
-            "",
-        ),
-        required(
-            "missing",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, ""),
-                required("code", ANY_TEXT, ""),
-                required("message", ANY_TEXT, ""),
-            ])),
-            "",
-        ),
-        optional("truncated", Shape::Flag, "True if something did not fit"),
-        optional("next_paths", Shape::List(&ANY_TEXT), "Notes that did not fit; ask for them next"),
-    ],
+    output: Answer::FIELDS,
     run,
 };
 
-#[derive(Serialize, Default)]
-struct Shown {
-    path: String,
-    etag: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to_line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_lines: Option<usize>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_line: Option<usize>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    outline: Option<Outline>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    properties: Option<Map<String, Value>>,
+result! {
+    struct Answer<'a> {
+        notes: Vec<Shown>,
+        missing: Vec<Missing<'a>>,
+        /// Something did not fit.
+        truncated: Option<bool>,
+        /// Notes that did not fit; ask for them next.
+        next_paths: Option<&'a [&'a str]>,
+    }
 }
 
-#[derive(Serialize)]
-struct Outline {
-    headings: Vec<Heading>,
-    blocks: Vec<Block>,
-    words: usize,
-    tasks: Tasks,
-    links_out: usize,
-    links_in: usize,
+result! {
+    #[derive(Default)]
+    struct Shown {
+        path: String,
+        etag: String,
+        text: Option<String>,
+        from_line: Option<usize>,
+        to_line: Option<usize>,
+        total_lines: Option<usize>,
+        /// There is more.
+        truncated: Option<bool>,
+        /// `offset` for `vault_read` to go on.
+        next_line: Option<usize>,
+        outline: Option<Inline<Outline>>,
+        properties: Option<Map<String, Value>>,
+    }
 }
 
-#[derive(Serialize)]
-struct Heading {
-    level: u8,
-    text: String,
-    line: usize,
+result! {
+    struct Outline {
+        headings: Vec<Heading>,
+        blocks: Vec<Block>,
+        words: usize,
+        tasks: Tasks,
+        /// Links in the note.
+        links_out: usize,
+        /// Links to the note.
+        links_in: usize,
+    }
 }
 
-#[derive(Serialize)]
-struct Block {
-    id: String,
-    line: usize,
+result! {
+    struct Heading {
+        level: u8,
+        text: String,
+        line: usize,
+    }
 }
 
-#[derive(Serialize)]
-struct Tasks {
-    open: usize,
-    done: usize,
+result! {
+    struct Block {
+        id: String,
+        line: usize,
+    }
 }
 
-#[derive(Serialize)]
-struct Missing<'a> {
-    path: &'a str,
-    code: &'static str,
-    message: String,
+result! {
+    struct Tasks {
+        open: usize,
+        done: usize,
+    }
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    notes: Vec<Shown>,
-    missing: Vec<Missing<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
-    next_paths: &'a [&'a str],
+result! {
+    struct Missing<'a> {
+        path: &'a str,
+        code: &'static str,
+        message: String,
+    }
 }
 
 /// What is left of the answer.
@@ -179,8 +142,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             Err(error) => missing.push(Missing { path, code: error.code.as_str(), message: error.message }),
         }
     }
-    let truncated = !next_paths.is_empty() || notes.iter().any(|note| note.truncated);
-    Reply::of(&Answer { notes, missing, truncated, next_paths })
+    let truncated = !next_paths.is_empty() || notes.iter().any(|note| note.truncated.is_some());
+    Reply::of(&Answer { notes, missing, truncated: flag(truncated), next_paths: unless_empty(next_paths) })
 }
 
 /// One note; `None` if it does not fit and is not the first.
@@ -200,7 +163,7 @@ fn show(
     let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
     let shown = match view {
-        "outline" => Shown { outline: Some(outline(context, &path, &note, &lines)?), ..shown },
+        "outline" => Shown { outline: Some(Inline(outline(context, &path, &note, &lines)?)), ..shown },
         "properties" => Shown { properties: Some(properties_of(&path, &text)?), ..shown },
         _ => {
             let part = text.get(start..note.start(lines.end)).unwrap_or_default();
@@ -215,7 +178,7 @@ fn show(
                 from_line: Some(if part.is_empty() { 0 } else { lines.start + 1 }),
                 to_line: Some(lines.start + shown_lines),
                 total_lines: Some(note.lines.len()),
-                truncated: is_cut,
+                truncated: flag(is_cut),
                 next_line: is_cut.then_some(next),
                 ..shown
             }));
@@ -227,12 +190,14 @@ fn show(
         return Ok(None);
     }
     while length > budget.json {
-        let Some(outline) = shown.outline.as_mut().filter(|outline| outline.headings.len() + outline.blocks.len() > 0) else {
+        let Some(outline) =
+            shown.outline.as_mut().map(|outline| &mut outline.0).filter(|outline| outline.headings.len() + outline.blocks.len() > 0)
+        else {
             return Err(Error::new(Code::TooLarge, "The properties of this note are too long for one answer."));
         };
         outline.headings.truncate(outline.headings.len() / 2);
         outline.blocks.truncate(outline.blocks.len() / 2);
-        shown.truncated = true;
+        shown.truncated = Some(true);
         length = Reply::of(&shown)?.json.chars().count();
     }
     budget.chars = budget.chars.saturating_sub(length);

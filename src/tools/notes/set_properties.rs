@@ -3,12 +3,12 @@
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::markdown::properties::{name_in, parse, set};
+use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::is_note;
 use crate::vault::{Error as VaultError, VaultPath};
-use serde::Serialize;
 use serde_json::Value;
 
 pub(super) static TOOL: Tool = Tool {
@@ -28,23 +28,22 @@ pub(super) static TOOL: Tool = Tool {
         optional("remove_values", Shape::Anything, "Values to remove from lists"),
         IF_MATCH,
     ],
-    output: &[
-        required("changed", Shape::List(&Shape::Object(&[required("path", ANY_TEXT, ""), required("etag", ANY_TEXT, "")])), ""),
-        required("unchanged", Shape::List(&ANY_TEXT), ""),
-    ],
+    output: Answer::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Changed {
-    path: String,
-    etag: String,
+result! {
+    struct Changed {
+        path: String,
+        etag: String,
+    }
 }
 
-#[derive(Serialize)]
-struct Answer {
-    changed: Vec<Changed>,
-    unchanged: Vec<String>,
+result! {
+    struct Answer {
+        changed: Vec<Changed>,
+        unchanged: Vec<String>,
+    }
 }
 
 fn invalid(message: impl Into<String>) -> Error {

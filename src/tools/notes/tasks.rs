@@ -4,12 +4,12 @@ use crate::clock;
 use crate::limits;
 use crate::markdown::tasks::facts;
 use crate::text::fold::fold;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::result::{Inline, Members, flag, result};
+use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::{Status, TaskQuery, VaultTask};
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_tasks",
@@ -27,59 +27,34 @@ pub(super) static TOOL: Tool = Tool {
         optional("due_before", ANY_TEXT, "Only due before this day, YYYY-MM-DD"),
         CURSOR,
     ],
-    output: &[
-        required("total", COUNT, ""),
-        required(
-            "tasks",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, ""),
-                required("line", COUNT, ""),
-                required("status", ANY_TEXT, "The character in the box: space is open, x is done"),
-                required("text", ANY_TEXT, ""),
-                optional("heading", ANY_TEXT, ""),
-                optional("due", ANY_TEXT, ""),
-                optional("scheduled", ANY_TEXT, ""),
-                optional("start", ANY_TEXT, ""),
-                optional("done", ANY_TEXT, ""),
-                optional("priority", ANY_TEXT, "highest, high, medium, low, lowest"),
-                optional("recurring", Shape::Flag, "True if it recurs"),
-            ])),
-            "",
-        ),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Answer::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Row<'a> {
-    path: &'a str,
-    line: usize,
-    status: char,
-    text: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    heading: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    due: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scheduled: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    done: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    priority: Option<&'a str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    recurring: bool,
+result! {
+    struct Answer<'a> {
+        total: usize,
+        tasks: Vec<Row<'a>>,
+        next: Inline<Next>,
+    }
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    total: usize,
-    tasks: Vec<Row<'a>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Row<'a> {
+        path: &'a str,
+        line: usize,
+        /// The character in the box: space is open, x is done.
+        status: char,
+        text: &'a str,
+        heading: Option<&'a str>,
+        due: Option<&'a str>,
+        scheduled: Option<&'a str>,
+        start: Option<&'a str>,
+        done: Option<&'a str>,
+        /// highest, high, medium, low, lowest.
+        priority: Option<&'a str>,
+        recurring: Option<bool>,
+    }
 }
 
 fn row(task: &VaultTask) -> Row<'_> {
@@ -95,7 +70,7 @@ fn row(task: &VaultTask) -> Row<'_> {
         start: facts.start,
         done: facts.done,
         priority: facts.priority,
-        recurring: facts.is_recurring,
+        recurring: flag(facts.is_recurring),
     }
 }
 

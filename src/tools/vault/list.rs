@@ -1,12 +1,12 @@
 //! `vault_list`: one folder.
 
-use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, LIMIT, Next};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::list::Child;
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list",
@@ -16,49 +16,42 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        required(
-            "entries",
-            Shape::List(&Shape::Object(&[
-                required("name", ANY_TEXT, ""),
-                required("type", Shape::OneOf(&["folder", "file"]), "What it is"),
-                optional("children", COUNT, "For a folder: files and folders directly in it"),
-                optional("size", COUNT, ""),
-                optional("modified", ANY_TEXT, ""),
-            ])),
-            "Folders, then files, each sorted by name",
-        ),
-        required("total_entries", COUNT, "Entries of the folder, on all pages together"),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Listing::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Listing<'a> {
-    path: String,
-    entries: Vec<Listed<'a>>,
-    total_entries: usize,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Listing<'a> {
+        path: String,
+        /// Folders, then files, each sorted by name.
+        entries: Vec<Listed<'a>>,
+        /// Of the folder, on all pages together.
+        total_entries: usize,
+        next: Inline<Next>,
+    }
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Listed<'a> {
-    Folder { name: &'a str, children: usize },
-    File { name: &'a str, size: u64, modified: String },
+result! {
+    struct Listed<'a> {
+        name: &'a str,
+        kind as "type": &'static str = Shape::OneOf(&["folder", "file"]),
+        /// Of a folder: files and folders directly in it.
+        children: Option<usize>,
+        size: Option<u64>,
+        modified: Option<String>,
+    }
 }
 
 impl<'a> Listed<'a> {
     fn of(context: &Context<'_>, folder: &VaultPath, child: &'a Child) -> Listed<'a> {
         match child {
             Child::Folder { name } => {
-                Listed::Folder { name, children: folder.child(name).map_or(0, |path| context.vault.count_children(&path)) }
+                let children = folder.child(name).map_or(0, |path| context.vault.count_children(&path));
+                Listed { name, kind: "folder", children: Some(children), size: None, modified: None }
             }
-            Child::File { name, stamp } => Listed::File { name, size: stamp.size, modified: stamp.modified().rfc3339() },
+            Child::File { name, stamp } => {
+                Listed { name, kind: "file", children: None, size: Some(stamp.size), modified: Some(stamp.modified().rfc3339()) }
+            }
         }
     }
 }

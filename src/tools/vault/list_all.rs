@@ -1,12 +1,12 @@
 //! `vault_list_all`: the map of the vault.
 
-use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, LIMIT, Next};
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::list::Filter;
 use crate::vault::{Entry, VaultPath};
-use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
@@ -21,38 +21,27 @@ pub(super) static TOOL: Tool = Tool {
         CURSOR,
         LIMIT,
     ],
-    output: &[
-        required("total_files", COUNT, ""),
-        required(
-            "files",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, ""),
-                required("size", COUNT, ""),
-                required("modified", ANY_TEXT, ""),
-                required("tags", Shape::List(&ANY_TEXT), "Tags of frontmatter and text, without #"),
-            ])),
-            "The files of this page",
-        ),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Listing::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Listing<'a> {
-    total_files: usize,
-    files: Vec<File<'a>>,
-    #[serde(flatten)]
-    next: Next,
+result! {
+    struct Listing<'a> {
+        total_files: usize,
+        /// The files of this page.
+        files: Vec<File<'a>>,
+        next: Inline<Next>,
+    }
 }
 
-#[derive(Serialize)]
-struct File<'a> {
-    path: &'a str,
-    size: u64,
-    modified: String,
-    tags: &'a [Box<str>],
+result! {
+    struct File<'a> {
+        path: &'a str,
+        size: u64,
+        modified: String,
+        /// Tags of frontmatter and text, without `#`.
+        tags: &'a [Box<str>],
+    }
 }
 
 impl<'a> File<'a> {

@@ -2,16 +2,15 @@
 
 use super::PATH;
 use crate::limits;
-use crate::tools::paging::TRUNCATED;
 use crate::tools::reply::Embedded;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::result::{Members, flag, result};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Block, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
 
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
@@ -34,43 +33,30 @@ pub(super) static TOOL: Tool = Tool {
         ),
         defaulted("column", LINE, Default::Integer(1), "First character of the first line, from 1; only for lines too long for one answer"),
     ],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        optional("total_lines", COUNT, ""),
-        optional("showing", Shape::List(&COUNT), "First and last line shown"),
-        optional("content", ANY_TEXT, "The exact text of these lines"),
-        TRUNCATED,
-        optional("next_offset", COUNT, "Pass as offset to go on"),
-        optional("next_column", COUNT, "Pass as column to go on; only when a line was cut"),
-        optional("lossy", Shape::Flag, "Some bytes are not UTF-8 and are shown as U+FFFD; such places cannot be edited"),
-        optional("mime_type", ANY_TEXT, ""),
-        required("size", COUNT, ""),
-        required("modified", ANY_TEXT, ""),
-        required("etag", ANY_TEXT, ""),
-    ],
+    output: Shown::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Shown<'a> {
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_lines: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    showing: Option<(usize, usize)>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_column: Option<usize>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    lossy: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mime_type: Option<&'static str>,
-    size: u64,
-    modified: String,
-    etag: &'a str,
+result! {
+    struct Shown<'a> {
+        path: &'a str,
+        total_lines: Option<usize>,
+        /// First and last line shown.
+        showing: Option<(usize, usize)>,
+        /// The exact text of these lines; it is written last, see [`Reply::with_text`].
+        content: Option<String>,
+        truncated: Option<bool>,
+        /// Pass as offset to go on.
+        next_offset: Option<usize>,
+        /// Pass as column to go on; only when a line was cut.
+        next_column: Option<usize>,
+        /// Some bytes are not UTF-8 and are shown as U+FFFD; such places cannot be edited.
+        lossy: Option<bool>,
+        mime_type: Option<&'static str>,
+        size: u64,
+        modified: String,
+        etag: &'a str,
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -86,10 +72,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         path: read.path.as_str(),
         total_lines: None,
         showing: None,
-        truncated: false,
+        content: None,
+        truncated: None,
         next_offset: None,
         next_column: None,
-        lossy: false,
+        lossy: None,
         mime_type: None,
         size: read.stamp.size,
         modified: read.stamp.modified().rfc3339(),
@@ -101,10 +88,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let next = lines.next.or_else(|| (cut && lines.showing.1 < lines.total_lines).then_some(rest));
             shown.total_lines = Some(lines.total_lines);
             shown.showing = Some(lines.showing);
-            shown.truncated = next.is_some();
+            shown.truncated = flag(next.is_some());
             shown.next_offset = next.map(|(line, _)| line);
             shown.next_column = next.map(|(_, column)| column).filter(|&column| column > 1);
-            shown.lossy = lines.lossy;
+            shown.lossy = flag(lines.lossy);
             Reply::with_text(&shown, "content", &lines.content)
         }
         Content::Blob { bytes, kind, media_type } => {

@@ -2,13 +2,13 @@
 
 use crate::clock::{self, Now};
 use crate::limits;
-use crate::tools::paging::{self, CURSOR, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting_in;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::result::{Inline, Members, result, unless_empty};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::search::{Hit, MatchType, Query};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 const RELEVANCE: &str = "relevance";
@@ -63,82 +63,53 @@ pub(super) static TOOL: Tool = Tool {
         ),
         CURSOR,
     ],
-    output: &[
-        required("query", ANY_TEXT, ""),
-        required("total_matches", COUNT, ""),
-        required("partial_matches", COUNT, "Files that have some of the words"),
-        required(
-            "results",
-            Shape::List(&Shape::Object(&[
-                required("path", ANY_TEXT, ""),
-                required("match_type", Shape::OneOf(&["filename", "tag", "content"]), "Where it matched"),
-                optional("snippet", ANY_TEXT, "The line of the match, cut around it, with the match in **bold**"),
-                required("line", COUNT, ""),
-                optional("modified", ANY_TEXT, ""),
-                optional("missing", Shape::List(&ANY_TEXT), ""),
-                optional(
-                    "passages",
-                    Shape::List(&Shape::Object(&[
-                        required("from_line", COUNT, ""),
-                        required("to_line", COUNT, ""),
-                        required("text", ANY_TEXT, ""),
-                    ])),
-                    "The best parts of the note",
-                ),
-            ])),
-            "Best matches first",
-        ),
-        optional("did_you_mean", Shape::Anything, "Words that no file has, each with what was looked for instead"),
-        TRUNCATED,
-        NEXT_CURSOR,
-        optional("indexing", Shape::Flag, "The vault is still being indexed: there may be more; ask again in some seconds"),
-        optional("indexed_files", COUNT, "While it is: files that are indexed, and could be found"),
-        optional("all_files", COUNT, "While it is: files that there are"),
-        optional("not_searched", COUNT, "Files whose text could not be searched (too large or unreadable); their names and tags were"),
-    ],
+    output: Results::FIELDS,
     run,
 };
 
-#[derive(Serialize)]
-struct Results<'a> {
-    query: &'a str,
-    total_matches: usize,
-    partial_matches: usize,
-    results: Vec<Match<'a>>,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    did_you_mean: Map<String, Value>,
-    #[serde(flatten)]
-    next: Next,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    indexing: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    indexed_files: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    all_files: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_searched: Option<usize>,
+result! {
+    struct Results<'a> {
+        query: &'a str,
+        total_matches: usize,
+        /// Files that have some of the words.
+        partial_matches: usize,
+        /// Best matches first.
+        results: Vec<Match<'a>>,
+        /// Words that no file has, each with what was looked for instead.
+        did_you_mean: Option<Map<String, Value>>,
+        next: Inline<Next>,
+        /// The vault is still being indexed: there may be more; ask again in some seconds.
+        indexing: Option<bool>,
+        /// While it is: files that are indexed, and could be found.
+        indexed_files: Option<usize>,
+        /// While it is: files that there are.
+        all_files: Option<usize>,
+        /// Files whose text could not be searched (too large or unreadable); their names and tags were.
+        not_searched: Option<usize>,
+    }
 }
 
-#[derive(Serialize)]
-struct Match<'a> {
-    path: &'a str,
-    match_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    snippet: Option<&'a str>,
-    line: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    modified: Option<String>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    missing: &'a [String],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    passages: Vec<Part<'a>>,
+result! {
+    struct Match<'a> {
+        path: &'a str,
+        /// Where it matched.
+        match_type: &'static str = Shape::OneOf(&["filename", "tag", "content"]),
+        /// The line of the match, cut around it, with the match in **bold**.
+        snippet: Option<&'a str>,
+        line: usize,
+        modified: Option<String>,
+        missing: Option<&'a [String]>,
+        /// The best parts of the note.
+        passages: Option<Vec<Part<'a>>>,
+    }
 }
 
-#[derive(Serialize)]
-struct Part<'a> {
-    from_line: usize,
-    to_line: usize,
-    text: &'a str,
+result! {
+    struct Part<'a> {
+        from_line: usize,
+        to_line: usize,
+        text: &'a str,
+    }
 }
 
 impl<'a> Match<'a> {
@@ -155,8 +126,8 @@ impl<'a> Match<'a> {
             snippet: shows_snippet.then_some(&*hit.snippet),
             line: hit.line,
             modified: shows_time.then(|| hit.entry.stamp.modified().rfc3339()),
-            missing: &hit.missing,
-            passages: parts.collect(),
+            missing: unless_empty(&hit.missing),
+            passages: (parts.len() > 0).then(|| parts.collect()),
         }
     }
 }
@@ -164,8 +135,9 @@ impl<'a> Match<'a> {
 impl Match<'_> {
     /// Without the passages that alone are longer than an answer may be.
     fn shortened(mut self, most: usize) -> Self {
-        while !self.passages.is_empty() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > most) {
-            self.passages.pop();
+        while self.passages.is_some() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > most) {
+            self.passages.as_mut().and_then(Vec::pop);
+            self.passages.take_if(|passages| passages.is_empty());
         }
         self
     }
@@ -205,6 +177,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         },
     )?;
     let shows_time = newest_first || since.is_some() || until.is_some();
+    let did_you_mean: Map<String, Value> = found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect();
     let answer = |results: Vec<Match<'_>>, last: Option<&Hit>| -> Result<Reply, Error> {
         let cursor = last.map(|hit| found.cursor(hit)).transpose();
         let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
@@ -212,7 +185,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             query,
             total_matches: found.total,
             partial_matches: found.partial,
-            did_you_mean: found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect(),
+            did_you_mean: Some(did_you_mean.clone()).filter(|words| !words.is_empty()),
             results,
             next: Next::after(arguments, cursor.as_deref()),
             indexing: found.filling.map(|_| true),
