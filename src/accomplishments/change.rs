@@ -6,7 +6,7 @@ use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, text};
 use crate::clock::Now;
 use crate::limits;
-use crate::vault::transaction::Step;
+use crate::vault::journal::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::canvas::{Canvas, form};
 use super::{Accomplishments, Error, text};
 use crate::markdown::blocks::line_end;
-use crate::vault::transaction::Step;
+use crate::vault::journal::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, etag};
 
 /// What a name of a document in the folder of further documents begins with.

@@ -183,6 +183,14 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
 /// The sections, in the order in which they are written.
 pub(super) const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks", "Notes"];
 
+pub(super) fn section_text(text: &str, lines: &[Line<'_>], name: &str) -> String {
+    let Some(section) = section(lines, name) else { return String::new() };
+    let body = lines.get(section.body).unwrap_or_default();
+    let place = body.first().map_or(0..0, |first| first.place.start..body.last().map_or(0, |last| last.place.end));
+    let said = text.get(place).unwrap_or_default().trim();
+    if NOTHING.contains(&said) { String::new() } else { said.replace("\r\n", "\n") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@
 
 mod canvas;
 mod change;
+mod criteria;
 mod dependency;
 pub mod docs;
 #[cfg(fuzzing)]
@@ -27,9 +28,9 @@ mod snapshot;
 mod task;
 
 pub use change::Changed;
+pub use criteria::Criterion;
 pub use dependency::{Dependency, Synced, Update};
 pub use manage::{Data, TaskData};
-pub use note::Criterion;
 pub use position::Position;
 pub use snapshot::{Accomplishment, Problem, Snapshot};
 pub use task::{Task, TaskStatus};

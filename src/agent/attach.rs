@@ -9,7 +9,7 @@ use super::{Agent, Failure, SoFar};
 use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
-use crate::vault::transaction::Step;
+use crate::vault::journal::Step;
 use crate::vault::{REFUSED_CHARACTERS, VaultPath, etag};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::{Page, SESSION_DIR};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::links::comparable_name;
-use crate::vault::transaction::Step;
+use crate::vault::journal::Step;
 use crate::vault::{Entry, Error as VaultError, REFUSED_CHARACTERS, Vault, VaultPath, etag};
 use crate::wiki::TREES;
 use std::collections::{HashMap, HashSet};

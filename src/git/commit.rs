@@ -5,7 +5,7 @@ use super::process::Runner;
 use super::repository::{Repository, Scratch};
 use super::{Change, Failure};
 use crate::disk::{self, Mode};
-use crate::vault::transaction::Step;
+use crate::vault::journal::Step;
 use crate::vault::{Vault, VaultPath};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

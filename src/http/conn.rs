@@ -10,15 +10,15 @@ use super::head::{Framing, Head, HeadScanner, Method};
 use super::peer::{Activity, Peer};
 use super::response::{self, BodyFraming, Response, write_in_time};
 use super::shared::Shared;
+use super::socket::{Buffer, Held, TimedSocket};
 use super::{Events, HangUp, Reply, Service, Work};
 use crate::clock::{self, Deadline};
 use crate::limits;
-use std::cell::Cell;
-use std::io::{self, ErrorKind, Read};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::Shutdown;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What becomes of the connection after an exchange.
@@ -33,13 +33,7 @@ enum Next {
 
 /// Serves one connection until it ends. Runs on a thread of its own.
 pub(super) fn run<S: Service>(server: &Shared<S>, peer: &Arc<Peer>) {
-    let mut connection = Connection {
-        server,
-        peer,
-        socket: TimedSocket { socket: &peer.socket, timeout: Cell::new(None) },
-        buffer: Buffer::default(),
-        served: 0,
-    };
+    let mut connection = Connection { server, peer, socket: TimedSocket::new(&peer.socket), buffer: Buffer::default(), served: 0 };
     let next = loop {
         match connection.exchange() {
             Next::Keep if !server.is_stopping() => {}
@@ -401,133 +395,5 @@ impl<S: Service> Reserved<'_, S> {
 impl<S: Service> Drop for Reserved<'_, S> {
     fn drop(&mut self) {
         self.server.body_bytes.fetch_sub(self.bytes, Ordering::AcqRel);
-    }
-}
-
-/// Bytes of answers that peers have not taken yet, of the total allowed.
-struct Held<'a> {
-    total: &'a AtomicUsize,
-    bytes: usize,
-}
-
-impl<'a> Held<'a> {
-    /// Room for an answer. Small ones always have it: they are bounded by the number of connections.
-    fn take(total: &'a AtomicUsize, bytes: usize) -> Option<Held<'a>> {
-        let before = total.fetch_add(bytes, Ordering::AcqRel);
-        let held = Held { total, bytes };
-        (bytes <= limits::DISCARD_BYTES || before + bytes <= limits::ANSWERS_TOTAL_BYTES).then_some(held)
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.total.fetch_sub(self.bytes, Ordering::AcqRel);
-    }
-}
-
-/// Reads with a time limit, and asks the kernel to change the limit only when it has to become shorter, or after it ran
-/// out: requests on a kept-alive connection cost no extra system call.
-struct TimedSocket<'a> {
-    socket: &'a TcpStream,
-    timeout: Cell<Option<Duration>>,
-}
-
-impl TimedSocket<'_> {
-    /// Reads once; `TimedOut` when the deadline has passed.
-    fn read_by(&self, into: &mut [u8], deadline: Deadline) -> io::Result<usize> {
-        loop {
-            let Some(left) = deadline.left() else { return Err(ErrorKind::TimedOut.into()) };
-            // The kernel's limit may be shorter than what is left, from an earlier phase: then this goes round again.
-            match self.read_within(into, left) {
-                Err(error) if error.kind() == ErrorKind::TimedOut => {}
-                other => return other,
-            }
-        }
-    }
-
-    /// Reads once, waiting at most about `wait`, possibly less.
-    fn read_within(&self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
-        if self.timeout.get().is_none_or(|current| current > wait) {
-            let wait = wait.max(Duration::from_millis(1));
-            self.socket.set_read_timeout(Some(wait))?;
-            self.timeout.set(Some(wait));
-        }
-        loop {
-            match (&mut &*self.socket).read(into) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    // The limit may be a short one of an earlier wait; the next wait sets its own.
-                    self.timeout.set(None);
-                    return Err(ErrorKind::TimedOut.into());
-                }
-                other => return other,
-            }
-        }
-    }
-}
-
-/// Bytes read ahead of what was consumed: at most one head, or one piece of a body.
-#[derive(Default)]
-struct Buffer {
-    storage: Vec<u8>,
-    start: usize,
-    end: usize,
-}
-
-impl Buffer {
-    const FIRST: usize = 4 * 1024;
-    const MOST: usize = limits::HEAD_BYTES + 1024;
-
-    fn bytes(&self) -> &[u8] {
-        self.storage.get(self.start..self.end).unwrap_or_default()
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.start = (self.start + count).min(self.end);
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-    }
-
-    /// Reads more; the number of bytes, 0 at the end of the stream. A full buffer is never asked for more: every
-    /// caller consumes, or refuses at [`limits::HEAD_BYTES`], before that.
-    fn fill(&mut self, socket: &TimedSocket<'_>, deadline: Deadline) -> io::Result<usize> {
-        if self.end == self.storage.len() {
-            if self.start > 0 {
-                self.storage.copy_within(self.start..self.end, 0);
-                (self.start, self.end) = (0, self.end - self.start);
-            } else {
-                let size = (self.storage.len() * 2).clamp(Buffer::FIRST, Buffer::MOST);
-                self.storage.resize(size, 0);
-            }
-        }
-        let room = self.storage.get_mut(self.end..).unwrap_or_default();
-        if room.is_empty() {
-            return Err(ErrorKind::OutOfMemory.into());
-        }
-        let count = socket.read_by(room, deadline)?;
-        self.end += count;
-        Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-
-    /// A short wait once became the limit of all that followed, and a silent event stream a busy loop.
-    #[test]
-    fn a_wait_is_as_long_as_it_was_asked_for_also_after_a_shorter_one() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (socket, _) = listener.accept().unwrap();
-        let timed = TimedSocket { socket: &socket, timeout: Cell::new(None) };
-        for milliseconds in [200, 5, 200, 1, 200] {
-            let started = clock::instant();
-            let outcome = timed.read_within(&mut [0; 8], Duration::from_millis(milliseconds));
-            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::TimedOut);
-            assert!(started.elapsed() >= Duration::from_millis(milliseconds * 9 / 10), "{milliseconds} ms: {:?}", started.elapsed());
-        }
     }
 }

@@ -25,6 +25,7 @@ mod peer;
 pub mod response;
 pub mod server;
 mod shared;
+mod socket;
 
 pub use error::Refusal;
 pub use events::EventStream;

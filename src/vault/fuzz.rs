@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
-use super::write::replace_once;
+use super::replace_text::replace_once;
 use crate::text::filter::{Rows, Signature};
 use crate::text::fold::{Folded, fold};
 use crate::text::kept::Kept;

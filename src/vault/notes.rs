@@ -1,9 +1,9 @@
 //! Parts of notes read and changed: text inserted, properties set in one or many notes, tasks listed and ticked.
 
 use super::entry::Text;
+use super::journal::Step;
 use super::path::rest_below;
 use super::read::text_of;
-use super::transaction::Step;
 use super::write::Written;
 use super::{Entry, Error, Named, Vault, VaultPath, etag};
 use crate::limits;

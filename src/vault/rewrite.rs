@@ -1,9 +1,9 @@
 //! Changes of many files that belong together, such as of all links to a file: planned from the index, and done in one transaction. A
 //! plan that is only shown is the one that would be done. Tags renamed, and files put into the trash.
 
+use super::journal::Step;
 use super::links::{LinkIndex, folder_of, shown_line};
 use super::path::rest_below;
-use super::transaction::Step;
 use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::limits;

@@ -1,7 +1,7 @@
 //! Kept versions listed and brought back, and all that one login did taken back.
 
+use super::journal::Step;
 use super::path::rest_below;
-use super::transaction::Step;
 use super::versions::{Caller, Did, Line, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};

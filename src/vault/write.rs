@@ -7,6 +7,7 @@
 use super::error::Error;
 use super::jail::Place;
 use super::path::VaultPath;
+use super::replace_text::{Replacement, replace_all, replace_once};
 use super::versions::{Change, Did, hash, new_id};
 use super::walk::read_stamped;
 use super::{Stamp, Vault, count_lines, etag};
@@ -15,9 +16,7 @@ use crate::disk::{self, Mode};
 use crate::limits;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::Path;
-use unicode_normalization::UnicodeNormalization;
 
 /// The outcome of [`Vault::write`].
 #[derive(Debug, PartialEq, Eq)]
@@ -62,15 +61,6 @@ pub(super) fn wrote(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Ch
 
 /// Makes the bytes that a file is to have of those that it has.
 pub type MakeBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
-
-/// A text that takes the place of another.
-#[derive(Debug, Clone, Copy)]
-pub struct Replacement<'a> {
-    pub old: &'a str,
-    pub new: &'a str,
-    /// Wherever it stands; otherwise it has to stand once.
-    pub all: bool,
-}
 
 impl Vault {
     /// Creates a file, or replaces all of it.
@@ -406,232 +396,5 @@ pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
         Error::ReadOnly(_) => Error::ReadOnly(path.as_str().into()),
         Error::NotFound { hint, .. } => Error::NotFound { path: path.as_str().into(), hint },
         other => other,
-    }
-}
-
-/// The bytes with all places replaced where a text stands, and how many there are. Its line ends are those of the file.
-fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
-    let has_lone_lf = || memchr::memchr_iter(b'\n', bytes).any(|at| at == 0 || bytes.get(at - 1) != Some(&b'\r'));
-    let lines = edit.old.replace("\r\n", "\n");
-    let is_crlf = memchr::memmem::find(bytes, b"\r\n").is_some();
-    let old = match (is_crlf, is_crlf && has_lone_lf()) {
-        (_, true) => edit.old.to_owned(),
-        (true, false) => lines.replace('\n', "\r\n"),
-        (false, _) => lines,
-    };
-    let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
-    for at in memchr::memmem::find_iter(bytes, old.as_bytes()) {
-        made.extend_from_slice(bytes.get(from..at).unwrap_or_default());
-        from = at + old.len();
-        made.extend_from_slice(with_line_ends(edit.new, bytes, &(at..from)).as_bytes());
-        count += 1;
-    }
-    made.extend_from_slice(bytes.get(from..).unwrap_or_default());
-    if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearly(bytes, edit.old))) }
-}
-
-/// The bytes with the one place where `old_text` stands replaced. Line ends of both kinds are the same for finding it, and those
-/// of the new text become those of the file: CR LF, or LF, or, in a file with both, what the replaced place has.
-pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
-    let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
-    let exact = occurrences(bytes, old_text.as_bytes());
-    let place = match exact {
-        Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => {
-            return Err(Error::TextNotUnique(count));
-        }
-        Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
-        _ => find_with_any_line_ends(bytes, old_text)?,
-    };
-    let new_text = with_line_ends(new_text, bytes, &place);
-    let (Some(before), Some(after)) = (bytes.get(..place.start), bytes.get(place.end..)) else {
-        return Err(Error::TextNotFound(nearly(bytes, old_text)));
-    };
-    Ok([before, new_text.as_bytes(), after].concat())
-}
-
-/// Where a text stands when CR LF and LF are the same; whole line ends of the file.
-fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
-    let not_found = || Error::TextNotFound(nearly(bytes, text));
-    let carriage_returns: Vec<usize> = memchr::memmem::find_iter(bytes, b"\r\n").collect();
-    if carriage_returns.is_empty() && !text.contains("\r\n") {
-        return Err(not_found());
-    }
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut from = 0;
-    for &at in &carriage_returns {
-        plain.extend_from_slice(bytes.get(from..at).unwrap_or_default());
-        from = at + 1;
-    }
-    plain.extend_from_slice(bytes.get(from..).unwrap_or_default());
-    let wanted = text.replace("\r\n", "\n");
-    match occurrences(&plain, wanted.as_bytes()) {
-        None => Err(not_found()),
-        Some((_, count)) if count > 1 => Err(Error::TextNotUnique(count)),
-        Some((at, _)) => {
-            // One was taken out for each line end that began before.
-            let removed_before = |plain_at: usize| {
-                let (mut low, mut high) = (0, carriage_returns.len());
-                while low < high {
-                    let middle = (low + high) / 2;
-                    if carriage_returns.get(middle).is_some_and(|&at| at - middle < plain_at) { low = middle + 1 } else { high = middle }
-                }
-                low
-            };
-            let end = at + wanted.len();
-            Ok(at + removed_before(at)..end + removed_before(end))
-        }
-    }
-}
-
-/// A text with the line ends of a file, as they are at a place of it.
-fn with_line_ends(text: &str, bytes: &[u8], place: &Range<usize>) -> String {
-    let is_crlf = |end: usize| end > 0 && bytes.get(end - 1) == Some(&b'\r');
-    let within = bytes.get(place.clone()).and_then(|part| memchr::memchr(b'\n', part)).map(|at| place.start + at);
-    let behind = || bytes.get(place.end..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| place.end + at);
-    let before = || bytes.get(..place.start).and_then(|part| memchr::memrchr(b'\n', part));
-    let Some(end) = within.or_else(behind).or_else(before) else { return text.to_owned() };
-    let lines = text.replace("\r\n", "\n");
-    // A carriage return alone would become half of a line end beside what follows; in a file that has such it is kept.
-    let has_lone = memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
-    let lines = if has_lone { lines } else { lines.replace('\r', "\n") };
-    if is_crlf(end) { lines.replace('\n', "\r\n") } else { lines }
-}
-
-/// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
-/// stands twice in `aaa`, and nobody can tell which is meant.
-fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
-    let finder = memchr::memmem::Finder::new(text);
-    let first = finder.find(bytes)?;
-    // In a text that repeats itself each comparison goes over all of a long one.
-    let most = (limits::OCCURRENCE_BYTES / text.len().max(1)).clamp(2, limits::OCCURRENCES);
-    let (mut count, mut from) = (1, first + 1);
-    while count < most
-        && let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest))
-    {
-        count += 1;
-        from += found + 1;
-    }
-    Some((first, count))
-}
-
-/// What a model most often gets wrong, said so that the next try works.
-fn nearly(bytes: &[u8], old_text: &str) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    if old_text.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) && text.contains(old_text) {
-        return "It has U+FFFD where the file has bytes that are not UTF-8: choose a piece of text without them.".into();
-    }
-    let composed = |text: &str| text.nfc().collect::<String>();
-    if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
-        return "It is there in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a piece of text without accents.".into();
-    }
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let first = plain(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
-    let shown = |line: &str| line.chars().take(limits::NEAREST_SHOWN).collect::<String>();
-    let same = text.lines().position(|line| !first.is_empty() && plain(line).contains(&first));
-    if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
-        return if plain(&text).contains(&plain(old_text)) {
-            format!(
-                "It is there with other white space or line breaks, from line {number} on, which is {:?}: copy the text exactly.",
-                shown(line)
-            )
-        } else {
-            format!("Its first line stands in line {number}, but what follows differs: read from there and copy the text exactly.")
-        };
-    }
-    let likeness = |line: &str| strsim::sorensen_dice(&shown(line), &shown(&first));
-    let lines = text.lines().take(limits::NEAREST_LINES).enumerate().map(|(number, line)| (likeness(line), number + 1, line));
-    match lines.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
-        Some((_, number, line)) => {
-            format!("The nearest is line {number}: {:?}. Read the file again and copy the text exactly.", shown(line))
-        }
-        None => "Read the file again; it may have changed.".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn edit(text: &str, old: &str, new: &str) -> Result<String, Error> {
-        replace_once(text.as_bytes(), old, new).map(|bytes| String::from_utf8(bytes).unwrap())
-    }
-
-    #[test]
-    fn one_place_changes_and_nothing_else() {
-        assert_eq!(edit("a\nb\nc", "b", "$1 \\0 &").unwrap(), "a\n$1 \\0 &\nc");
-        assert_eq!(edit("a.c abc", "a.c", "x").unwrap(), "x abc", "never a pattern");
-        assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
-        assert_eq!(edit("a\r\nb\r\n", "b", "x\ny").unwrap(), "a\r\nx\r\ny\r\n", "the file keeps CRLF");
-        assert_eq!(edit("a\r\nb\r\nc\r\n", "a\r\nb", "x\ny").unwrap(), "x\r\ny\r\nc\r\n");
-        assert_eq!(edit("a\r\nb\n", "b", "x\ny").unwrap(), "a\r\nx\ny\n", "a file of both kinds gets what was given");
-        assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
-        assert_eq!(edit("keep", "keep", "").unwrap(), "");
-        assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "\nB").unwrap(), "a\r\nB\r\nc\r\n", "a line end is not split");
-        assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "").unwrap(), "a\r\nc\r\n");
-        assert_eq!(edit("a\r\nb\nc", "a\nb\nc", "x\ny").unwrap(), "x\r\ny", "line ends of both kinds are found");
-        assert_eq!(edit("a\nb\n", "a\r\nb", "x\r\ny").unwrap(), "x\ny\n", "a file with LF keeps it");
-        assert!(edit("a\r\nb", "a\r", "x").is_err(), "half of a line end");
-        assert!(matches!(edit("x\r\ny\r\nx\r\ny", "x\ny", ""), Err(Error::TextNotUnique(2))));
-    }
-
-    #[test]
-    fn all_places_are_replaced_where_that_is_asked_for() {
-        let all = |text: &str, old, new| {
-            replace_all(text.as_bytes(), &Replacement { old, new, all: true })
-                .map(|(bytes, count)| (String::from_utf8(bytes).unwrap(), count))
-        };
-        assert_eq!(all("a b a\n", "a", "$1").unwrap(), ("$1 b $1\n".into(), 2));
-        assert_eq!(all("a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n").unwrap(), ("c\r\nc\r\n".into(), 2));
-        assert_eq!(all("a\nb\n", "a\r\nb", "c\r\nd").unwrap(), ("c\nd\n".into(), 1));
-        assert_eq!(all("aaa", "aa", "a").unwrap(), ("aa".into(), 1));
-        assert!(all("abc", "x", "y").is_err());
-    }
-
-    /// Texts and edits by chance.
-    #[test]
-    fn the_line_ends_of_a_file_stay_what_they_were() {
-        let mut random = crate::text::random::Random::new();
-        for eol in ["\n", "\r\n"] {
-            for _ in 0..5_000 {
-                let mut any = |pieces: &[&str], count: usize| {
-                    (0..random.below(count)).map(|_| pieces[random.below(pieces.len())]).collect::<String>()
-                };
-                let text = any(&["a", "b", eol, "ü"], 12);
-                let (old, new) = (any(&["a", "b", "\n", "\r\n", "\r", "ü"], 5), any(&["x", "\n", "\r\n", "\r"], 5));
-                if old.is_empty() {
-                    continue;
-                }
-                let Ok(edited) = edit(&text, &old, &new) else { continue };
-                let others = edited.replace(eol, "").contains(['\r', '\n']);
-                assert!(!others || !text.contains('\n'), "{text:?}: {old:?} to {new:?} gave {edited:?}");
-                // Outside of the replaced place all is as it was.
-                let lines = |text: &str| text.replace("\r\n", "\n");
-                if text.contains('\n') {
-                    let wanted = lines(&text).replacen(&lines(&old), &lines(&new).replace('\r', "\n"), 1);
-                    assert_eq!(lines(&edited), wanted, "{text:?}: {old:?} to {new:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_text_that_is_missing_or_ambiguous_changes_nothing() {
-        assert!(matches!(edit("aaa", "aa", "b"), Err(Error::TextNotUnique(2))));
-        assert!(matches!(edit("x x x", "x", "b"), Err(Error::TextNotUnique(3))));
-        let Err(Error::TextNotFound(hint)) = edit("one  two", "one two", "") else { panic!() };
-        assert!(hint.contains("white space"), "{hint}");
-        for (text, old, word) in [
-            ("cafe\u{301} au lait", "café au", "Unicode form"),
-            ("한글", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}", "Unicode form"),
-        ] {
-            let Err(Error::TextNotFound(hint)) = edit(text, old, "") else { panic!("{text}") };
-            assert!(hint.contains(word), "{hint}");
-        }
-        let Err(Error::TextNotFound(hint)) = replace_once(b"caf\xe9 au lait", "caf\u{fffd} au", "") else { panic!() };
-        assert!(hint.contains("not UTF-8"), "{hint}");
-        let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
-        assert!(hint.contains("line 2"), "{hint}");
-        let Err(Error::TextNotFound(hint)) = edit("a\nThe boiler is old.\n", "The boiler was old.", "") else { panic!() };
-        assert!(hint.contains("nearest is line 2: \"The boiler is old.\""), "{hint}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{IF_MATCH, PATH, PREVIOUS, result_of};
 use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::write::Replacement;
+use crate::vault::replace_text::Replacement;
 use serde_json::json;
 
 const OLD_TEXT: &str = "Exact text to find";

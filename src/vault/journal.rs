@@ -1,0 +1,132 @@
+//! The note of a change to several files, written before the first of them is changed: what was, and what is to be.
+
+use super::error::Error;
+use super::path::VaultPath;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// One file of a change; as it is written down, too, with bytes in base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// A new file, folders included.
+    Create {
+        path: VaultPath,
+        #[serde(rename = "after", with = "in_base64")]
+        bytes: Vec<u8>,
+    },
+    /// Other bytes in a file.
+    Replace {
+        path: VaultPath,
+        #[serde(with = "in_base64")]
+        before: Vec<u8>,
+        #[serde(with = "in_base64")]
+        after: Vec<u8>,
+    },
+    /// Another name for a file or folder, with whatever it holds; nothing may be there yet.
+    Rename { from: VaultPath, to: VaultPath },
+    /// A file removed for a moment: with [`Transaction::show`](super::transaction::Transaction::show) only. `mode` are its permission bits.
+    Remove {
+        path: VaultPath,
+        #[serde(with = "in_base64")]
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    /// A file put into `.trash`, where Obsidian keeps what was deleted, or a folder of which no file is left that is served.
+    Trash { path: VaultPath },
+}
+
+mod in_base64 {
+    use super::{Engine, STANDARD};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        STANDARD.encode(bytes).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// A step with the name that a file has in the trash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Noted {
+    #[serde(flatten)]
+    pub(super) step: Step,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) place: String,
+}
+
+impl Noted {
+    /// Whether this program can have written it: the name in the trash is a plain one. Another program that
+    /// writes into the vault may have put it there.
+    pub(super) fn is_plain(&self) -> bool {
+        let is_name = VaultPath::file(&self.place).is_ok_and(|name| name.as_str() == self.place && name.name() == self.place);
+        is_name == matches!(self.step, Step::Trash { .. })
+    }
+}
+
+/// The file with what is being changed, format 1: one JSON object.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Journal {
+    pub(super) version: u32,
+    /// Which vault on which computer: a sync program may carry the file to others, where it means nothing.
+    pub(super) vault: String,
+    /// Whether the steps are done for a moment only, see [`Transaction::show`](super::transaction::Transaction::show): then they are taken back in any case.
+    #[serde(default)]
+    pub(super) shown: bool,
+    pub(super) steps: Vec<Noted>,
+}
+
+/// What steps are done for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Change,
+    Show,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its files are as before.
+    Open,
+    /// Its files are as it makes them.
+    Done,
+    /// Somebody has changed what it made.
+    DoneAndMore,
+    /// Somebody has changed what was there before.
+    Theirs,
+}
+
+/// Whether the disk, or its owner, has something to do before anything goes on.
+pub(super) fn is_the_disks(error: &Error) -> bool {
+    matches!(error, Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable)
+}
+
+/// Whether a text that somebody has changed was changed from what a step made, and not from what was before: it has the
+/// pieces that the step put in, or, where it put in none, lacks those that it took out.
+pub(super) fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
+    let pieces = |text: &[u8]| -> HashSet<String> {
+        let text = String::from_utf8_lossy(text).into_owned();
+        text.split(['\n', ',', '[', ']']).map(str::trim).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+    };
+    let (before, after, here) = (pieces(before), pieces(after), pieces(here));
+    let added: Vec<&String> = after.difference(&before).collect();
+    if added.is_empty() {
+        return before.difference(&after).all(|piece| !here.contains(piece));
+    }
+    // More than half: somebody may have changed one of them.
+    added.iter().filter(|piece| here.contains(**piece)).count() * 2 > added.len()
+}
+
+impl Step {
+    pub fn path(&self) -> &str {
+        match self {
+            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => path.as_str(),
+            Step::Rename { to, .. } => to.as_str(),
+        }
+    }
+}
