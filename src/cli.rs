@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_are_told_at_once() {
+    fn all_mistakes_are_reported_at_once() {
         let mistakes = parse(&["sing", "--volume", "--port=1", "-x"], &[]).unwrap_err();
         assert_eq!(mistakes.len(), 4, "{mistakes:?}");
         assert!(parse(&["stdio", "now"], &[]).is_err());

@@ -443,7 +443,7 @@ fn answers_have_an_end() {
 
 /// What an attack found: bytes that nobody named.
 #[test]
-fn what_nobody_named_was_changed() {
+fn bytes_that_no_argument_names_stay() {
     let folder = by_hand();
     // An edge that a person drew, and that no note knows.
     let hand = "{\"id\":\"hand\",\"fromNode\":\"c\",\"toNode\":\"b\",\"label\":\"mine\"}";
@@ -531,7 +531,7 @@ fn notes_are_brought_in_line_with_a_canvas() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_code() {
+fn every_error_has_its_code() {
     let folder = by_hand();
     for (path, text) in [
         ("accomplishments/broken.md", "---\ntype: accomplishment\nid: ACC-003\na: [\n---\n"),
@@ -959,7 +959,7 @@ fn a_disk_that_refuses_half_way_leaves_both_as_before() {
 }
 
 #[test]
-fn a_person_can_look_at_the_project_and_a_session_can_begin() {
+fn prompts_show_the_project_and_begin_a_session() {
     let folder = by_hand();
     let server = serve(&folder);
     create(&server, "Quote \" and | #1", &["ACC-001"]);
@@ -985,7 +985,7 @@ fn a_person_can_look_at_the_project_and_a_session_can_begin() {
 
 /// A document that is on the canvas too was left out of all documents, and refused by its name.
 #[test]
-fn a_further_document_on_the_canvas_was_no_document() {
+fn a_document_that_is_on_the_canvas_is_a_document() {
     let canvas = CANVAS.replace(
         "\"nodes\":[",
         "\"nodes\":[{\"id\":\"r\",\"type\":\"file\",\"file\":\"docs/r.md\",\"x\":0,\"y\":5000,\"width\":10,\"height\":10},",
@@ -1006,7 +1006,7 @@ fn a_further_document_on_the_canvas_was_no_document() {
 
 /// Two notes on one canvas were said not to be, because a property named another one.
 #[test]
-fn notes_that_were_dragged_to_another_canvas_could_not_depend() {
+fn notes_dragged_to_another_canvas_can_depend_on_each_other() {
     let note = |id: &str| first().replace("ACC-001", id).replace("canvas_source: projects/main.canvas\n", "");
     let node = |id: &str, file: &str, x: usize| {
         format!(

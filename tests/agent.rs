@@ -117,7 +117,7 @@ fn a_question_is_answered_and_what_is_cited_is_looked_up() {
 
 /// Every way to fail is an error that says what to do, and the server goes on.
 #[test]
-fn failures_are_told_in_words_that_help() {
+fn failures_say_what_to_do() {
     let failing: &[(&str, &str, &[&str])] = &[
         ("garbage", "echo garbage; echo '{'; echo '[1]'", &["without a result", "npm install"]),
         ("nothing", "", &["without a result"]),
@@ -201,7 +201,7 @@ fn what_is_missing_is_named_before_anything_runs() {
 
 /// A disk that takes nothing more for the session's folder; /proc is one for everybody.
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn a_folder_that_cannot_be_made_is_reported() {
     let scene = Scene::with(INIT);
     let settings = [
         ("TOOLSETS", "agent"),
@@ -846,7 +846,7 @@ fn what_a_session_had_written_at_the_end_of_the_server_is_filed_and_committed() 
 
 /// Absolute paths in what a session gives, results without end, and paths that are not in plain form.
 #[test]
-fn odd_results_came_through_as_they_were() {
+fn absolute_paths_and_long_lists_in_a_result_are_cut() {
     let long = "x".repeat(3_000);
     let given = json!({
         "perDomain": { "work": format!("filed in PLACE/work {}", "y".repeat(90_000)), "other": { "deep": vec!["z"; 1000] }, "life": ["no"] },
@@ -877,7 +877,7 @@ fn a_line_too_long_to_read_ends_the_session_and_what_it_wrote_is_filed() {
 
 /// A supervisor that is stopped, and one that is killed together with the server.
 #[test]
-fn sessions_went_on_without_their_supervisor() {
+fn sessions_end_with_their_supervisor() {
     let scene = Scene::with(&format!("{INIT}sleep 98769"));
     let server = scene.serve(&[]);
     let supervisor = |server: &Server| {
@@ -909,7 +909,7 @@ fn sessions_went_on_without_their_supervisor() {
 }
 
 #[test]
-fn a_crowd_of_skills_hid_the_one_that_is_needed() {
+fn many_large_skills_do_not_displace_the_one_that_is_needed() {
     let scene = Scene::with(&format!("{INIT}{RESULT}"));
     for n in 0..60 {
         let skill = scene.folder.vault().join(format!(".claude/skills/a{n:02}"));
@@ -921,7 +921,7 @@ fn a_crowd_of_skills_hid_the_one_that_is_needed() {
 }
 
 #[test]
-fn a_file_of_the_servers_own_could_be_handed_over() {
+fn files_of_the_server_are_not_taken_as_attachments() {
     let scene = Scene::with(&format!("{INIT}{RESULT}"));
     let above = scene.folder.path().to_str().unwrap().to_owned();
     std::fs::write(scene.folder.path().join("good.txt"), "good").unwrap();
@@ -941,7 +941,7 @@ fn a_file_of_the_servers_own_could_be_handed_over() {
 }
 
 #[test]
-fn linting_took_the_square_of_the_pages() {
+fn linting_takes_time_in_proportion_to_the_pages() {
     let folder = Folder::with(&[]);
     vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
     for n in 0..3_000 {

@@ -251,7 +251,7 @@ fn stdio(scene: &Scene) -> std::process::Child {
 }
 
 #[test]
-fn check_says_how_sessions_would_be_run() {
+fn check_reports_how_sessions_would_run() {
     let scene = Scene::with(&format!("{INIT}{RESULT}"));
     let check = |more: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));

@@ -45,7 +45,7 @@ fn help_and_version() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_and_nothing_starts() {
+fn all_mistakes_are_reported_at_once_and_nothing_starts() {
     let output = run(
         &["--listen-addr", "nowhere", "--colour"],
         &[("VAULT_PATH", "/does/not/exist"), ("AUTH_USERS", "alex:secret-in-the-clear")],
@@ -61,7 +61,7 @@ fn all_mistakes_are_told_at_once_and_nothing_starts() {
 }
 
 #[test]
-fn a_misspelt_setting_is_told() {
+fn a_misspelt_setting_is_reported() {
     let folder = Folder::sample();
     let vault = folder.vault();
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
@@ -107,7 +107,7 @@ fn generate_token_prints_a_pair_that_belongs_together() {
 }
 
 #[test]
-fn what_is_in_the_way_at_the_start_is_told_with_a_way_out() {
+fn what_prevents_the_start_is_reported_with_its_remedy() {
     let folder = Folder::sample();
     let vault = folder.vault();
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
@@ -120,7 +120,7 @@ fn what_is_in_the_way_at_the_start_is_told_with_a_way_out() {
 }
 
 #[test]
-fn check_says_what_would_be_served() {
+fn check_reports_what_would_be_served() {
     let folder = Folder::sample();
     let hash = bcrypt::hash("x", 4).unwrap();
     let users = format!("alex:{hash}");

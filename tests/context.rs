@@ -310,7 +310,7 @@ fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
 
 /// What was looked for by its properties was missing without a word: a note that is large, or whose frontmatter is broken.
 #[test]
-fn large_and_malformed_notes_were_left_out_in_silence() {
+fn large_and_malformed_notes_are_listed_as_left_out() {
     let large = format!("---\ncontext: p\n---\n{}", "long line\n".repeat(500_000));
     let folder = vault(&[("large.md", &large), ("small.md", "---\ncontext: p\n---\nx\n"), ("broken.md", "---\nx: [1\n---\ny\n")]);
     for memory in ["full", "small"] {
@@ -323,7 +323,7 @@ fn large_and_malformed_notes_were_left_out_in_silence() {
 }
 
 #[test]
-fn a_wrong_expression_was_not_said_where() {
+fn a_wrong_expression_is_reported_with_its_position() {
     let folder = people();
     let server = serve(&folder);
     for (pattern, place) in [("abc(def", "at character 4"), ("(a[z-b])", "at character 4")] {

@@ -84,7 +84,7 @@ fn a_disk_that_fills_keeps_the_old_bytes_and_no_litter() {
 }
 
 #[test]
-fn a_disk_that_becomes_read_only_is_said_and_comes_back() {
+fn a_disk_that_becomes_read_only_is_reported_and_used_again_afterwards() {
     let folder = Folder::new();
     let Some(disk) = Mount::on(&folder.vault(), "size=1m") else { return };
     std::fs::write(folder.vault().join("note.md"), "text").unwrap();
@@ -99,7 +99,7 @@ fn a_disk_that_becomes_read_only_is_said_and_comes_back() {
 
 /// Found by an attack: with one file left in the mount point, what was written while the vault was away went there.
 #[test]
-fn a_forgotten_file_in_the_mount_point_was_taken_for_the_vault() {
+fn a_file_left_in_the_mount_point_is_not_taken_for_the_vault() {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.vault()).unwrap();
     std::fs::write(folder.vault().join("forgotten.md"), "left below").unwrap();
@@ -131,7 +131,7 @@ fn a_forgotten_file_in_the_mount_point_was_taken_for_the_vault() {
 
 /// Found by an attack: an edit read the half that was there, and the other half went into a file that nobody sees any more.
 #[test]
-fn an_edit_within_a_slow_save_kept_half_a_file() {
+fn an_edit_during_a_slow_save_never_keeps_half_a_file() {
     let text = |round: usize| format!("# Note {round}\nstart\n{}end {round}\n", "a line of the sync program\n".repeat(3000));
     let folder = Folder::with(&[("note.md", text(0).as_bytes())]);
     let server = Server::on(&folder.vault());
@@ -179,7 +179,7 @@ fn an_edit_within_a_slow_save_kept_half_a_file() {
 
 /// Found by an attack: a call was carried out on a connection that was being closed to make room, and nobody heard of it.
 #[test]
-fn a_call_was_made_and_its_answer_never_sent() {
+fn a_call_that_is_carried_out_is_answered() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "12")]);
     let deadline = Instant::now() + Duration::from_secs(4);
@@ -215,7 +215,7 @@ fn a_call_was_made_and_its_answer_never_sent() {
 
 /// Found by an attack: every call that had something to log stood still, after it was done.
 #[test]
-fn a_log_that_nobody_reads_held_up_every_call() {
+fn a_log_that_is_not_read_delays_no_call() {
     let folder = Folder::sample();
     let token = vault_sync_mcp::secret::SecretHash::of(TOKEN).to_hex();
     let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

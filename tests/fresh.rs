@@ -246,7 +246,7 @@ fn edits_one_after_the_other_do_not_wait() {
 
 /// Within 100 ms on a machine that does nothing else; the other tests run at the same time.
 #[test]
-fn a_listening_client_hears_of_a_change_at_once() {
+fn a_subscribed_client_is_notified_of_a_change_at_once() {
     let (folder, server) = Server::sample();
     let session = server.session(TOKEN, "2025-06-18");
     let mut stream = server.connect();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// An attack found these: what git overwrites without a word.
 #[test]
-fn ignored_and_staged_files_were_overwritten_by_what_the_remote_added() {
+fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
     let repository = busy();
     repository.write("ignored/x.md", "a person's\n");
     repository.write("build/keep.txt", "a person's\n");
@@ -45,7 +45,7 @@ fn ignored_and_staged_files_were_overwritten_by_what_the_remote_added() {
 }
 
 #[test]
-fn a_note_that_git_does_not_have_was_deleted_for_good() {
+fn a_note_that_git_does_not_have_is_not_deleted() {
     let repository = Repository::with(&[("a.md", &note("a"))]);
     repository.write("untracked.md", "only here\n");
     repository.write("a.md", "changed\n");
@@ -62,7 +62,7 @@ fn a_note_that_git_does_not_have_was_deleted_for_good() {
 }
 
 #[test]
-fn a_name_in_another_unicode_form_was_another_file_to_git() {
+fn a_name_in_another_unicode_form_is_the_same_file_to_git() {
     let decomposed = "nai\u{308}ve.md";
     let repository = Repository::with(&[(decomposed, &note("a"))]);
     let server = repository.serve();
@@ -75,7 +75,7 @@ fn a_name_in_another_unicode_form_was_another_file_to_git() {
 
 /// What somebody does in the repository while a push is under way is theirs; nothing is moved over it.
 #[test]
-fn a_repository_used_during_the_push_was_moved_all_the_same() {
+fn a_repository_used_during_the_push_is_not_moved() {
     for (name, script) in [
         ("staged", "echo v1 > ours.md; git add ours.md; echo v2 > ours.md"),
         ("committed the note", "echo theirs > ours.md; git commit -q -m theirs ours.md"),
@@ -101,7 +101,7 @@ fn a_repository_used_during_the_push_was_moved_all_the_same() {
 }
 
 #[test]
-fn smaller_tricks_do_not_work_either() {
+fn forged_messages_linked_locks_and_odd_names_change_nothing() {
     // A forged history.
     let repository = Repository::with(&[("a.md", &note("a"))]);
     let server = repository.serve();
@@ -153,7 +153,7 @@ fn is_clean(repository: &Repository) {
 
 /// Git takes for unchanged what it was told not to look at, and what a filter drops; the bytes are a person's all the same.
 #[test]
-fn what_git_takes_for_unchanged_was_overwritten() {
+fn a_change_that_git_does_not_see_is_not_overwritten() {
     let repository = two();
     repository.git(&["update-index", "--assume-unchanged", "a.md"]);
     repository.write("a.md", "a person's\n");
@@ -172,7 +172,7 @@ fn what_git_takes_for_unchanged_was_overwritten() {
 
 /// Another working tree of the same repository is on another branch; nothing of one operation reaches the other.
 #[test]
-fn a_write_that_was_interrupted_moved_another_branch() {
+fn recovery_moves_no_branch_but_the_one_of_the_interrupted_write() {
     let repository = two();
     let other = repository.folder.path().join("draft");
     repository.git(&["worktree", "add", "-q", "-b", "draft", other.to_str().unwrap()]);
@@ -194,7 +194,7 @@ fn a_write_that_was_interrupted_moved_another_branch() {
 }
 
 #[test]
-fn without_a_remote_a_write_was_reported_that_did_not_exist() {
+fn without_a_remote_a_write_that_cannot_move_the_branch_is_refused() {
     let repository = two();
     repository.git(&["remote", "remove", "origin"]);
     // The branch may not move: a hook of the repository's for all its refs.
@@ -211,7 +211,7 @@ fn without_a_remote_a_write_was_reported_that_did_not_exist() {
 }
 
 #[test]
-fn files_whose_names_are_no_text_were_overwritten() {
+fn files_whose_names_are_not_utf_8_are_not_overwritten() {
     let repository = two();
     let place = |name: &[u8]| repository.folder.vault().join(Path::new(std::ffi::OsStr::from_bytes(name)));
     std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.txt\n").unwrap();
@@ -225,7 +225,7 @@ fn files_whose_names_are_no_text_were_overwritten() {
 
 /// A person's `git push --force-with-lease` trusts it.
 #[test]
-fn the_remote_tracking_branch_was_moved() {
+fn the_remote_tracking_branch_is_not_moved() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "x.md", "x");
     let before = repository.git(&["rev-parse", "origin/main"]);
@@ -237,7 +237,7 @@ fn the_remote_tracking_branch_was_moved() {
 
 /// Whoever stages something after a crash keeps it, and so does who works while everything is moved.
 #[test]
-fn what_was_staged_meanwhile_was_overwritten() {
+fn what_is_staged_meanwhile_stays_staged() {
     let repository = two();
     let pending = {
         repository.write("a.md", &note("server's"));
@@ -270,7 +270,7 @@ fn what_was_staged_meanwhile_was_overwritten() {
 
 /// The remote has changed a file that a person saves during the push.
 #[test]
-fn what_was_saved_during_the_checkout_was_overwritten() {
+fn what_is_saved_during_the_checkout_is_kept() {
     let repository = Repository::with(&[("a.md", &note("a")), ("z.txt", "z")]);
     // In the second push, the one that counts.
     hook(
@@ -290,7 +290,7 @@ fn what_was_saved_during_the_checkout_was_overwritten() {
 }
 
 #[test]
-fn a_folder_that_was_moved_away_and_linked_was_replaced() {
+fn a_link_in_place_of_a_folder_is_not_replaced() {
     let repository = Repository::with(&[("a.md", &note("a")), ("d/x.txt", "x"), ("d/y.txt", "y")]);
     let vault = repository.folder.vault();
     let elsewhere = repository.folder.path().join("elsewhere");
@@ -303,7 +303,7 @@ fn a_folder_that_was_moved_away_and_linked_was_replaced() {
 }
 
 #[test]
-fn a_submodule_was_checked_out() {
+fn submodules_are_left_as_they_are() {
     let repository = two();
     let module = Repository::with(&[("m.txt", "m")]);
     let url = module.remote().display().to_string();
@@ -331,7 +331,7 @@ fn a_submodule_was_checked_out() {
 }
 
 #[test]
-fn a_file_with_another_time_stamp_blocked_every_write() {
+fn a_file_with_another_time_stamp_blocks_no_write() {
     let repository = two();
     let server = repository.serve();
     assert_eq!(write(&server, "a.md", "ours")["pushed"], true);
@@ -347,7 +347,7 @@ fn a_file_with_another_time_stamp_blocked_every_write() {
 
 /// What could not be moved here afterwards is not pushed, and other notes can be written.
 #[test]
-fn a_note_that_cannot_be_written_blocked_all_others() {
+fn a_note_that_cannot_be_written_blocks_no_other() {
     use std::os::unix::fs::PermissionsExt;
     let repository = two();
     let vault = repository.folder.vault();
@@ -378,7 +378,7 @@ fn a_note_that_cannot_be_written_blocked_all_others() {
 
 /// A filter that fails, or kills git, while the remote's files are made: the next write goes on as if nothing was.
 #[test]
-fn a_checkout_that_stopped_half_way_was_never_finished() {
+fn a_checkout_that_stopped_half_way_is_finished_by_the_next_write() {
     for smudge in ["false", "kill -9 $PPID"] {
         let repository = Repository::with(&[("a.md", &note("a")), ("aa.txt", "old"), (".gitattributes", "*.bin filter=x\n")]);
         repository.git(&["config", "filter.x.clean", "cat"]);
@@ -398,7 +398,7 @@ fn a_checkout_that_stopped_half_way_was_never_finished() {
 }
 
 #[test]
-fn an_index_lock_that_a_crash_left_took_twenty_seconds_and_the_push() {
+fn an_index_lock_is_refused_before_the_push_and_within_seconds() {
     let repository = two();
     let server = repository.serve();
     std::fs::write(repository.folder.vault().join(".git/index.lock"), "").unwrap();
@@ -413,7 +413,7 @@ fn an_index_lock_that_a_crash_left_took_twenty_seconds_and_the_push() {
 }
 
 #[test]
-fn a_repository_with_longer_hashes_had_no_first_commit() {
+fn a_repository_with_sha_256_hashes_gets_its_first_commit() {
     let folder = Folder::with(&[]);
     for arguments in [
         &["init", "-q", "-b", "main", "--object-format=sha256"][..],
@@ -432,7 +432,7 @@ fn a_repository_with_longer_hashes_had_no_first_commit() {
 
 /// The remote took it, somebody pushed on top, and the answer was lost: it is made, and says so.
 #[test]
-fn a_push_whose_answer_was_lost_was_called_a_failure() {
+fn a_push_whose_answer_is_lost_counts_as_pushed() {
     let repository = two();
     let top = "c=$(git -c user.name=P -c user.email=p@example.com commit-tree -p main -m 'on top' 'main^{tree}'); git update-ref refs/heads/main $c; kill -9 $PPID";
     hook(&repository.remote(), "post-receive", &format!("test -e once || {{ touch once; {top}; }}"));
@@ -445,7 +445,7 @@ fn a_push_whose_answer_was_lost_was_called_a_failure() {
 }
 
 #[test]
-fn what_a_hook_made_of_the_message_was_lost_when_the_remote_had_news() {
+fn a_message_changed_by_a_hook_is_kept_when_the_remote_has_news() {
     let repository = two();
     hook(&repository.folder.vault().join(".git"), "commit-msg", "printf '\\nChange-Id: I1\\n' >> \"$1\"");
     repository.pushed_by_another(&repository.clone("another"), "x.md", "x");
@@ -512,7 +512,7 @@ fn files_folders_links_and_programs_change_into_each_other() {
 
 /// A file that is no longer in the index is its owner's, whatever the remote does with the one of that name.
 #[test]
-fn a_file_taken_out_of_the_index_was_deleted() {
+fn a_file_taken_out_of_the_index_is_not_deleted() {
     for ignored in [false, true] {
         let repository = Repository::with(&[("a.md", &note("a")), ("workspace.json", "{}"), ("other.json", "{}")]);
         let clone = repository.clone("another");
@@ -530,7 +530,7 @@ fn a_file_taken_out_of_the_index_was_deleted() {
 }
 
 #[test]
-fn a_change_of_line_ends_alone_was_overwritten() {
+fn a_change_of_line_ends_alone_is_not_overwritten() {
     let repository = Repository::with(&[("a.md", &note("a")), ("b.md", &note("b")), ("k.txt", "one\ntwo\n")]);
     let crlf = |text: &str| text.replace('\n', "\r\n");
     repository.write("k.txt", &crlf("one\ntwo\n"));
@@ -558,7 +558,7 @@ fn pend_news(repository: &Repository) {
 }
 
 #[test]
-fn what_was_half_merged_or_only_staged_was_lost_in_recovery() {
+fn recovery_keeps_what_is_half_merged_or_only_staged() {
     // A conflict that git stash left; no merge is under way.
     let repository = Repository::with(&[("a.md", &note("a")), ("x.md", "1\n"), ("y.md", "1\n")]);
     let clone = repository.clone("another");
@@ -594,7 +594,7 @@ fn what_was_half_merged_or_only_staged_was_lost_in_recovery() {
 }
 
 #[test]
-fn what_was_staged_before_the_first_commit_was_dropped() {
+fn what_is_staged_before_the_first_commit_stays_staged() {
     let folder = Folder::with(&[]);
     let remote = two();
     for arguments in [
@@ -619,7 +619,7 @@ fn what_was_staged_before_the_first_commit_was_dropped() {
 
 /// What the caller has read and replaces is agreed on, also when the remote has something else that is new.
 #[test]
-fn a_note_replaced_with_if_match_was_pushed_and_then_blocked_all_others() {
+fn a_note_replaced_with_if_match_blocks_no_later_write() {
     let repository = two();
     let clone = repository.clone("another");
     let server = repository.serve();
@@ -637,7 +637,7 @@ fn a_note_replaced_with_if_match_was_pushed_and_then_blocked_all_others() {
 }
 
 #[test]
-fn folders_without_files_were_in_the_way_for_good() {
+fn folders_without_files_give_way_to_files_of_the_remote() {
     let repository = Repository::with(&[("a.md", &note("a")), ("x/a.md", "1"), ("e/k.md", "1")]);
     for folder in ["x/empty/deeper", "d/x"] {
         std::fs::create_dir_all(repository.folder.vault().join(folder)).unwrap();
@@ -655,7 +655,7 @@ fn folders_without_files_were_in_the_way_for_good() {
 
 /// A branch can be begun without git's lock. Nothing of ours is moved under it.
 #[test]
-fn whoever_switched_while_everything_was_moved_had_it_staged_on_the_new_branch() {
+fn a_branch_switched_during_the_checkout_gets_nothing_staged() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
     // A filter runs while the index learns the new files.
@@ -672,7 +672,7 @@ fn whoever_switched_while_everything_was_moved_had_it_staged_on_the_new_branch()
 
 /// Filters are programs of a person's: they run where they always do.
 #[test]
-fn a_filter_inside_the_working_tree_was_not_found() {
+fn a_filter_inside_the_working_tree_is_found() {
     for required in ["true", "false"] {
         let repository = Repository::with(&[
             ("a.md", &note("a")),
@@ -699,7 +699,7 @@ fn a_filter_inside_the_working_tree_was_not_found() {
 
 /// What git makes of a file is said by the attributes of its own commit, not by those that are checked out.
 #[test]
-fn files_that_came_with_their_attributes_were_written_without_the_filter() {
+fn files_that_arrive_with_their_attributes_are_filtered() {
     let arrange = || {
         let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
         for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
@@ -730,7 +730,7 @@ fn files_that_came_with_their_attributes_were_written_without_the_filter() {
 
 /// `git gc` may remove a commit that only a crashed server knew of.
 #[test]
-fn a_pending_commit_that_is_gone_blocked_every_write() {
+fn a_pending_commit_that_is_gone_blocks_no_write() {
     let repository = two();
     let head = repository.git(&["rev-parse", "HEAD"]);
     let gone = format!("{}\n{head}", "1".repeat(head.trim().len()));
@@ -741,7 +741,7 @@ fn a_pending_commit_that_is_gone_blocked_every_write() {
 
 /// Two rejected pushes, and in between the remote took back what it had: nothing of that comes back with the change.
 #[test]
-fn what_the_remote_took_back_between_two_pushes_came_back() {
+fn a_commit_that_the_remote_drops_between_two_pushes_is_not_pushed_again() {
     let repository = two();
     let clone = repository.clone("another");
     repository.pushed_by_another(&clone, "taken-back.md", "x");
@@ -760,7 +760,7 @@ fn what_the_remote_took_back_between_two_pushes_came_back() {
 
 /// While something is half done the lock stays, so that nobody commits it; the next write finishes it.
 #[test]
-fn a_move_that_failed_half_way_was_left_for_anybody_to_commit() {
+fn a_checkout_that_fails_half_way_keeps_the_index_locked_until_it_is_finished() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
     hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
@@ -775,7 +775,7 @@ fn a_move_that_failed_half_way_was_left_for_anybody_to_commit() {
 
 /// A link that a person put where a folder is to be leads to what is theirs, also outside the vault.
 #[test]
-fn a_file_behind_a_link_was_overwritten_and_folders_behind_one_were_removed() {
+fn nothing_behind_a_link_is_overwritten_or_removed() {
     let repository = Repository::with(&[("a.md", &note("a")), ("d", "a file")]);
     let mine = repository.folder.path().join("mine");
     std::fs::create_dir_all(mine.join("empty/deeper")).unwrap();
@@ -805,7 +805,7 @@ fn a_file_behind_a_link_was_overwritten_and_folders_behind_one_were_removed() {
 }
 
 #[test]
-fn staged_bytes_were_dropped_where_a_file_becomes_a_folder() {
+fn staged_bytes_are_kept_where_a_file_becomes_a_folder() {
     for (old, new) in [("d", "d/f"), ("x/a", "x")] {
         let repository = Repository::with(&[("a.md", &note("a")), (old, "1")]);
         let clone = repository.clone("another");
@@ -833,7 +833,7 @@ fn staged_bytes_were_dropped_where_a_file_becomes_a_folder() {
 
 /// Whoever has switched in the middle of it can switch back.
 #[test]
-fn a_lock_that_was_left_kept_a_person_from_what_the_refusal_told_them_to_do() {
+fn a_refused_write_leaves_no_index_lock_behind() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
     hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
@@ -848,7 +848,7 @@ fn a_lock_that_was_left_kept_a_person_from_what_the_refusal_told_them_to_do() {
 
 /// What git thinks of a file that a filter made another size of: nothing is changed.
 #[test]
-fn filtered_files_and_notes_with_other_line_ends_looked_changed() {
+fn filtered_files_and_notes_with_other_line_ends_count_as_unchanged() {
     let repository = Repository::with(&[("a.md", &note("a")), (".gitattributes", "*.md eol=crlf\n*.x filter=long\n")]);
     for (name, value) in [("clean", "sed 's/ and much more//'"), ("smudge", "sed 's/$/ and much more/'")] {
         repository.git(&["config", &format!("filter.long.{name}"), value]);
@@ -862,7 +862,7 @@ fn filtered_files_and_notes_with_other_line_ends_looked_changed() {
 
 /// Git looks into a file that was saved in the second of the index's own time; a newer index would hide the change.
 #[test]
-fn a_change_of_the_same_size_within_a_second_was_hidden_from_git() {
+fn a_change_of_the_same_size_within_a_second_is_seen_by_git() {
     for news in [false, true] {
         let repository = Repository::with(&[("a.md", &note("a")), ("t.md", "- [ ]\n")]);
         // All in one second, with times that say so.
@@ -888,7 +888,7 @@ fn a_change_of_the_same_size_within_a_second_was_hidden_from_git() {
 
 /// An attack found that visible notes could make the vault's folder a repository, to git, whose configuration names programs.
 #[test]
-fn notes_named_as_the_parts_of_a_repository_ran_programs() {
+fn notes_named_as_parts_of_a_repository_run_no_program() {
     let top = Folder::with(&[("notes/n.md", note("n").as_bytes()), ("dotfile", b"x")]);
     let (top, vault) = (top.vault(), top.vault().join("notes"));
     for arguments in
@@ -928,7 +928,7 @@ fn notes_named_as_the_parts_of_a_repository_ran_programs() {
 
 /// With its own repository damaged, as a power cut may, a note was committed to the one above, and pushed to its remote.
 #[test]
-fn a_damaged_repository_gave_its_notes_to_the_one_above() {
+fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     let home = Repository::with(&[("dotfile", "x")]);
     let vault = home.folder.vault().join("vault");
     std::fs::create_dir(&vault).unwrap();
@@ -958,7 +958,7 @@ fn a_damaged_repository_gave_its_notes_to_the_one_above() {
 
 /// What was never committed was said to be rolled back, and a note that is no text was shown as if it were.
 #[test]
-fn a_refusal_was_told_as_rolled_back() {
+fn a_refusal_is_not_reported_as_rolled_back() {
     let repository = Repository::with(&[("a.md", &note("a"))]);
     std::fs::write(repository.folder.vault().join("latin.md"), b"---\ndate: 1\n---\ncaf\xe9\n").unwrap();
     repository.write("quotes.md", &"\"\n".repeat(60_000));
@@ -981,7 +981,7 @@ fn a_refusal_was_told_as_rolled_back() {
 
 /// Line ends of both kinds that nobody had committed were taken for git's, and gone for good.
 #[test]
-fn a_persons_mixed_line_ends_were_taken_for_committed() {
+fn mixed_line_ends_do_not_count_as_committed() {
     let repository = Repository::with(&[("a.md", &note("one\ntwo\nthree")), (".gitattributes", "* text=auto\n")]);
     let mixed = note("one\ntwo\nthree").replacen("one\n", "one\r\n", 1);
     repository.write("a.md", &mixed);

@@ -348,7 +348,7 @@ fn what_a_grant_does_not_let_a_login_change_stays() {
 }
 
 #[test]
-fn a_login_hears_only_of_what_its_grant_covers() {
+fn a_login_is_notified_only_of_what_its_grant_covers() {
     let (grant, hide, covers) = grants()[0];
     let pair = Pair::new(41, grant, hide, covers);
     let (folder, server) = &pair.whole;
@@ -545,7 +545,7 @@ fn a_granted_folder_that_is_missing_can_be_made() {
 
 /// Each grant has an index of its own, of which so many are kept; one with a listener stays.
 #[test]
-fn a_listener_hears_of_changes_while_many_other_grants_are_used() {
+fn a_listener_is_notified_while_many_other_grants_are_used() {
     let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
     let folder = Folder::with(&[("Mine/a.md", b"0")]);
     let mut tokens = format!("me:{}:read=Mine/", hash(LIMITED));

@@ -194,7 +194,7 @@ fn running_requests_end_and_streams_close_cleanly_at_sigterm() {
 /// A proxy sends the whole request before it reads: with an expired token a large note became a 502 instead of a 401,
 /// and the client never refreshed its token.
 #[test]
-fn a_large_request_that_is_refused_early_lost_its_answer() {
+fn a_large_request_that_is_refused_early_gets_its_answer() {
     let (_folder, server) = Server::sample();
     let mut connection = server.connect();
     let body = vec![b'x'; 12 * 1024 * 1024];
@@ -270,7 +270,7 @@ impl Service for Shaky {
 }
 
 #[test]
-fn a_panic_is_one_requests_500_and_nothing_elses() {
+fn a_panic_is_a_500_for_its_request_alone() {
     let server = HttpServer::bind("127.0.0.1:0".parse().unwrap(), 16, 1).unwrap();
     let address = server.address();
     let running = server.start(Shaky).unwrap();
@@ -302,7 +302,7 @@ fn the_deepest_documents_fit_on_the_stack() {
 
 /// A byte a chunk, with long extensions: the budget for bodies was used up by framing.
 #[test]
-fn chunk_framing_counted_as_body() {
+fn chunk_framing_is_bounded_by_itself() {
     let (_folder, server) = Server::sample();
     let chunk = format!("1;{}\r\nA\r\n", "x".repeat(240));
     let mut connection = server.connect();
@@ -312,7 +312,7 @@ fn chunk_framing_counted_as_body() {
 }
 
 #[test]
-fn the_debug_log_tells_how_far_a_client_comes_and_no_code() {
+fn the_debug_log_shows_each_step_of_a_login_and_no_code() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("LOG_LEVEL", "debug")]);
     server.get("/oauth/authorize?state=SeCrEt");

@@ -43,7 +43,7 @@ fn slow_and_silent_peers_do_not_delay_a_good_one() {
 
 /// When the table is full, the connection that is idle for longest makes room, and nobody waits.
 #[test]
-fn a_full_table_makes_room_by_closing_the_idle() {
+fn idle_connections_are_closed_when_the_table_is_full() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "10")]);
     let mut idle: Vec<Connection> = (0..10).map(|_| server.connect()).collect();
@@ -234,7 +234,7 @@ fn slow_bodies_block_no_worker() {
 }
 
 #[test]
-fn a_connection_that_ends_badly_gives_back_its_place() {
+fn a_connection_that_ends_badly_is_counted_no_more() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "8")]);
     for round in 0..50 {
@@ -286,7 +286,7 @@ fn no_thread_for_a_connection_is_503_and_not_the_end() {
 
 /// Peers that take nothing of their answers held their places for half a minute, and everybody else got 503.
 #[test]
-fn peers_that_do_not_read_kept_the_table_full() {
+fn peers_that_do_not_read_give_up_their_connections() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("MAX_CONNECTIONS", "8")]);
     let flood = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(4000);
@@ -307,7 +307,7 @@ fn peers_that_do_not_read_kept_the_table_full() {
 
 /// A peer that reads nothing of a streamed answer kept its place among the workers for half a minute.
 #[test]
-fn streamed_answers_that_nobody_reads_kept_the_workers() {
+fn streamed_answers_that_are_not_read_hold_no_worker() {
     let folder = Folder::with(&[("picture.png", &[0x89; 600_000])]);
     let server = Server::with(&folder.vault(), &[("WORKERS", "2")]);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": "picture.png" }, "_meta": { "progressToken": 1 } } });
@@ -331,7 +331,7 @@ fn streamed_answers_that_nobody_reads_kept_the_workers() {
 
 /// A listener that reads nothing held up the thread that tells everybody.
 #[test]
-fn one_silent_listener_held_up_all_others() {
+fn a_listener_that_reads_nothing_delays_no_other() {
     let folder = Folder::sample();
     let server = Server::on(&folder.vault());
     let slow = server.session(TOKEN, "2025-11-25");
@@ -359,7 +359,7 @@ fn one_silent_listener_held_up_all_others() {
 
 /// A hundred pictures in one batch took two hundred megabytes until the last was written.
 #[test]
-fn the_answers_of_a_batch_were_not_bounded() {
+fn the_answers_of_a_batch_are_bounded() {
     let folder = Folder::with(&[("picture.png", &[0x89; 600_000])]);
     let server = Server::on(&folder.vault());
     let read = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": "picture.png" } } });

@@ -318,7 +318,7 @@ fn log_messages_come_to_a_session_that_asked_for_them() {
 
 /// What changes on disk is told to who asked for it, in both eras, within two seconds, and to nobody else.
 #[test]
-fn changes_are_told_to_those_who_asked_for_them() {
+fn changes_are_sent_to_their_subscribers() {
     let (folder, server) = Server::sample();
     let welcome = "vault:///Welcome.md";
     let listen = |id: Value, notifications: Value| {
@@ -447,7 +447,7 @@ fn nothing_is_longer_than_clients_take_and_what_is_cut_goes_on() {
 
 /// What the GET stream is for: it says when files come or go, by us or by the sync program, and nothing otherwise.
 #[test]
-fn the_stream_tells_when_files_come_or_go() {
+fn added_and_removed_files_are_sent_as_list_changes() {
     let (folder, server) = Server::sample();
     let id = server.session(TOKEN, "2025-11-25");
     let open = |id: &str, accept: &str| {
@@ -491,7 +491,7 @@ fn subscriptions_of_one_login_are_bounded_too() {
 }
 
 #[test]
-fn streams_of_one_login_are_bounded_and_a_hang_up_frees_its_place() {
+fn streams_of_one_login_are_bounded_and_a_closed_one_counts_no_more() {
     let (_folder, server) = Server::sample();
     let open = || {
         let id = server.session(TOKEN, "2025-11-25");
@@ -591,7 +591,7 @@ fn a_login_that_may_only_read_sees_and_does_no_more() {
 }
 
 #[test]
-fn hosts_and_origins_of_strangers_are_refused() {
+fn unknown_hosts_and_origins_are_refused() {
     let (_folder, server) = Server::sample();
     let ask = |headers: &str| {
         let body = request("ping", json!({})).to_string();
@@ -610,7 +610,7 @@ fn hosts_and_origins_of_strangers_are_refused() {
 }
 
 #[test]
-fn a_closed_stream_kept_its_descriptor() {
+fn a_closed_stream_frees_its_descriptor() {
     let (_folder, server) = Server::sample();
     for _ in 0..40 {
         let id = server.session(TOKEN, "2025-11-25");
@@ -625,7 +625,7 @@ fn a_closed_stream_kept_its_descriptor() {
 
 /// What cannot be read as text is no reason to let it pass.
 #[test]
-fn a_host_that_is_not_text_was_let_in() {
+fn a_host_that_is_not_text_is_refused() {
     let (_folder, server) = Server::sample();
     let body = request("ping", json!({})).to_string();
     for lines in [
@@ -664,7 +664,7 @@ fn every_listing_says_how_long_it_may_be_kept() {
 
 /// A client that expands the template by the rules of RFC 6570 reaches every file.
 #[test]
-fn a_name_with_a_question_mark_was_not_reached_through_the_template() {
+fn a_name_with_a_question_mark_is_reached_through_the_template() {
     let (_folder, server) = Server::sample();
     let template =
         server.post(&request("resources/templates/list", json!({}))).json()["result"]["resourceTemplates"][0]["uriTemplate"].clone();
@@ -752,7 +752,7 @@ fn a_prompt_that_has_nothing_to_say_says_why() {
 
 /// What a client sends comes back in some answers; it must not make them longer than clients take.
 #[test]
-fn a_long_uri_was_echoed_whole() {
+fn a_long_uri_is_cut_in_an_error() {
     let (_folder, server) = Server::sample();
     for uri in [format!("vault:///{}", "x".repeat(200_000)), format!("vault:///Welcome.md?line={}1&column=1", "0".repeat(200_000))] {
         let answer = server.post(&request("resources/read", json!({ "uri": uri })));

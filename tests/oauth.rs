@@ -2,16 +2,16 @@
 //!
 //! | requirement | source | test |
 //! |---|---|---|
-//! | discovery, challenge | RFC 9728, RFC 8414, RFC 6750 | `a_client_finds_its_way_from_the_first_401` |
+//! | discovery, challenge | RFC 9728, RFC 8414, RFC 6750 | `a_client_discovers_the_endpoints_from_the_first_401` |
 //! | code flow with PKCE, `iss`, `state` | OAuth 2.1, RFC 7636, RFC 9207 | `a_login_from_registration_to_a_tool_call` |
-//! | no open redirect | RFC 9700 section 2.1 | `nobody_is_sent_to_an_address_that_was_not_registered` |
+//! | no open redirect | RFC 9700 section 2.1 | `redirects_go_to_registered_addresses_only` |
 //! | PKCE cannot be left out or weakened | RFC 9700 section 2.1.1 | `a_request_without_s256_is_sent_back` |
-//! | a code is used once, by its client, with its verifier | RFC 6749 section 4.1.2 | `a_code_is_worth_nothing_to_a_thief` |
+//! | a code is used once, by its client, with its verifier | RFC 6749 section 4.1.2 | `a_code_needs_its_client_its_verifier_and_its_first_use` |
 //! | refresh rotation | RFC 9700 section 4.14 | `refreshing_at_once_from_several_processes_leaves_all_with_one_working_token` |
-//! | revocation | RFC 7009 | `revoking_ends_the_grant_and_strangers_cannot` |
+//! | revocation | RFC 7009 | `a_grant_is_revoked_by_its_client_and_by_no_other` |
 //! | client authentication | RFC 6749 section 2.3.1 | `clients_with_a_secret_may_send_it_either_way` |
 //! | registration | RFC 7591 | `registrations_are_liberal_in_and_exact_out` |
-//! | durable state | README, security model | `oauth_state.rs`: `logins_survive_kill_9`, `a_damaged_state_file_lets_nobody_in` |
+//! | durable state | README, security model | `oauth_state.rs`: `logins_survive_kill_9`, `a_damaged_state_file_grants_nothing` |
 
 use crate::support::login::{
     REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, sent_back, stream_of_a_revoked_login,
@@ -21,7 +21,7 @@ use crate::support::{Folder, ORIGIN, PASSWORD, Server, TOKEN, encode, eventually
 use serde_json::{Value, json};
 
 #[test]
-fn a_client_finds_its_way_from_the_first_401() {
+fn a_client_discovers_the_endpoints_from_the_first_401() {
     let (_folder, server) = Server::sample();
     for method in ["GET", "POST", "DELETE", "HEAD", "PUT"] {
         for token in ["", "\r\nAuthorization: Bearer wrong", "\r\nAuthorization: Basic YTpi", "\r\nAuthorization: Bearer"] {
@@ -144,7 +144,7 @@ fn the_short_paths_of_older_clients_work_too() {
 }
 
 #[test]
-fn nobody_is_sent_to_an_address_that_was_not_registered() {
+fn redirects_go_to_registered_addresses_only() {
     let (_folder, server) = Server::sample();
     let client = register(&server);
     for (name, value) in [
@@ -242,7 +242,7 @@ fn nothing_a_client_says_becomes_markup_or_a_header() {
 }
 
 #[test]
-fn a_code_is_worth_nothing_to_a_thief() {
+fn a_code_needs_its_client_its_verifier_and_its_first_use() {
     let (_folder, server) = Server::sample();
     let (client, thief) = (register(&server), register(&server));
     let stolen = code(&server, &client);
@@ -307,7 +307,7 @@ fn refreshing_at_once_from_several_processes_leaves_all_with_one_working_token()
 }
 
 #[test]
-fn revoking_ends_the_grant_and_strangers_cannot() {
+fn a_grant_is_revoked_by_its_client_and_by_no_other() {
     let (_folder, server) = Server::sample();
     let (client, other) = (register(&server), register(&server));
     let (access, refresh_token) = tokens(&server, &client);
@@ -458,7 +458,7 @@ fn tokens_in_the_url_are_not_looked_at() {
 
 /// A thief who rotates quickly must not push the stolen token out of memory: it would be "unknown" instead of a theft.
 #[test]
-fn many_rotations_washed_out_the_first_token() {
+fn reuse_of_the_first_refresh_token_is_noticed_after_many_rotations() {
     let (_folder, server) = Server::sample();
     let client = register(&server);
     let (_, first) = tokens(&server, &client);
@@ -470,7 +470,7 @@ fn many_rotations_washed_out_the_first_token() {
 }
 
 #[test]
-fn one_address_could_push_all_other_registrations_out() {
+fn one_address_cannot_displace_the_registrations_of_others() {
     let (_folder, server) = Server::sample();
     let mine = register(&server);
     let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
@@ -482,7 +482,7 @@ fn one_address_could_push_all_other_registrations_out() {
 }
 
 #[test]
-fn a_chosen_secret_with_a_plus_was_not_taken_by_header() {
+fn a_secret_with_a_plus_is_accepted_in_the_header() {
     use base64::Engine;
     let secret = "p+q/r%41=";
     let folder = Folder::sample();
@@ -496,7 +496,7 @@ fn a_chosen_secret_with_a_plus_was_not_taken_by_header() {
 }
 
 #[test]
-fn an_event_stream_outlived_its_token() {
+fn an_event_stream_ends_with_its_token() {
     let (folder, server) = Server::sample();
     let mut stream = stream_of_a_revoked_login(&server);
     std::fs::write(folder.vault().join("secret news.md"), "x").unwrap();
@@ -505,7 +505,7 @@ fn an_event_stream_outlived_its_token() {
 
 /// Wrong passwords from one address, many at a time: the others are told to wait, and the owner gets in.
 #[test]
-fn a_flood_of_logins_filled_the_queue() {
+fn one_address_cannot_fill_the_queue_of_logins() {
     let (_folder, server) = Server::sample();
     let path = authorize_path(&register(&server), &[]);
     let busy = std::thread::scope(|scope| {

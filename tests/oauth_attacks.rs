@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// A tree of small values takes forty times the room of its text, and anyone may register.
 #[test]
-fn registrations_of_strangers_filled_the_memory() {
+fn registrations_take_bounded_memory() {
     let (_folder, server) = Server::sample();
     let body = format!("{{\"redirect_uris\":[\"{REDIRECT}\"],\"x\":[{}0]}}", "{\"a\":0},".repeat(7_000));
     let before = server.peak_kb();
@@ -30,7 +30,7 @@ fn registrations_of_strangers_filled_the_memory() {
 
 /// Four requests that announced much and sent nothing had every other one answered with 503.
 #[test]
-fn bodies_that_were_only_announced_locked_everybody_out() {
+fn bodies_that_are_only_announced_take_no_memory() {
     let (_folder, server) = Server::sample();
     let mut waiting: Vec<_> = (0..8).map(|_| server.connect()).collect();
     for connection in &mut waiting {
@@ -44,7 +44,7 @@ fn bodies_that_were_only_announced_locked_everybody_out() {
 
 /// A thief who went on refreshing until the honest client's token was forgotten could not be found out any more.
 #[test]
-fn a_stolen_line_was_washed_by_many_rotations() {
+fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("REFRESH_WINDOW", "1")]);
     let client = register(&server);
@@ -72,7 +72,7 @@ fn a_stolen_line_was_washed_by_many_rotations() {
 
 /// A stream on which nothing happened went on after its token was revoked, and kept its place.
 #[test]
-fn a_silent_stream_outlived_its_token() {
+fn a_silent_stream_ends_with_its_token() {
     let (_folder, server) = Server::sample();
     let mut stream = stream_of_a_revoked_login(&server);
     let started = Instant::now();
@@ -82,7 +82,7 @@ fn a_silent_stream_outlived_its_token() {
 
 /// Guesses at once were each delayed, and all checked at once.
 #[test]
-fn guesses_at_once_were_as_fast_as_the_processor() {
+fn guesses_at_the_same_time_are_delayed_one_after_the_other() {
     let (_folder, server) = Server::sample();
     let path = authorize_path(&register(&server), &[]);
     let started = Instant::now();
@@ -96,7 +96,7 @@ fn guesses_at_once_were_as_fast_as_the_processor() {
 
 /// With a disk that takes nothing, a token that was revoked went on working.
 #[test]
-fn what_could_not_be_stored_was_not_revoked() {
+fn a_revocation_that_cannot_be_stored_still_ends_the_token() {
     let (_folder, state, server) = Server::sample_with_state();
     let client = register(&server);
     let (access, refresh_token) = tokens(&server, &client);
@@ -114,7 +114,7 @@ fn what_could_not_be_stored_was_not_revoked() {
 
 /// Anyone could have a browser sent to an application, with anything in the address, by a request that was wrong.
 #[test]
-fn strangers_decided_what_an_application_was_opened_with() {
+fn an_error_is_not_redirected_to_a_scheme_of_an_application() {
     let (_folder, server) = Server::sample();
     let evil = "vscode://vscode.git/clone?url=https://evil.example/x";
     let wish = json!({ "redirect_uris": [evil], "token_endpoint_auth_method": "none" });
@@ -129,7 +129,7 @@ fn strangers_decided_what_an_application_was_opened_with() {
 
 /// A login that subscribed to names of all the room there is left none for others, even after it was revoked.
 #[test]
-fn one_login_took_all_room_for_subscriptions() {
+fn one_login_cannot_use_up_the_memory_for_subscriptions() {
     let (_folder, server) = Server::sample();
     let client = register(&server);
     let (access, _) = tokens(&server, &client);
@@ -151,7 +151,7 @@ fn one_login_took_all_room_for_subscriptions() {
 
 /// One stranger could write the log full: a line for each refused registration.
 #[test]
-fn refused_registrations_filled_the_log() {
+fn refused_registrations_do_not_fill_the_log() {
     let (_folder, server) = Server::sample();
     let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
     let statuses: Vec<u16> = (0..100).map(|_| register_with(&server, &wish).status).collect();

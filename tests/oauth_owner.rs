@@ -75,7 +75,7 @@ fn removing_a_user_ends_what_that_user_allowed() {
 
 /// Without a window a second use of a refresh token is a theft at once; and a window of a day is one.
 #[test]
-fn the_window_of_a_refresh_token_is_the_owners() {
+fn the_owner_sets_the_window_of_a_refresh_token() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("REFRESH_WINDOW", "0")]);
     let client = register(&server);
@@ -89,7 +89,7 @@ fn the_window_of_a_refresh_token_is_the_owners() {
 }
 
 #[test]
-fn web_sites_that_nobody_knows_are_the_owners_decision() {
+fn unknown_redirect_hosts_are_the_owners_decision() {
     let folder = Folder::sample();
     let elsewhere = "https://app.example.com/cb";
     let wish = json!({ "redirect_uris": [elsewhere, REDIRECT] });
@@ -266,7 +266,7 @@ fn what_was_chosen_survives_a_wrong_password_and_the_page_says_what_the_tools_ca
 }
 
 #[test]
-fn the_control_socket_is_its_owners_alone() {
+fn the_control_socket_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (_folder, state, _server) = Server::sample_with_state();
     let socket = state.join("control.sock");
@@ -306,7 +306,7 @@ fn a_flood_of_wrong_passwords_does_not_keep_the_owner_out() {
 
 /// Seventeen addresses that register as much as they may push out nobody but themselves.
 #[test]
-fn a_crowd_of_registrations_pushed_others_out() {
+fn many_registrations_do_not_displace_those_in_use() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1")]);
     let register_from = |from: &str| {
@@ -326,7 +326,7 @@ fn a_crowd_of_registrations_pushed_others_out() {
 /// A password that is too long was refused without any work, and its answer held a connection: a few hundred of them a second
 /// would have kept everybody out.
 #[test]
-fn passwords_that_are_too_long_held_connections_for_nothing() {
+fn a_password_that_is_too_long_is_refused_at_once() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("MAX_CONNECTIONS", "100")]);
     let path = authorize_path(&register(&server), &[]);
@@ -479,7 +479,7 @@ fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn a_clock_that_jumps_a_day_lets_nobody_in_and_keeps_honest_clients() {
+fn a_clock_that_jumps_a_day_grants_nothing_and_keeps_logins() {
     let start = 1000 * DAY;
     let it = Clockwork::new();
     // Ahead: codes and access tokens end, refresh tokens go on.
@@ -502,7 +502,7 @@ fn a_clock_that_jumps_a_day_lets_nobody_in_and_keeps_honest_clients() {
 }
 
 #[test]
-fn five_minutes_are_the_end_of_a_code() {
+fn a_code_expires_after_five_minutes() {
     let it = Clockwork::new();
     for (after, works) in [(0, true), (120, true), (299, true), (300, false), (301, false)] {
         assert_eq!(it.exchange(&it.code(1000 * DAY), 1000 * DAY + after).is_ok(), works, "{after} s");

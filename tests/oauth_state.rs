@@ -47,7 +47,7 @@ fn logins_survive_kill_9() {
 }
 
 #[test]
-fn a_damaged_state_file_lets_nobody_in() {
+fn a_damaged_state_file_grants_nothing() {
     let folder = Folder::sample();
     let state = folder.path().join("state");
     std::fs::create_dir(&state).unwrap();
@@ -94,7 +94,7 @@ fn a_state_folder_that_cannot_be_written_is_503() {
 }
 
 #[test]
-fn a_changed_machine_secret_left_its_tokens_valid() {
+fn a_changed_machine_secret_ends_its_tokens() {
     let folder = Folder::sample();
     let state = folder.path().join("state");
     let ask = |server: &Server, secret: &str| {
@@ -111,7 +111,7 @@ fn a_changed_machine_secret_left_its_tokens_valid() {
 }
 
 #[test]
-fn two_servers_on_one_state_folder_lost_each_others_logins() {
+fn two_servers_on_one_state_folder_keep_each_others_logins() {
     let (folder, state, server) = Server::sample_with_state();
     let users = format!("a:{}", bcrypt::hash("x", 4).unwrap());
     let second = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
@@ -126,7 +126,7 @@ fn two_servers_on_one_state_folder_lost_each_others_logins() {
 }
 
 #[test]
-fn refused_requests_wrote_the_state() {
+fn refused_requests_do_not_write_the_state() {
     use std::os::unix::fs::MetadataExt;
     let (folder, state, server) = Server::sample_with_state();
     let client = register(&server);
@@ -142,7 +142,7 @@ fn refused_requests_wrote_the_state() {
 /// Kill -9 at any instant of a refresh, between the change and its answer too: whoever holds the last token that it has
 /// heard of goes on.
 #[test]
-fn killed_at_any_moment_a_client_goes_on_with_what_it_has() {
+fn after_kill_9_at_any_moment_a_client_keeps_its_login() {
     use std::io::Write;
     let folder = Folder::sample();
     let state = folder.path().join("state");

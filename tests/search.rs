@@ -210,7 +210,7 @@ fn a_search_does_not_wait_for_the_whole_of_a_large_vault() {
 
 /// What is written while the vault's file system is away would be hidden when it is back.
 #[test]
-fn a_write_went_into_the_place_of_a_vault_that_was_away() {
+fn nothing_is_written_to_the_mount_point_of_an_absent_vault() {
     let folder = Folder::sample();
     let server = Server::on(&folder.vault());
     server.call("vault_search", json!({ "query": "heating" }));

@@ -183,7 +183,7 @@ fn a_call_under_way_and_a_call_that_waits_are_cancelled() {
 
 /// The rules for batches are those of HTTP; a handshake in one would have pinned the process.
 #[test]
-fn batches_were_taken_from_everybody() {
+fn batches_follow_the_rules_of_http() {
     let folder = Folder::sample();
     let mut client = Client::on(&folder);
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });

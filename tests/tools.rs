@@ -3,7 +3,9 @@
 use crate::support::repository::Repository;
 use crate::support::{Folder, Server, TOKEN};
 use serde_json::{Value, json};
+use std::fs::File;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 fn listed(server: &Server) -> Vec<Value> {
     let answer = server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).json();
@@ -387,6 +389,9 @@ fn search_ranks_what_a_person_would() {
         ("d.md", b"one garden"),
         ("e.md", b"the garden, later"),
     ]);
+    let earlier = SystemTime::now() - Duration::from_secs(60);
+    let file = File::options().append(true).open(folder.vault().join("d.md")).unwrap();
+    file.set_modified(earlier).unwrap();
     let server = Server::on(&folder.vault());
     let paths = |query: &str| -> Vec<String> {
         let found = server.call("vault_search", json!({ "query": query }));

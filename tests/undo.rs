@@ -148,7 +148,7 @@ fn one_command_takes_back_all_that_a_login_has_done() {
 }
 
 #[test]
-fn what_somebody_has_changed_since_is_left_alone_and_named() {
+fn what_was_changed_since_is_left_alone_and_named() {
     let kept = Kept::of(&[("a.md", b"a1"), ("b.md", b"b1"), ("c.md", b"[[d]]"), ("d.md", b"d"), ("e.md", b"e"), ("f.md", b"f1")]);
     let server = kept.serve();
     for (path, text) in [("a.md", "a2"), ("b.md", "b2"), ("a.md", "a3"), ("f.md", "f2"), ("f.md", "f3")] {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Every operation against every way out. Nothing is read, nothing is written, nothing is told.
 #[test]
-fn no_path_leads_out_of_the_vault_or_into_hidden_places() {
+fn no_path_leads_out_of_the_vault_or_to_hidden_files() {
     let (folder, server) = Server::sample();
     std::fs::write(folder.path().join("secret.txt"), "outside").unwrap();
     let vault = folder.vault();
@@ -153,7 +153,7 @@ fn a_name_in_another_unicode_form_is_the_same_note() {
 }
 
 #[test]
-fn a_vault_that_goes_away_and_comes_back() {
+fn a_vault_that_is_away_is_unavailable_and_served_again_afterwards() {
     let (folder, server) = Server::sample();
     let files = server.call("vault_list_all", json!({}))["total_files"].clone();
     std::fs::rename(folder.vault(), folder.path().join("unmounted")).unwrap();
@@ -358,7 +358,7 @@ fn ten_thousand_notes_in_one_folder() {
 
 /// Two names of one file, several writers each: every acknowledged change is there.
 #[test]
-fn writes_through_two_names_of_one_file_were_lost() {
+fn writes_through_two_names_of_one_file_are_all_kept() {
     let folder = Folder::with(&[("n.md", b"0")]);
     symlink("n.md", folder.vault().join("alias.md")).unwrap();
     let servers = [Server::on(&folder.vault()), Server::on(&folder.vault())];
@@ -385,7 +385,7 @@ fn writes_through_two_names_of_one_file_were_lost() {
 }
 
 #[test]
-fn a_pipe_named_like_a_temporary_file_hung_the_server() {
+fn a_pipe_named_like_a_temporary_file_does_not_block_the_start() {
     let folder = Folder::with(&[("a.md", b"x")]);
     let pipe = folder.vault().join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32)));
     assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
@@ -394,7 +394,7 @@ fn a_pipe_named_like_a_temporary_file_hung_the_server() {
 }
 
 #[test]
-fn an_unreadable_note_or_a_clock_ahead_flooded_the_log() {
+fn an_unreadable_note_or_a_clock_ahead_is_logged_once() {
     let folder = Folder::with(&[("future.md", b"---\ntags: [a\n---\n"), ("a.md", b"x")]);
     let file = std::fs::File::options().append(true).open(folder.vault().join("future.md")).unwrap();
     file.set_modified(std::time::SystemTime::now() + Duration::from_secs(30 * 86_400)).unwrap();
@@ -407,7 +407,7 @@ fn an_unreadable_note_or_a_clock_ahead_flooded_the_log() {
 }
 
 #[test]
-fn a_folder_in_another_unicode_form_got_a_twin() {
+fn a_folder_in_another_unicode_form_is_the_same_folder() {
     let (nfc, nfd) = ("Ordn\u{e9}r", "Ordne\u{301}r");
     let folder = Folder::with(&[(&format!("{nfd}/old.md"), b"needle cr\xc3\xa8me")]);
     let server = Server::on(&folder.vault());
@@ -422,7 +422,7 @@ fn a_folder_in_another_unicode_form_got_a_twin() {
 }
 
 #[test]
-fn an_if_match_write_over_a_huge_file_read_all_of_it() {
+fn an_if_match_write_does_not_read_a_huge_file() {
     let folder = Folder::with(&[("huge.md", b"")]);
     std::fs::File::options().write(true).open(folder.vault().join("huge.md")).unwrap().set_len(3 << 30).unwrap();
     let server = Server::on(&folder.vault());
@@ -432,13 +432,13 @@ fn an_if_match_write_over_a_huge_file_read_all_of_it() {
 }
 
 #[test]
-fn a_search_below_a_folder_that_is_not_there_found_nothing_and_said_nothing() {
+fn a_search_below_a_missing_folder_is_an_error() {
     let (_folder, server) = Server::sample();
     assert_eq!(server.fail("vault_search", json!({ "query": "x", "path": "Nowhere" }))["code"], "FILE_NOT_FOUND");
 }
 
 #[test]
-fn the_query_md_matched_every_name() {
+fn the_query_md_does_not_match_every_name() {
     let folder = Folder::with(&[("one.md", b"x"), ("two.md", b"an md file"), ("md.md", b"x")]);
     let server = Server::on(&folder.vault());
     let found = server.call("vault_search", json!({ "query": "md" }));
@@ -453,7 +453,7 @@ fn the_query_md_matched_every_name() {
 }
 
 #[test]
-fn a_thousand_malformed_notes_made_a_thousand_warnings() {
+fn a_thousand_malformed_notes_cost_few_warnings() {
     let names: Vec<String> = (0..1000).map(|n| format!("n{n}.md")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"---\ntags: [a\n---\n"[..])).collect();
     let folder = Folder::with(&files);
@@ -464,7 +464,7 @@ fn a_thousand_malformed_notes_made_a_thousand_warnings() {
 
 /// An attack found that what a program went on writing into a file that was edited meanwhile was in no file any more.
 #[test]
-fn an_edit_parted_a_program_from_the_file_it_was_writing() {
+fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
     let folder = Folder::with(&[("log.md", b"start\n"), ("new.md", b"start\n")]);
     let server = Server::on(&folder.vault());
     server.log_with("index complete");
@@ -515,7 +515,7 @@ fn an_edit_parted_a_program_from_the_file_it_was_writing() {
 
 /// An attack found that two who made the same note at once were both told that they had, and one text was gone.
 #[test]
-fn a_note_that_came_in_between_was_overwritten_as_a_new_one() {
+fn of_two_that_create_the_same_note_one_gets_a_conflict() {
     let folder = Folder::with(&[("a.md", b"a")]);
     let servers = [Server::on(&folder.vault()), Server::on(&folder.vault())];
     for round in 0..30 {
@@ -538,7 +538,7 @@ fn a_note_that_came_in_between_was_overwritten_as_a_new_one() {
 
 /// An attack found that a file lost its extended attributes and its access control list, and with that let its group read it.
 #[test]
-fn attributes_and_lists_of_a_file_were_lost() {
+fn extended_attributes_and_access_lists_of_a_file_are_kept() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     let folder = Folder::with(&[("a.md", b"one")]);
     let place = folder.vault().join("a.md");

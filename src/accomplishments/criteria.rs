@@ -1,7 +1,7 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
+use super::field::goes_on;
 use super::markdown::{Kind, Line, lines, marks_at, section, section_text, with_section};
-use super::task;
 use crate::limits;
 use crate::markdown::blocks::line_end;
 use crate::markdown::properties::splice;
@@ -43,9 +43,7 @@ pub(super) fn criteria(lines: &[Line<'_>]) -> Vec<FoundCriterion> {
             let (done, text) = boxed(item).unwrap_or((false, item));
             let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
             found.push(FoundCriterion { criterion, lines: at..at + 1, group });
-        } else if let Some(last) =
-            found.last_mut().filter(|last| follows(last) && (line.is_indented() || blank == 0 && task::goes_on(line)))
-        {
+        } else if let Some(last) = found.last_mut().filter(|last| follows(last) && (line.is_indented() || blank == 0 && goes_on(line))) {
             last.lines.end = at + 1;
         }
         blank = 0;

@@ -5,7 +5,8 @@
 use super::canvas::Edited;
 use super::note::Note;
 use super::position::{NODE_HEIGHT, NODE_WIDTH, place};
-use super::task::{self, Task, TaskStatus};
+use super::status::TaskStatus;
+use super::task::{self, Task};
 use crate::markdown::properties;
 use crate::vault::VaultPath;
 use serde_json::json;
@@ -69,7 +70,7 @@ pub fn note(text: &str, value: &str) {
     for (number, found) in note.tasks().iter().enumerate() {
         let edited = found.with(&note.text, "Goal", value);
         let mut expected = tasks.clone();
-        expected[number].goal = task::normal(value);
+        expected[number].goal = super::field::normal(value);
         let mut taken = note.clone();
         // It says yes only if nothing but that goal is another.
         if taken.set_tasks(edited, &expected).is_ok() {

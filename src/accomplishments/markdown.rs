@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_told_from_what_looks_like_them() {
+    fn headings_are_distinguished_from_similar_lines() {
         let text = "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n";
         assert_eq!(headings(text), [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")]);
         let all: String = lines(text).iter().map(|line| &text[line.place.clone()]).collect();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_told_from_words() {
+    fn block_ids_are_distinguished_from_words() {
         for (text, words) in [
             ("Starts cold ^c1", "Starts cold"),
             ("Starts cold[^1]", "Starts cold"),

@@ -18,13 +18,16 @@ mod change;
 mod criteria;
 mod dependency;
 pub mod docs;
+mod field;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod manage;
 mod markdown;
+mod naming;
 mod note;
 mod position;
 mod snapshot;
+mod status;
 mod task;
 
 pub use change::Changed;
@@ -33,7 +36,8 @@ pub use dependency::{Dependency, Synced, Update};
 pub use manage::{Data, TaskData};
 pub use position::Position;
 pub use snapshot::{Accomplishment, Problem, Snapshot};
-pub use task::{Task, TaskStatus};
+pub use status::TaskStatus;
+pub use task::Task;
 
 use crate::vault::{Error as VaultError, Vault, VaultPath};
 use std::fmt;

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_of_a_persons_stays() {
+    fn a_heading_that_a_person_wrote_stays() {
         let mut made = note("# Old (Accomplishment)\n## Old\n");
         made.set_heading("Old", "New");
         assert_eq!(body(&made), "# New (Accomplishment)\n## Old\n");

@@ -1,64 +1,10 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
-use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_block_id, with_section, without_block_id};
+use super::field::{FIELDS, Field, fields, hours, value, written};
+use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_section, without_block_id};
+use super::status::TaskStatus;
 use crate::markdown::blocks::line_end;
 use crate::markdown::properties::splice;
-use std::ops::Range;
-
-/// Where a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskStatus {
-    /// Not begun.
-    Open,
-    /// Being worked on.
-    InProgress,
-    /// Done.
-    Complete,
-    /// Put aside.
-    OnHold,
-}
-
-impl TaskStatus {
-    /// The names on the wire.
-    pub const NAMES: [&'static str; 4] = ["Open", "InProgress", "Complete", "OnHold"];
-
-    /// The name on the wire and in notes.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskStatus::Open => "Open",
-            TaskStatus::InProgress => "InProgress",
-            TaskStatus::Complete => "Complete",
-            TaskStatus::OnHold => "OnHold",
-        }
-    }
-
-    /// The status of a name on the wire.
-    pub(super) fn named(name: &str) -> Option<TaskStatus> {
-        [TaskStatus::Open, TaskStatus::InProgress, TaskStatus::Complete, TaskStatus::OnHold]
-            .into_iter()
-            .find(|status| status.name() == name)
-    }
-
-    /// What a person may have written.
-    fn read(text: &str) -> TaskStatus {
-        let text = without_comments(text.lines().next().unwrap_or_default()).to_lowercase();
-        if text.trim_start().starts_with("not ") || text.contains("to be ") || text.contains("incomplete") {
-            return TaskStatus::Open;
-        }
-        // Whole words: what is abandoned is not done.
-        let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-        let says = |known: &[&str]| words.iter().any(|word| known.contains(word));
-        if text.contains("progress") {
-            TaskStatus::InProgress
-        } else if says(&["complete", "completed", "done"]) {
-            TaskStatus::Complete
-        } else if says(&["hold", "onhold", "paused"]) {
-            TaskStatus::OnHold
-        } else {
-            TaskStatus::Open
-        }
-    }
-}
 
 /// A task.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,9 +34,6 @@ impl Task {
     }
 }
 
-/// The fields, by the name they have in a note, in the order in which they are written.
-pub(super) const FIELDS: [&str; 6] = ["Goal", "Description", "Technical Notes", "Estimate", "Status", "Notes"];
-
 /// A task's place among the lines of its note.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -99,37 +42,6 @@ pub(super) struct Found {
     heading: usize,
     /// Its list items; those without a name are a person's.
     fields: Vec<Field>,
-}
-
-#[derive(Debug)]
-struct Field {
-    /// Its name as it is in [`FIELDS`]; of another one, as it is in the note.
-    name: String,
-    lines: Range<usize>,
-    /// The bytes of its value: from after the colon to the end of the last line, without the line end.
-    value: Range<usize>,
-    /// Where the value's first line ends: of a status or an estimate, what stands below is a person's.
-    first_end: usize,
-}
-
-impl Field {
-    /// The bytes that another value replaces, and the value. Of a status or an estimate only the words that say it go.
-    fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
-        let old = text.get(self.value.clone()).unwrap_or_default();
-        match self.name.as_str() {
-            "Status" => {
-                let line = text.get(self.value.start..self.first_end).unwrap_or_default();
-                let is_read = |line: &str| TaskStatus::named(value) == Some(TaskStatus::read(line));
-                (self.value.start..self.first_end, with_leading(line, value, status_words(line), is_read))
-            }
-            "Estimate" => {
-                let line = text.get(self.value.start..self.first_end).unwrap_or_default();
-                (self.value.start..self.first_end, with_leading(line, value, hour_words(line), |line| hours(line) == hours(value)))
-            }
-            "Goal" => (self.value.clone(), written(&with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
-            _ => (self.value.clone(), written(value, eol)),
-        }
-    }
 }
 
 /// The tasks of a note in their order.
@@ -162,179 +74,6 @@ fn numbered(heading: &str) -> Option<(u32, &str)> {
     let rest = heading.get(..4).filter(|word| word.eq_ignore_ascii_case("task")).and_then(|_| heading.get(4..))?;
     let (number, name) = rest.split_once(':')?;
     Some((number.trim().parse().ok()?, name.trim()))
-}
-
-fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
-    let mut fields: Vec<Field> = Vec::new();
-    // Whether the last item can go on: not after a block of another kind.
-    let (mut blank, mut open) = (0, false);
-    for at in body {
-        let Some(line) = lines.get(at) else { break };
-        if line.is_blank() {
-            blank += 1;
-            continue;
-        }
-        let value_end = line.place.start + line.text.len();
-        if let Some(item) = line.item() {
-            let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
-            open = true;
-            fields.push(Field { name, lines: at..at + 1, value: from..value_end, first_end: value_end });
-        } else if let Some(last) = fields.last_mut().filter(|_| open && (line.is_indented() || blank == 0 && goes_on(line))) {
-            last.lines.end = at + 1;
-            last.value.end = value_end;
-        } else {
-            // A person's; further fields may still come.
-            open = false;
-        }
-        blank = 0;
-    }
-    fields
-}
-
-/// Whether a line that is not set in still belongs to the list item above it: a paragraph does, a block of another kind not.
-pub(super) fn goes_on(line: &Line<'_>) -> bool {
-    let begun = line.text.trim_start();
-    let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
-    line.kind == Kind::Text && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
-}
-
-/// The name and the value of `**Goal:** value`.
-fn named(item: &str) -> Option<(String, &str)> {
-    let (name, rest) = item.trim_start().strip_prefix("**")?.split_once("**")?;
-    let (name, value) = match (name.trim().strip_suffix(':'), rest.trim_start().strip_prefix(':')) {
-        (Some(name), _) => (name, rest),
-        (None, Some(value)) => (name, value),
-        (None, None) => return None,
-    };
-    let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let known = FIELDS.iter().find(|known| known.eq_ignore_ascii_case(&words));
-    Some((known.map_or(words, |known| (*known).to_owned()), value))
-}
-
-/// A field's value; further lines without the indent that makes them its own.
-fn value(lines: &[Line<'_>], field: &Field) -> String {
-    let mut text = String::new();
-    for (number, line) in lines.get(field.lines.clone()).into_iter().flatten().enumerate() {
-        let from = if number == 0 { line.text.len() - (line.place.start + line.text.len()).saturating_sub(field.value.start) } else { 0 };
-        let part = line.text.get(from..).unwrap_or_default();
-        if number == 0 {
-            text.push_str(part.trim());
-        } else {
-            let part = part.strip_prefix("\t").or_else(|| part.strip_prefix("  ")).unwrap_or(part.trim_start());
-            text.push('\n');
-            text.push_str(part.trim_end());
-        }
-    }
-    text.trim_matches('\n').to_owned()
-}
-
-/// A line with another value in front: in place of the words that said the old one, so that what a person wrote behind them
-/// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
-fn with_leading(line: &str, value: &str, old_words: usize, is_read: impl Fn(&str) -> bool) -> String {
-    let old = line.trim_start();
-    let rest = old.get(old_words..).unwrap_or_default();
-    let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
-    let new = format!(" {value}{gap}{rest}");
-    let is_known = old_words > 0 || rest.is_empty() || rest.starts_with("%%") || super::markdown::marks_at(rest) == 0;
-    if value.is_empty() || is_known && is_read(&new) {
-        return new;
-    }
-    let marks = old.get(super::markdown::marks_at(old)..).unwrap_or_default();
-    let words = old.get(..old.len() - marks.len()).unwrap_or_default().replace("%%", "").trim().to_owned();
-    format!(" {value} %% {words} %%{marks}")
-}
-
-/// Bytes of the words at the head of a line that say a status.
-fn status_words(line: &str) -> usize {
-    const WORDS: [&str; 15] = [
-        "not started",
-        "in progress",
-        "in-progress",
-        "inprogress",
-        "on hold",
-        "on-hold",
-        "onhold",
-        "incomplete",
-        "completed",
-        "complete",
-        "paused",
-        "hold",
-        "done",
-        "open",
-        "todo",
-    ];
-    let line = line.trim_start();
-    let lower = line.to_lowercase();
-    // Where lower case has other lengths, nothing is taken for such a word.
-    let found = WORDS.iter().find(|word| {
-        lower.starts_with(**word) && lower.get(word.len()..).and_then(|rest| rest.chars().next()).is_none_or(|next| !next.is_alphanumeric())
-    });
-    found.map_or(0, |word| word.len())
-}
-
-/// Bytes of the number of hours at the head of a line, with its unit.
-fn hour_words(line: &str) -> usize {
-    let line = line.trim_start();
-    let number = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-    if number == 0 {
-        return 0;
-    }
-    let rest = line.get(number..).unwrap_or_default();
-    let gap = rest.len() - rest.trim_start_matches(' ').len();
-    let unit = rest.get(gap..).unwrap_or_default();
-    let letters = unit.len() - unit.trim_start_matches(|c: char| c.is_alphabetic()).len();
-    match unit.get(..letters).unwrap_or_default().to_lowercase().as_str() {
-        "h" | "hr" | "hrs" | "hour" | "hours" => number + gap + letters,
-        _ => number,
-    }
-}
-
-/// A line without its comments (`%%…%%`).
-fn without_comments(line: &str) -> String {
-    let parts: Vec<&str> = line.split("%%").collect();
-    // A comment that does not end is none of this line's.
-    parts.iter().enumerate().filter(|(number, _)| number % 2 == 0 || number + 1 == parts.len()).map(|(_, part)| *part).collect()
-}
-
-fn hours(text: &str) -> Option<f64> {
-    let number = text.trim_start().split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
-    number.parse().ok().filter(|hours: &f64| hours.is_finite())
-}
-
-/// Hours as they are written: `4h`, `2.5h`.
-pub(super) fn shown_hours(hours: f64) -> String {
-    format!("{hours}h")
-}
-
-/// A value as it will be read again after it was written.
-pub(super) fn normal(value: &str) -> String {
-    let value = value.replace("\r\n", "\n");
-    let mut lines = value.trim_matches('\n').trim_end().split('\n');
-    let first = lines.next().unwrap_or_default().trim();
-    lines.fold(first.to_owned(), |text, line| text + "\n" + line.trim_end())
-}
-
-/// A field's value as it is written after its colon: further lines set in, so that they stay the field's own.
-fn written(value: &str, eol: &str) -> String {
-    let value = value.replace("\r\n", "\n");
-    let value = value.trim_matches('\n').trim_end();
-    let mut lines = value.split('\n').map(str::trim_end);
-    let first = lines.next().unwrap_or_default().trim_start();
-    // What begins a block of its own is not read as one right after the name.
-    let block = value.contains('\n') && ["```", "~~~", "- ", "* ", "> ", "|"].iter().any(|sign| first.starts_with(sign));
-    let mut text = match (block, first.is_empty()) {
-        (true, _) => format!("{eol}  {first}"),
-        (false, true) => String::new(),
-        (false, false) => format!(" {first}"),
-    };
-    for line in lines {
-        text.push_str(eol);
-        if !line.is_empty() {
-            text.push_str("  ");
-            text.push_str(line);
-        }
-    }
-    text
 }
 
 /// The text of a note with one more task, whose fields are given by the names in [`FIELDS`].

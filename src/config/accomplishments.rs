@@ -1,6 +1,6 @@
 //! The settings of toolset `accomplishments`.
 
-use super::Reader;
+use super::reader::Reader;
 use crate::accomplishments::Options;
 use crate::tools::Toolset;
 use crate::vault::{Error, VaultPath};

@@ -1,6 +1,7 @@
 //! The settings of toolset `agent`.
 
-use super::{Reader, expand_home};
+use super::expand_home;
+use super::reader::Reader;
 use crate::agent::{self, Key, Route};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

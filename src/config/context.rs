@@ -1,6 +1,7 @@
 //! The settings of toolset `context`.
 
-use super::{Reader, expand_home};
+use super::expand_home;
+use super::reader::Reader;
 use crate::tools::Criteria;
 use serde::Deserialize;
 use std::path::Path;

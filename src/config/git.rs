@@ -1,6 +1,6 @@
 //! The settings of toolset `git`.
 
-use super::Reader;
+use super::reader::Reader;
 use crate::git;
 use std::time::Duration;
 

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_leftover_nobody_is_writing_is_removed() {
+    fn only_an_unlocked_temporary_file_is_removed() {
         let folder = new_folder().unwrap();
         assert!(!is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
         let (name, writing) = write_temporary(&folder, b"half", Mode::New, &folder.join("note.md")).unwrap();

@@ -1,6 +1,6 @@
 //! Who changed a note, when and why; and what it said.
 
-use super::repository::is_ancestor;
+use super::objects::is_ancestor;
 use super::{Failure, Git};
 use crate::limits;
 use crate::vault::VaultPath;

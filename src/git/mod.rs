@@ -18,8 +18,10 @@
 
 mod checkout;
 mod commit;
+mod contents;
 mod history;
 mod index;
+mod lock;
 mod objects;
 mod process;
 mod publish;
@@ -30,7 +32,6 @@ mod settle;
 pub use history::Version;
 
 use crate::clock::Deadline;
-use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::vault::commits::{Commits, Committed};
@@ -173,7 +174,7 @@ impl Git {
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
-            if let Err(failure) = keep_lock_out(&runner) {
+            if let Err(failure) = lock::keep_lock_out(&runner) {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
@@ -376,7 +377,7 @@ impl Git {
     /// Whether the branch has a commit.
     fn is_made(&self, repository: &Repository, runner: &Runner<'_>, commit: &str) -> bool {
         let runner = runner.to_the_end(limits::GIT_DOUBT);
-        repository::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
+        objects::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
     }
 
     /// Runs git in the vault's repository.
@@ -439,7 +440,8 @@ impl Git {
             return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
         }
         let Folders { own, shared, .. } = self.folders(runner.cancelled)?;
-        let locks = [wait_for(runner, &path, LOCK)?, wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
+        let locks =
+            [lock::wait_for(runner, &path, LOCK)?, lock::wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
         // One that was left over something half done is taken over by whoever has the turn, also when nothing else can be
         // done now: a person may need the index to make it possible.
         index::clear(&own.join("index.lock"));
@@ -472,46 +474,4 @@ impl Commits for Git {
         }
         outcome.map_err(|failure| failure.to_string())
     }
-}
-
-fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::File, Failure> {
-    loop {
-        match disk::take_lock(path) {
-            Ok(Some(lock)) => return Ok(lock),
-            Ok(None) if (runner.cancelled)() => return Err(Failure::Cancelled),
-            Ok(None) if runner.deadline.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
-            Ok(None) => return Err(Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())),
-            Err(error) => return Err(Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))),
-        }
-    }
-}
-
-/// Tells the repository to overlook the lock file, the files of ours beside it, and what a crash may leave of a write, in the
-/// place that is for this working copy alone: nobody should see them in `git status`, or commit them with everything else.
-fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
-    let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
-    let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
-    // A link stays one, and what it leads to is somebody else's.
-    if exclude.is_symlink() {
-        return Ok(());
-    }
-    let known = match std::fs::read(&exclude) {
-        Ok(known) => known,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(wrong(error)),
-    };
-    let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES].into_iter().filter(|name| !has(name)).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let mut lines = known.clone();
-    if lines.last().is_some_and(|&last| last != b'\n') {
-        lines.push(b'\n');
-    }
-    missing.iter().for_each(|name| lines.extend_from_slice(format!("{name}\n").as_bytes()));
-    exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
-    let before = std::fs::metadata(&exclude).ok();
-    let mode = before.as_ref().map_or(Mode::New, Mode::Like);
-    disk::replace(&exclude, &lines, mode, |_| Ok::<(), std::io::Error>(())).map_err(wrong)
 }

@@ -179,3 +179,20 @@ pub(super) fn put_entries(runner: &Runner<'_>, files: &[File], options: &[&str],
     }
     Ok(())
 }
+
+/// The commit that a ref stands at, if it exists.
+pub(super) fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
+    let output = runner.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
+    Ok(output.ok.then(|| output.line()))
+}
+
+/// The best common ancestor of two commits.
+pub(super) fn merge_base(runner: &Runner<'_>, one: &str, other: &str) -> Result<Option<String>, Failure> {
+    let output = runner.run(&["merge-base", one, other])?;
+    Ok(output.ok.then(|| output.line()))
+}
+
+/// Whether a commit is another one or leads to it.
+pub(super) fn is_ancestor(runner: &Runner<'_>, commit: &str, of: &str) -> Result<bool, Failure> {
+    Ok(runner.run(&["merge-base", "--is-ancestor", commit, of])?.ok)
+}

@@ -5,8 +5,9 @@ use super::checkout::Checkout;
 use super::commit::{self, Built, Target};
 use super::index::Index;
 use super::objects::{differences, has_attributes};
+use super::objects::{is_ancestor, merge_base};
 use super::process::Runner;
-use super::repository::{self, FETCHED, Repository};
+use super::repository::{FETCHED, Repository};
 use super::settle::{self, Published};
 use crate::limits;
 use crate::vault::Vault;
@@ -38,13 +39,13 @@ pub(super) fn publish(
             Push::Refused(words) => return Err(Failure::Git(words)),
             Push::Behind(words) => {
                 fetch(repository, runner, remote)?;
-                let base = repository::merge_base(runner, &built.commit, FETCHED)?;
+                let base = merge_base(runner, &built.commit, FETCHED)?;
                 // A remote of several addresses may have taken it at one of them.
-                if base.as_ref() == Some(&commit) || attempt > 0 && repository::is_ancestor(runner, &commit, FETCHED)? {
+                if base.as_ref() == Some(&commit) || attempt > 0 && is_ancestor(runner, &commit, FETCHED)? {
                     return Ok(Published { commit, pushed: true, news });
                 }
                 // It has nothing new: it is the remote that cannot.
-                if attempt > 0 && repository::is_ancestor(runner, FETCHED, &commit)? {
+                if attempt > 0 && is_ancestor(runner, FETCHED, &commit)? {
                     return Err(Failure::Git(words));
                 }
                 if repository.head.is_some() && base != repository.head {
@@ -110,7 +111,7 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
 /// A push that did not end well may have reached the remote all the same, and somebody may have pushed on top of it.
 fn after_doubt(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
     let asking = runner.to_the_end(limits::GIT_DOUBT);
-    Ok(match fetch(repository, &asking, remote).and_then(|()| repository::is_ancestor(&asking, commit, FETCHED)) {
+    Ok(match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Push::Accepted,
         Ok(false) => Push::Refused(words),
         Err(_) => Push::Refused(format!("{words} (the remote could not be asked whether it has the commit all the same)")),

@@ -1,5 +1,6 @@
 //! What state the repository is in, and the reasons not to touch it.
 
+use super::objects::commit_of;
 use super::objects::{Entry, InCommit, Object, TREE, folders, in_commit, objects};
 use super::process::Runner;
 use super::settings::Settings;
@@ -496,21 +497,4 @@ fn fingerprint(file: &Path) -> Option<disk::Fingerprint> {
 /// The full name of the branch that is checked out; empty for none.
 fn current_branch(runner: &Runner<'_>) -> Result<String, Failure> {
     Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line())
-}
-
-/// The commit that a ref stands at, if it exists.
-fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
-    let output = runner.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
-    Ok(output.ok.then(|| output.line()))
-}
-
-/// The best common ancestor of two commits.
-pub(super) fn merge_base(runner: &Runner<'_>, one: &str, other: &str) -> Result<Option<String>, Failure> {
-    let output = runner.run(&["merge-base", one, other])?;
-    Ok(output.ok.then(|| output.line()))
-}
-
-/// Whether a commit is another one or leads to it.
-pub(super) fn is_ancestor(runner: &Runner<'_>, commit: &str, of: &str) -> Result<bool, Failure> {
-    Ok(runner.run(&["merge-base", "--is-ancestor", commit, of])?.ok)
 }

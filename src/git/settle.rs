@@ -5,9 +5,10 @@
 use super::checkout::Checkout;
 use super::commit::Target;
 use super::index::Index;
+use super::objects::is_ancestor;
 use super::objects::{File, differences};
 use super::process::Runner;
-use super::repository::{FETCHED, Repository, Staged, is_ancestor};
+use super::repository::{FETCHED, Repository, Staged};
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};

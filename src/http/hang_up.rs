@@ -49,7 +49,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn a_peer_that_sends_ahead_is_there_and_one_that_closed_is_not() {
+    fn a_peer_that_sends_ahead_is_open_and_one_that_closed_is_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let socket = Arc::new(listener.accept().unwrap().0);

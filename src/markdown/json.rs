@@ -223,7 +223,7 @@ mod tests {
 
     /// Found by the fuzz target `canvas`.
     #[test]
-    fn a_comma_in_a_line_of_its_own_was_written_twice() {
+    fn a_comma_in_a_line_of_its_own_is_kept_once() {
         let text = "{\"id\":\"a\"\n\t,\"color\":\"1\"}";
         assert_eq!(with_member(text, 0, "x", "5"), "{\"id\":\"a\"\n\t,\"color\":\"1\",\"x\":5}");
     }

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dressed_result_is_the_result_and_more() {
+    fn a_result_of_the_modern_era_has_the_fields_of_the_legacy_one() {
         for (result, cache) in [("{}", None), (r#"{"a":{"b":[]}}"#, Some(Cache::OF_THE_VAULT))] {
             let mut dressed: Value = serde_json::from_str(&with_result_meta(result, cache, Map::new())).unwrap();
             let members = dressed.as_object_mut().unwrap();

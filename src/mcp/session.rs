@@ -211,7 +211,7 @@ mod tests {
 
     /// One that only listened was the oldest, and its stream was ended for a newcomer.
     #[test]
-    fn a_session_that_listens_is_the_last_to_make_room() {
+    fn a_session_that_listens_is_evicted_last() {
         let sessions = Sessions::default();
         let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(at)).unwrap();
         let listening = open(0);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_expire_and_the_oldest_make_room() {
+    fn sessions_expire_and_the_oldest_are_evicted() {
         let sessions = Sessions::default();
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(0)).unwrap();
         assert!(sessions.get(&first.id, &login("a"), Now(limits::SESSION_IDLE.as_secs() + 1)).is_none());

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_logged_in_before_goes_first_and_a_crowd_of_failures_makes_room() {
+    fn sources_of_earlier_logins_come_first_and_others_wait() {
         let address = |last: u16| &*Box::leak(Box::new(Source::new([203, 0, (last >> 8) as u8, last as u8].into(), false, "")));
         let mut queue = Queue::default();
         let numbers: Vec<u64> = (0..limits::PASSWORD_QUEUE as u16).map(|n| queue.join(Standing::Failed, address(n)).unwrap()).collect();

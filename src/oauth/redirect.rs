@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_places_that_can_be_shown_to_a_person_are_accepted() {
+    fn only_redirects_that_a_person_can_recognise_are_accepted() {
         for (uri, expected) in [
             ("https://claude.ai/api/mcp/auth_callback", Some(RedirectTarget::Web("claude.ai".into()))),
             ("https://EXAMPLE.com:8443/cb?x=1", Some(RedirectTarget::Web("example.com".into()))),

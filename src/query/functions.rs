@@ -1,7 +1,8 @@
 //! The functions of the language, by the type of what they are called on.
 
 use super::duration::Duration;
-use super::eval::{Evaluator, Locals, Outcome, Row, folder_of};
+use super::eval::{Evaluator, Locals, Outcome, Row};
+use super::files::folder_of;
 use super::parse::Expr;
 use super::value::{Date, Link, Pattern, Value, joined};
 use crate::limits;

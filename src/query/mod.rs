@@ -12,6 +12,7 @@
 mod base;
 mod duration;
 mod eval;
+mod files;
 mod functions;
 #[cfg(fuzzing)]
 pub mod fuzz;

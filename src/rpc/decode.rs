@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_apart() {
+    fn messages_are_classified() {
         let one = |text: &str| match decode(text.as_bytes()).unwrap() {
             Incoming::One(message) => message,
             Incoming::Batch(_) => panic!("{text}"),

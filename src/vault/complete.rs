@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_told_from_other_names() {
+    fn days_are_distinguished_from_other_names() {
         assert!(is_day("2026-02-08"));
         for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "2026-99-99", "2026-00-10", "2026-10-32", "２026-02-0"]
         {

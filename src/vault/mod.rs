@@ -40,6 +40,7 @@
 //! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
 
+mod candidate;
 pub mod commits;
 pub mod complete;
 mod condition;
@@ -63,6 +64,7 @@ pub mod list;
 mod load;
 pub mod media;
 mod move_file;
+mod moves;
 mod names;
 pub mod notes;
 mod obsidian;
@@ -73,6 +75,8 @@ mod postings;
 pub mod properties;
 mod rank;
 pub mod read;
+mod recovery;
+mod refresh;
 mod refresh_policy;
 pub mod replace_text;
 pub mod rewrite;

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn one_place_changes_and_nothing_else() {
+    fn one_occurrence_changes_and_nothing_else() {
         assert_eq!(edit("a\nb\nc", "b", "$1 \\0 &").unwrap(), "a\n$1 \\0 &\nc");
         assert_eq!(edit("a.c abc", "a.c", "x").unwrap(), "x abc", "never a pattern");
         assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn all_places_are_replaced_where_that_is_asked_for() {
+    fn all_occurrences_are_replaced_where_that_is_asked_for() {
         let all = |text: &str, old, new| {
             replace_all(text.as_bytes(), &Replacement { old, new, all: true })
                 .map(|(bytes, count)| (String::from_utf8(bytes).unwrap(), count))

@@ -5,26 +5,24 @@
 //! result of the one before, by the order that the first page had: what it used of the vault is part of the cursor.
 
 use super::Vault;
+use super::candidate::{Candidate, Fulfilled, Key, Looked, Order, Rank, asked_words, by_name, ranked_texts, score_rank};
 use super::condition::File;
 use super::entry::{Entry, Text};
 use super::error::Error;
 use super::filling::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
-use super::posting::Posting;
 use super::postings::Postings;
 pub use super::rank::MatchType;
-use super::rank::{Ranker, Word, name_quality, rough_score, tag_quality};
+use super::rank::{Ranker, Word};
 use super::table::{Id, Table};
 use crate::clock::{Deadline, Now};
 use crate::limits;
 use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
 use crate::text::words;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -107,112 +105,6 @@ impl Found {
     /// None that data can bring about.
     pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
-    }
-}
-
-/// What sorts results, smallest first: class, quality, score (the best is smallest), modification time (the latest is smallest);
-/// then the path.
-pub(super) type Key = (Rank, String);
-
-/// The numbers of a [`Key`].
-pub(super) type Rank = (u8, u8, u64, i64);
-
-/// What a text is that was looked for.
-#[derive(Debug, Clone, Copy)]
-enum Looked {
-    /// The whole query.
-    Phrase,
-    /// A word, by its number.
-    Word(usize),
-    /// What forms of a word begin with.
-    Stem(usize),
-}
-
-/// What having the whole query as one text adds to the rough score: more than any words.
-const PHRASE_SCORE: f32 = 1_000.0;
-
-/// What the order of results depends on beside each file by itself. It stays the same for all pages, so that a file which comes or
-/// goes between two of them moves no other.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Order {
-    words: Vec<Word>,
-    average_length: f32,
-    /// The last file that was looked at closely, by the rough order; none if all are.
-    close: Option<Key>,
-    last: Option<Key>,
-    did_you_mean: Vec<(String, String)>,
-}
-
-impl Order {
-    /// The order that a cursor of the same query names.
-    fn of_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
-        let order: Option<Order> = serde_json::from_str(cursor).ok();
-        order
-            .filter(|order| order.words.len() == ranked_texts(parsed).len())
-            .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
-    }
-}
-
-/// The words of a query that files are to have.
-fn asked_words(parsed: &Parsed) -> &[String] {
-    parsed.words.get(..limits::QUERY_WORDS).unwrap_or(&parsed.words)
-}
-
-/// Those and further texts that files are ranked by.
-fn ranked_texts(parsed: &Parsed) -> Vec<&str> {
-    asked_words(parsed).iter().chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect()
-}
-
-/// A file that matches.
-#[derive(Debug, Clone, Copy, Default)]
-struct Candidate {
-    id: Id,
-    /// The words that it has, as they were asked for.
-    words: u64,
-    /// The words of which it has the stem.
-    stems: u64,
-    in_path: bool,
-    in_tag: bool,
-    /// Occurrences of its words in the text, as far as postings count them.
-    count: u32,
-    score: f32,
-}
-
-/// A file that fulfils the conditions, and where in its folded text, if that can be said.
-type Fulfilled = (Candidate, Option<Range<usize>>);
-
-impl Candidate {
-    /// Takes note of a text that the file has.
-    fn add(&mut self, what: Looked, posting: Posting, order: &Order, table: &Table) {
-        self.id = posting.id();
-        match what {
-            Looked::Phrase => self.score += PHRASE_SCORE,
-            Looked::Word(number) => {
-                self.words |= 1 << number;
-                self.in_path |= posting.in_path();
-                self.in_tag |= posting.in_tag();
-                self.count += posting.count();
-            }
-            Looked::Stem(number) => {
-                self.stems |= u64::from(!posting.is_inside()) << number;
-                let weight = order.words.get(number).map_or(0.0, |word| word.weight);
-                self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);
-            }
-        }
-    }
-}
-
-/// A score as a number that is smaller for better ones. Scores are not negative, so their bits sort as they do.
-fn score_rank(score: f32) -> u64 {
-    u64::from(!score.to_bits())
-}
-
-/// Where one text is in a file, and how well it fits there; smallest is best.
-fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8, u8) {
-    match entry {
-        Some(entry) if candidate.in_path => (0, name_quality(entry.folded_path(), text)),
-        Some(entry) if candidate.in_tag => (1, tag_quality(entry.folded_tags(), text)),
-        _ => (2, 0),
     }
 }
 

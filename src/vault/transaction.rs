@@ -7,16 +7,15 @@
 
 use super::error::Error;
 use super::jail::Place;
-use super::journal::{Journal, Noted, Purpose, State, Step, has_what_was_new, is_the_disks};
+use super::journal::{Journal, Noted, Purpose, Step};
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash, wait_for_lock};
-use super::write::{existing, naming, wrote};
+use super::write::wrote;
 use super::{Entry, Vault, etag};
-use crate::disk::{self, Folder, Mode};
-use crate::limits;
+use crate::disk::{self, Mode};
 use crate::lock::Unpoisoned;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
 /// The names, in the vault's root, of the file with what is being changed and of the one that says whose turn it is. No
@@ -27,7 +26,7 @@ const TRASH: &str = ".trash";
 /// The turn to change several files; others wait, also in other processes.
 #[derive(Debug)]
 pub struct Transaction<'a> {
-    vault: &'a Vault,
+    pub(super) vault: &'a Vault,
     _here: MutexGuard<'a, ()>,
     _everywhere: File,
 }
@@ -54,17 +53,8 @@ impl Vault {
         Ok(transaction)
     }
 
-    /// Does that at the start, if a crash left something; what cannot be done now is done by the next change.
-    pub fn recover(&self) {
-        if self.own_file(0).is_ok_and(|journal| journal.exists())
-            && let Err(error) = self.begin_transaction()
-        {
-            log::warn!("a change of several files that was interrupted cannot be taken back yet: {error}");
-        }
-    }
-
     /// A file of our own in the vault's root. A link there was put by somebody else and leads who knows where.
-    fn own_file(&self, number: usize) -> Result<Place, Error> {
+    pub(super) fn own_file(&self, number: usize) -> Result<Place, Error> {
         let name = OWN_FILES.get(number).copied().unwrap_or_default();
         let place = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
         // Opening a named pipe would wait for whoever writes to it.
@@ -75,34 +65,10 @@ impl Vault {
     }
 
     /// What tells this vault on this computer from copies elsewhere.
-    fn identity(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         let inode = std::fs::metadata(self.jail.root()).map_or(0, |root| disk::identity(&root).1);
         let machine = std::fs::read("/etc/machine-id").unwrap_or_default();
         etag(&[machine, inode.to_le_bytes().to_vec()].concat())
-    }
-
-    /// The folder for what was deleted; made where it is missing.
-    fn trash(&self) -> Result<Folder, Error> {
-        let place = self.jail.hidden(TRASH).map_err(Error::disk("create the folder", TRASH))?;
-        if place.is_symlink() {
-            return Err(Error::NotAllowed { path: TRASH.into(), why: "it is a link; nothing is moved there" });
-        }
-        disk::create_folder(&place).map_err(Error::disk("create the folder", TRASH))?;
-        Folder::open(self.jail.root(), Path::new(TRASH)).map_err(Error::disk("create the folder", TRASH))
-    }
-
-    /// A name in the trash that nothing has yet.
-    fn place_in_trash(&self, path: &VaultPath, taken: &[Noted]) -> Result<String, Error> {
-        let folder = self.trash()?;
-        let (stem, ending) =
-            path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));
-        let names =
-            std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{ending}")));
-        let is_taken = |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.place == name);
-        names
-            .into_iter()
-            .find(|name| !is_taken(name))
-            .ok_or_else(|| Error::NotAllowed { path: path.as_str().into(), why: "the trash is full of files of this name" })
     }
 }
 
@@ -235,7 +201,7 @@ impl Transaction<'_> {
         }
     }
 
-    fn take(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
+    pub(super) fn take(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => self.vault.put(path, None, bytes),
             Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
@@ -247,7 +213,7 @@ impl Transaction<'_> {
 
     /// Puts a file back. With `keep`, one that was made stays in the trash: a journal may be an old one that a sync program
     /// has brought back, and its file somebody's by now.
-    fn undo(&self, Noted { step, place }: &Noted, keep: bool) -> Result<(), Error> {
+    pub(super) fn undo(&self, Noted { step, place }: &Noted, keep: bool) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => {
                 let place = self.vault.place_in_trash(path, &[])?;
@@ -283,7 +249,7 @@ impl Transaction<'_> {
         }
     }
 
-    fn forget(&self) {
+    pub(super) fn forget(&self) {
         // It says nothing any more: everything it names is done, or as it was. It has to go for good: one that a power cut
         // brings back would take back what is done.
         if let Ok(journal) = self.vault.own_file(0)
@@ -293,143 +259,6 @@ impl Transaction<'_> {
             log::error!("{} cannot be removed: {error}", OWN_FILES[0]);
         }
     }
-
-    /// Takes back what a crash left half done; or finishes it, where somebody has gone on from what was done already.
-    fn recover(&self) -> Result<(), Error> {
-        let place = self.vault.own_file(0)?;
-        let bytes = match disk::read_at_most(&place, limits::JOURNAL_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Vec::new(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
-        };
-        let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
-        let ours = read.filter(|journal| journal.vault == self.vault.identity());
-        let shown = ours.as_ref().is_some_and(|journal| journal.shown);
-        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Noted::is_plain)) else {
-            log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
-            let names = (0..limits::TRASH_NAMES).map(|number| place.with_extension(format!("foreign-{number}")));
-            return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
-                Some(name) => disk::set_aside(&place, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
-                None => Ok(()),
-            };
-        };
-        // What cannot be looked at now is looked at by the next change, and the journal stays until then.
-        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Noted, State)>, Error>>()?;
-        // Where somebody has gone on from what was done, the rest is done too; otherwise what was done is taken back.
-        let forward = !shown && all.iter().any(|(_, state)| *state == State::DoneAndMore);
-        let is_over = !shown && all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
-        log::warn!(
-            "a change of {} files was interrupted; {} it",
-            noted.len(),
-            if forward || is_over { "finishing" } else { "taking back" }
-        );
-        let outcomes: Vec<Result<(), Error>> = if forward || is_over {
-            all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
-        } else {
-            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted, true)).collect()
-        };
-        for error in outcomes.into_iter().filter_map(Result::err) {
-            match error {
-                // The disk has to be mended first.
-                error if is_the_disks(&error) => return Err(error),
-                other => log::warn!("a file stays as somebody has made it: {other}"),
-            }
-        }
-        self.forget();
-        Ok(())
-    }
-
-    fn state(&self, Noted { step, .. }: &Noted) -> Result<State, Error> {
-        let holds = |path: &VaultPath| self.vault.bytes_if_any(path);
-        let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
-        let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {
-            here if here.as_deref() == before => State::Open,
-            // It has another name still.
-            None => State::Open,
-            Some(here) if here == after => State::Done,
-            Some(here) if has_what_was_new(before.unwrap_or_default(), after, &here) => State::DoneAndMore,
-            Some(_) => State::Theirs,
-        };
-        let either = |is_done: bool| if is_done { State::Done } else { State::Open };
-        let state = || {
-            Ok(match step {
-                Step::Create { path, bytes } => compared(holds(path)?, None, bytes),
-                Step::Replace { path, before, after } => compared(holds(path)?, Some(before), after),
-                Step::Rename { from, to } => either(!exists(from) && exists(to)),
-                Step::Remove { path, .. } | Step::Trash { path } => either(!exists(path)),
-            })
-        };
-        match state() {
-            Err(error) if is_the_disks(&error) => Err(error),
-            // Somebody has made something else of it: a folder, a link, a huge file.
-            other => Ok(other.unwrap_or(State::Theirs)),
-        }
-    }
-}
-
-/// Moving files, for the steps above.
-impl Vault {
-    fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
-        let old = &self.movable(from)?;
-        let new = self.jail.new_name(to)?;
-        let _turn = self.write_turn(old);
-        disk::rename(old, &new, || self.index.refuse_if_away()).map_err(|error| naming(error, from))?;
-        self.moved_files(from, Some(to));
-        Ok(())
-    }
-
-    /// With `known`, only a file with these bytes.
-    fn to_trash(&self, path: &VaultPath, place: &str, known: Option<&[u8]>) -> Result<(), Error> {
-        let old = &self.movable(path)?;
-        let trash = self.trash()?;
-        let _turn = self.write_turn(old);
-        let look = || known.map_or_else(|| self.index.refuse_if_away(), |known| self.is_still(old, old, path, Some(known)));
-        disk::rename(old, &trash.path().join(place), look).map_err(|error| naming(error, path))?;
-        self.moved_files(path, None);
-        Ok(())
-    }
-
-    fn bring_back(&self, place: &str, path: &VaultPath) -> Result<(), Error> {
-        let trash = self.trash()?;
-        let old = trash.path().join(place);
-        if !old.symlink_metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
-            return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
-        }
-        let new = self.jail.new_name(path)?;
-        disk::rename(&old, &new, || Ok(())).map_err(|error| naming(error, path))?;
-        if new.is_dir() {
-            return self.index.refresh_now();
-        }
-        self.index.wrote(path);
-        Ok(())
-    }
-
-    /// Takes note of a file, or of all files of a folder, that this program has just moved.
-    fn moved_files(&self, from: &VaultPath, to: Option<&VaultPath>) {
-        let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
-        for path in below.iter().chain([from]) {
-            self.index.removed(path);
-            let rest = path.as_str().get(from.as_str().len()..).unwrap_or_default();
-            if let Some(to) = to {
-                self.index.wrote(&VaultPath::known(&format!("{}{rest}", to.as_str())));
-            }
-        }
-    }
-
-    /// The place of a file or folder that may be moved: its own name, and not a link to another.
-    pub(super) fn movable(&self, path: &VaultPath) -> Result<Place, Error> {
-        let (path, place) = self.locate(path)?;
-        self.check_grant(path.as_str())?;
-        if place.below() != Path::new(path.as_str()) {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
-        }
-        existing(&place, &path)?;
-        if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), limits::DEPTH) {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it has files that are not served; move it by hand" });
-        }
-        Ok(place)
-    }
 }
 
 #[cfg(test)]
@@ -437,6 +266,7 @@ mod tests {
     use super::*;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
+    use std::path::Path;
 
     fn path(text: &str) -> VaultPath {
         VaultPath::file(text).unwrap()
@@ -515,7 +345,7 @@ mod tests {
 
     /// Whoever can put files into the vault could have had others moved, emptied or deleted.
     #[test]
-    fn a_journal_that_somebody_else_wrote_does_nothing() {
+    fn a_journal_written_elsewhere_changes_nothing() {
         let (root, vault) = vault();
         let outside = root.with_extension("outside");
         std::fs::write(&outside, "secret").unwrap();
@@ -548,7 +378,7 @@ mod tests {
 
     /// A person who went on from what was done keeps it together with the rest, wherever the crash was.
     #[test]
-    fn after_a_crash_what_somebody_went_on_from_is_finished_and_all_else_taken_back() {
+    fn after_a_crash_a_transaction_is_finished_where_a_file_was_edited_since_and_else_undone() {
         let lines = |text: &str| text.replace(' ', "\n").into_bytes();
         let change = || {
             [

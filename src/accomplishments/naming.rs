@@ -1,0 +1,114 @@
+//! Titles, the files they give their name to, and ids.
+
+use super::Error;
+use super::change::Change;
+use super::snapshot::number_of;
+use crate::limits;
+use crate::vault::VaultPath;
+use unicode_normalization::UnicodeNormalization;
+
+/// A title that can be the first line of a note.
+pub(super) fn checked_title(title: &str) -> Result<String, Error> {
+    let title = title.trim();
+    if title.contains("%%") || title.contains("<!--") {
+        return Err(Error::InvalidArgument("data.title must not begin a comment (%% or <!--): it would hide the note's text.".into()));
+    }
+    // Line ends of Unicode's, byte order marks, and what is no character.
+    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    if title.is_empty() || title.chars().any(odd) || title.chars().count() > limits::TITLE_CHARS {
+        return Err(Error::InvalidArgument(format!("data.title must be one line of 1 to {} characters.", limits::TITLE_CHARS)));
+    }
+    Ok(title.to_owned())
+}
+
+/// The name of a title's file, without its ending: `-` stands for what file systems or Obsidian's links refuse.
+pub(super) fn file_name(title: &str) -> String {
+    pub(super) const REFUSED: &str = "\\/:*?\"<>|#^[]";
+    let mut name: String = title.nfc().map(|c| if REFUSED.contains(c) { '-' } else { c }).collect();
+    while name.len() > limits::TITLE_FILE_BYTES {
+        name.pop();
+    }
+    let name = name.trim();
+    let dots = name.len() - name.trim_end_matches('.').len();
+    let mut name = format!("{}{}", name.trim_end_matches('.'), "-".repeat(dots));
+    if let Some(rest) = name.strip_prefix('.') {
+        name = format!("-{rest}");
+    }
+    // The name of a device on Windows.
+    if crate::vault::refused_elsewhere(&name).is_some() {
+        name.push('-');
+    }
+    name
+}
+
+/// A form in which names that people, or other file systems, do not tell apart are the same.
+pub(super) fn alike(name: &str) -> String {
+    name.nfkc().collect::<String>().to_lowercase().nfc().collect()
+}
+
+/// Refuses a title that is there already, as a title or as a file, also in other letters' case or Unicode form.
+pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, own: Option<&VaultPath>) -> Result<(), Error> {
+    let taken = |by: &str| Err(Error::AlreadyExists(format!("There is {by} already; choose another title, or update that one.")));
+    if let Some(other) = change.snapshot.all.iter().find(|other| Some(&other.path) != own && alike(&other.title) == alike(title)) {
+        return taken(&format!("{} with the title {:?}", other.id, other.title));
+    }
+    let files = change.vault.files_below(&path.parent(), ".md");
+    match files.iter().find(|file| own.is_none_or(|own| own.as_str() != &*file.path) && alike(&file.path) == alike(path.as_str())) {
+        Some(file) => taken(&format!("a note {}", file.path)),
+        None => Ok(()),
+    }
+}
+
+/// The id that a caller wants, if nobody has it.
+pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
+    if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
+        return Err(Error::InvalidArgument("id must be ACC- and a number of at most six digits; leave it out to get the next one.".into()));
+    }
+    let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
+    let taken = change.snapshot.all.iter().find(|other| by_number(&other.id)).map(|other| other.path.as_str().to_owned());
+    let broken =
+        || change.snapshot.problems.iter().find(|problem| problem.id.as_deref().is_some_and(by_number)).map(|problem| problem.path.clone());
+    match taken.or_else(broken) {
+        Some(path) => Err(Error::DuplicateId(format!("{id} is the id of {path}. Leave id out to get the next free one."))),
+        None => Ok(id.to_owned()),
+    }
+}
+
+/// The next id: one above all that stand anywhere on a canvas or in a note of the folder.
+pub(super) fn next_id(change: &Change<'_>) -> String {
+    let canvases = change.vault.files_below(&VaultPath::root(), ".canvas");
+    let notes = change.vault.files_below(&change.projects.options.folder, ".md");
+    let numbers = canvases.iter().chain(&notes).filter_map(|entry| highest(&change.vault.text(entry).ok()?)).max();
+    format!("ACC-{:03}", change.projects.raise(numbers.unwrap_or(0)).saturating_add(1))
+}
+
+pub(super) fn highest(text: &str) -> Option<u32> {
+    let after = memchr::memmem::find_iter(text.as_bytes(), b"ACC-").filter_map(|at| text.get(at + 4..));
+    let digits = after.filter_map(|rest| rest.get(..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())));
+    // Higher ones are none that this program gave.
+    digits.filter_map(|digits| digits.parse().ok()).filter(|number| *number < limits::HIGHEST_ID).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_become_names_that_every_system_takes() {
+        for (title, name) in [
+            ("Build Feature", "Build Feature"),
+            ("A/B: \"C\"? #1 [x]^|<>*\\", "A-B- -C-- -1 -x-------"),
+            ("../../etc/passwd", "-.-..-etc-passwd"),
+            (".hidden", "-hidden"),
+            ("Wait...", "Wait---"),
+            ("nul", "nul-"),
+            ("com1.txt", "com1.txt-"),
+            ("Ça i\u{302}le", "Ça île"),
+        ] {
+            assert_eq!(file_name(title), name, "{title}");
+        }
+        assert!(file_name(&"ä".repeat(200)).len() <= limits::TITLE_FILE_BYTES);
+        assert_eq!(alike("STRASSE\u{301}"), alike("strasse\u{301}"));
+        assert_eq!(highest("ACC-7 xACC-012, ACC-9999999999 ACC-"), Some(12));
+    }
+}

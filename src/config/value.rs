@@ -1,0 +1,129 @@
+//! Values of settings that have a form of their own.
+
+use crate::oauth::Secret;
+use crate::principal::Access;
+use crate::secret::SecretHash;
+use crate::vault::{Folders, VaultPath};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// `name:sha256` with what may follow: `:read`, `:read=FOLDERS`, `:write=FOLDERS`; folders are separated by `;`.
+pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
+    pub(super) const SHAPE: &str =
+        "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
+    let mut parts = entry.split(':');
+    let (name, hash) = parts.next().zip(parts.next()).ok_or(SHAPE)?;
+    let hash = SecretHash::from_hex(hash).filter(|_| is_name(name)).ok_or(SHAPE)?;
+    let (mut reads_all, mut read, mut write) = (false, None, None);
+    for part in parts {
+        let folders = |list: &str| {
+            let folders: Result<Vec<VaultPath>, _> = list.split(';').filter(|name| !name.is_empty()).map(VaultPath::file).collect();
+            folders.ok().filter(|folders| !folders.is_empty()).ok_or("has an empty or wrong list of folders")
+        };
+        match part.split_once('=') {
+            None if part == "read" && !reads_all => reads_all = true,
+            Some(("read", list)) if read.is_none() => read = Some(folders(list)?),
+            Some(("write", list)) if write.is_none() => write = Some(folders(list)?),
+            _ => return Err(SHAPE),
+        }
+    }
+    if reads_all && read.is_some() {
+        return Err(SHAPE);
+    }
+    let access = if write.is_some() || !reads_all && read.is_none() { Access::Write } else { Access::Read };
+    let is_whole = write.is_none() && read.is_none();
+    let read = if reads_all { None } else { Some(read.unwrap_or_default()) };
+    let folders = (!is_whole).then(|| Arc::new(Folders { read, write: write.unwrap_or_default() }));
+    Ok((name, Secret { hash, access, folders }))
+}
+
+/// An origin that can be compared byte for byte: what clients do with the issuer.
+pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
+    let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
+    if authority.is_empty() || authority.starts_with(':') || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
+        return Err("must be scheme, host and perhaps a port: no path, no query, no slash at the end");
+    }
+    if text.chars().any(|c| c.is_ascii_uppercase() || !c.is_ascii_graphic()) {
+        return Err("must be in lower case and ASCII (write a non-ASCII host name in its xn-- form)");
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err("has a port that is not a number");
+    }
+    match (scheme, port) {
+        ("https", Some("443")) | ("http", Some("80")) => Err("must not name the default port: clients leave it out"),
+        ("https", _) => Ok(()),
+        ("http", _) if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
+        ("http", _) => Err(
+            "must be https unless the host is 127.0.0.1, [::1] or localhost: clients send their tokens to it. Put a TLS proxy (Caddy) in front, or a \
+             tunnel (Tailscale, cloudflared), and give its https URL; for a try on this machine use http://localhost with the port",
+        ),
+        _ => Err("must start with https://"),
+    }
+}
+
+pub(crate) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
+    match (text.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => PathBuf::from(home),
+        (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// `$2b$12$` and 53 characters of bcrypt's base64.
+pub(super) fn is_bcrypt(hash: &str) -> bool {
+    let parts: Vec<&str> = hash.split('$').collect();
+    let ["", version, cost, rest] = parts.as_slice() else { return false };
+    matches!(*version, "2a" | "2b" | "2x" | "2y")
+        && cost.len() == 2
+        && cost.parse().is_ok_and(|cost: u8| (4..=20).contains(&cost))
+        && rest.len() == 53
+        && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./".contains(&byte))
+}
+
+/// A name that is safe in a list, a log and a header.
+pub fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn public_urls() {
+        for (url, fine) in [
+            ("https://vault.example.com", true),
+            ("https://vault.example.com:8443", true),
+            ("http://127.0.0.1:8090", true),
+            ("http://localhost:8090", true),
+            ("http://[::1]:8090", true),
+            ("https://[2001:db8::1]", true),
+            ("https://vault.example.com/", false),
+            ("https://vault.example.com/mcp", false),
+            ("https://vault.example.com:443", false),
+            ("https://Vault.example.com", false),
+            ("http://vault.example.com", false),
+            ("http://192.168.1.5:8090", false),
+            ("vault.example.com", false),
+            ("ftp://vault.example.com", false),
+            ("https://", false),
+            ("https://a b", false),
+            ("https://user@vault.example.com", false),
+        ] {
+            assert_eq!(check_origin(url).is_ok(), fine, "{url}");
+        }
+    }
+
+    #[test]
+    fn home_is_expanded_only_at_the_start() {
+        assert_eq!(expand_home("~/vault", Some("/home/a")), Path::new("/home/a/vault"));
+        assert_eq!(expand_home("~", Some("/home/a")), Path::new("/home/a"));
+        assert_eq!(expand_home("~bob/vault", Some("/home/a")), Path::new("~bob/vault"));
+        assert_eq!(expand_home("/a~/b", Some("/home/a")), Path::new("/a~/b"));
+    }
+}

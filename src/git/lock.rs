@@ -1,0 +1,49 @@
+//! The lock file of those who write with these tools, and that the repository overlooks it.
+
+use super::process::Runner;
+use super::{Failure, LOCK};
+use crate::disk::{self, Mode};
+use crate::limits;
+use std::path::Path;
+
+pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::File, Failure> {
+    loop {
+        match disk::take_lock(path) {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) if (runner.cancelled)() => return Err(Failure::Cancelled),
+            Ok(None) if runner.deadline.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
+            Ok(None) => return Err(Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())),
+            Err(error) => return Err(Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))),
+        }
+    }
+}
+
+/// Tells the repository to overlook the lock file, the files of ours beside it, and what a crash may leave of a write, in the
+/// place that is for this working copy alone: nobody should see them in `git status`, or commit them with everything else.
+pub(super) fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
+    let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
+    let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
+    // A link stays one, and what it leads to is somebody else's.
+    if exclude.is_symlink() {
+        return Ok(());
+    }
+    let known = match std::fs::read(&exclude) {
+        Ok(known) => known,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(wrong(error)),
+    };
+    let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
+    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES].into_iter().filter(|name| !has(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut lines = known.clone();
+    if lines.last().is_some_and(|&last| last != b'\n') {
+        lines.push(b'\n');
+    }
+    missing.iter().for_each(|name| lines.extend_from_slice(format!("{name}\n").as_bytes()));
+    exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
+    let before = std::fs::metadata(&exclude).ok();
+    let mode = before.as_ref().map_or(Mode::New, Mode::Like);
+    disk::replace(&exclude, &lines, mode, |_| Ok::<(), std::io::Error>(())).map_err(wrong)
+}

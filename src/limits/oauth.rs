@@ -1,0 +1,87 @@
+//! Bounds on logins, and on those who try.
+
+use std::time::Duration;
+
+/// Access tokens: opaque, looked up at each use, so revocation is immediate.
+pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
+/// Authorization codes: from the end of the login to the client's exchange.
+pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
+/// A refresh token that nobody used for this long; sliding.
+pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
+/// How long a server that starts waits for the state folder.
+pub const STATE_LOCK_WAIT: Duration = Duration::from_secs(1);
+/// How often the use of a grant is written down.
+pub const USE_NOTED_EVERY: Duration = Duration::from_secs(3600);
+/// How long an already exchanged refresh token leads to its successor instead of revoking the family, unless
+/// `--refresh-window` says otherwise: honest clients share tokens between processes and were measured to be up to an hour
+/// late.
+pub const REFRESH_WINDOW: Duration = Duration::from_secs(3600);
+/// Exchanged refresh tokens remembered per grant.
+pub const RETIRED_TOKENS: usize = 64;
+/// Access tokens alive per grant; the oldest is dropped.
+pub const ACCESS_TOKENS_PER_GRANT: usize = 50;
+/// Access tokens of one machine client (`client_credentials`).
+pub const ACCESS_TOKENS_PER_MACHINE: usize = 50;
+/// Registered clients that have logged in, and as many that have not.
+pub const CLIENTS: usize = 1_000;
+/// A registration that never led to a grant is forgotten after this.
+pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Grants in all; the one unused for longest makes room.
+pub const GRANTS: usize = 1_000;
+/// Authorization codes outstanding.
+pub const CODES: usize = 1_000;
+/// Redirect URIs of one client; Cursor registers three.
+pub const REDIRECT_URIS: usize = 8;
+/// Bytes of one redirect URI; the longest of a known client has 70.
+pub const REDIRECT_URI_BYTES: usize = 512;
+/// Bytes of the file with registrations that have not led to a login: twice [`CLIENTS`] of the longest ones.
+pub const REGISTRATIONS_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of the state file: a thousand clients, grants and codes, each with all it may hold, take half of it.
+pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of the file with a change of several files: the largest notes and canvases in base64, before and after.
+pub const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
+/// The time over which registrations of one address are counted.
+pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
+/// How often it is said in the log that registrations are refused.
+pub const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(60);
+/// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
+/// row is somebody who wants to push the others out.
+pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
+/// Bytes of a redirect URI that is asked for, or of `state`.
+pub const URI_CHARS: usize = 2_000;
+/// Characters of a client's name that are kept and shown.
+pub const CLIENT_NAME_CHARS: usize = 80;
+/// Passwords checked at the same time: bcrypt takes a quarter second of one core by design.
+pub const PASSWORD_CHECKS: usize = 2;
+/// Logins waiting for a password check; further ones are told to try again.
+pub const PASSWORD_QUEUE: usize = 64;
+/// Logins of one source that wait, so that one source cannot fill the queue.
+pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
+/// Logins that wait at one address which several sources share: a proxy that is not trusted to name its clients.
+pub const PASSWORD_QUEUE_PER_PROXY: usize = 32;
+/// How often a login that waits looks whether its address has rested.
+pub const PASSWORD_LOOK: Duration = Duration::from_millis(100);
+/// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
+pub const PASSWORD_BYTES: usize = 72;
+/// Addresses whose failed logins are remembered.
+pub const THROTTLED_SOURCES: usize = 10_000;
+/// Sources that are remembered because a login came from there.
+pub const KNOWN_SOURCES: usize = 256;
+/// Failed logins whose answers are held back at one time, each with its connection; further ones are told to try again.
+pub const THROTTLE_HELD: usize = 64;
+/// The longest wait of an address that keeps failing.
+pub const THROTTLE_LONGEST: Duration = Duration::from_secs(4);
+/// Bytes of a message on the control socket, which a command of the owner's sends.
+pub const CONTROL_BYTES: u64 = 1024;
+/// How long either side of the control socket waits for the other.
+pub const CONTROL_WAIT: Duration = Duration::from_secs(10);
+/// Failures of an address are forgotten after this long without another.
+pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);
+/// How long a log line waits for somebody to read the ones before it; then it is lost, and counted.
+pub const LOG_PATIENCE: Duration = Duration::from_millis(200);
+/// Bytes of a line that are written at once: POSIX's least `PIPE_BUF` is smaller, Linux's is this.
+pub const LOG_PIECE: usize = 4096;
+/// What `check --server` keeps of one answer, in bytes; the documents have two thousand.
+pub const CHECK_BYTES: usize = 64 * 1024;
+/// How long it waits for `curl`, which gives up by itself after 15 s.
+pub const CHECK_PATIENCE: Duration = Duration::from_secs(20);

@@ -1,0 +1,166 @@
+//! What expressions can ask of files: their names, times, tags, properties and links.
+
+use super::eval::{Evaluator, Outcome, Sources};
+use super::value::{Date, Link, Value, is_wikilink};
+use crate::clock::Now;
+use crate::markdown::links::{Link as NoteLink, Syntax};
+use crate::vault::links::LinkNames;
+use crate::vault::properties::property_in;
+use crate::vault::{Entry, Error};
+use serde_json::Value as Json;
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn entry(&self, path: &str) -> Option<Arc<Entry>> {
+        self.vault.indexed(path)
+    }
+
+    pub(super) fn file_property(&self, entry: &Arc<Entry>, name: &str) -> Outcome {
+        let path: &str = &entry.path;
+        let (stem, ending) = match entry.name().rsplit_once('.') {
+            Some((stem, ending)) if !stem.is_empty() => (stem, ending),
+            _ => (entry.name(), ""),
+        };
+        Ok(match name {
+            "file" => Value::File(path.into()),
+            "name" | "basename" => Value::text_of(stem),
+            "path" => Value::text_of(path),
+            "folder" => Value::Text(folder_of(entry)),
+            "ext" => Value::text_of(ending),
+            "size" => Value::Number(entry.stamp.size as f64),
+            "mtime" => self.moment(entry.stamp.modified()),
+            "ctime" => self.moment(self.vault.created(entry)),
+            "tags" => self.list(entry.tags.iter().map(|tag| Value::text_of(tag)))?,
+            "properties" => self.properties(entry)?,
+            "links" => self.links(entry, false)?,
+            "embeds" => self.links(entry, true)?,
+            "backlinks" => {
+                let sources = self.sources(path)?;
+                let link = |source: &String| {
+                    let name = source.rsplit('/').next().unwrap_or(source);
+                    let display = name.strip_suffix(".md").unwrap_or(name).to_owned();
+                    Link { path: source.clone(), subpath: String::new(), display: Some(display), folder: "".into() }
+                };
+                self.spend(sources.len() * 8)?;
+                self.list(sources.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))?
+            }
+            _ => return Err(format!("a file has no {name}")),
+        })
+    }
+
+    pub(super) fn moment(&self, at: Now) -> Value {
+        Value::Date(Date { at: self.zone.at(at), has_time: true })
+    }
+
+    /// The links of a note, as the app lists them: with the text that is shown.
+    pub(super) fn links(&self, entry: &Arc<Entry>, embeds: bool) -> Outcome {
+        let (text, links) = self.vault.links_in(entry);
+        self.spend(text.len() / 64 + links.len())?;
+        let folder = folder_of(entry);
+        let wanted = links.iter().filter(|link| !link.path.is_empty() && (!embeds || link.is_embed));
+        self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
+    }
+
+    /// A property of a file that has this frontmatter.
+    pub(super) fn property(&self, frontmatter: &str, name: &str, entry: &Entry) -> Outcome {
+        self.spend(frontmatter.len() / 16)?;
+        Ok(property_in(frontmatter, name).map_or(Value::Null, |json| self.value_of(&json, entry)))
+    }
+
+    pub(super) fn properties(&self, entry: &Entry) -> Outcome {
+        self.spend(entry.properties_json().map_or(0, str::len) / 16)?;
+        Ok(Value::Object(Rc::new(entry.properties().unwrap_or_default())))
+    }
+
+    /// A value of the frontmatter: texts that are dates or links are values of those types.
+    pub(super) fn value_of(&self, json: &Json, entry: &Entry) -> Value {
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(truth) => Value::Bool(*truth),
+            Json::Number(number) => number.as_f64().map_or(Value::Null, Value::Number),
+            Json::String(text) if is_wikilink(text) => Value::Link(Rc::new(Link::parse(text, &folder_of(entry)))),
+            Json::String(text) => match self.zone.parse(text) {
+                Some((at, has_time)) => Value::Date(Date { at, has_time }),
+                None => Value::text_of(text),
+            },
+            Json::Array(list) => Value::list_of(list.iter().map(|item| self.value_of(item, entry))),
+            Json::Object(members) => Value::Object(Rc::new(members.clone())),
+        }
+    }
+
+    /// What links mean; found out when the first expression asks.
+    pub(super) fn names(&self) -> Option<&LinkNames<'a>> {
+        self.names.get_or_init(|| self.vault.link_names(self.go_on)).as_ref().ok()
+    }
+
+    /// Why the links of the vault are not known, where an expression asked for them.
+    pub(super) fn take_error(&mut self) -> Option<Error> {
+        self.names.take().and_then(Result::err)
+    }
+
+    /// The file that a link means.
+    pub(super) fn file_of(&self, link: &Link) -> Option<String> {
+        if link.path.contains("://") {
+            return None;
+        }
+        self.names()?.file_of(&link.path, &link.folder)
+    }
+
+    /// The files with links to a file; where a path means none, those with a link that is written like it.
+    pub(super) fn sources(&self, path: &str) -> Result<Sources, String> {
+        if let Some(known) = self.sources.borrow().get(path) {
+            return Ok(Rc::clone(known));
+        }
+        let names = self.names().ok_or("the links of the vault are not known")?;
+        let found = Rc::new(match names.file_of(path, "") {
+            Some(file) => names.sources_of(&file),
+            None => names.sources_of_text(path),
+        });
+        self.sources.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
+        Ok(found)
+    }
+}
+
+impl Evaluator<'_> {
+    /// The same for a link as it is written in a file of a folder.
+    pub(super) fn sources_of_text(&self, text: &str, folder: &Rc<str>) -> Result<Sources, String> {
+        if let Some((known, from, sources)) = &*self.last_sources.borrow()
+            && known == text
+            && from == folder
+        {
+            return Ok(Rc::clone(sources));
+        }
+        let link = Link::parse(text, folder);
+        let sources = self.sources(&self.file_of(&link).unwrap_or(link.path))?;
+        *self.last_sources.borrow_mut() = Some((text.to_owned(), Rc::clone(folder), Rc::clone(&sources)));
+        Ok(sources)
+    }
+}
+
+/// The folder of a file; nothing for the root.
+pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
+    crate::vault::links::folder_of(&entry.path).into()
+}
+
+/// A link of a note with its display text: what is written, else the target.
+pub(super) fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
+    let written = text.get(link.range.clone()).unwrap_or_default();
+    let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();
+    let own = match link.syntax {
+        Syntax::Wikilink => written
+            .trim_start_matches('!')
+            .strip_prefix("[[")
+            .and_then(|inner| inner.strip_suffix("]]"))
+            .and_then(|inner| inner.split_once('|'))
+            .map(|(_, display)| display.trim().to_owned()),
+        Syntax::Markdown => written
+            .trim_start_matches('!')
+            .strip_prefix('[')
+            .and_then(|inner| inner.split_once("]("))
+            .map(|(display, _)| display.to_owned()),
+        Syntax::CanvasPath => None,
+    };
+    let target = || format!("{}{}", link.path, subpath.replace('#', " > "));
+    Link { path: link.path.clone(), subpath: subpath.clone(), display: Some(own.unwrap_or_else(target)), folder: Rc::clone(folder) }
+}

@@ -1,0 +1,118 @@
+//! A file that may be a result of a search, and what results are sorted by.
+
+use super::entry::Entry;
+use super::error::Error;
+use super::posting::Posting;
+use super::rank::{Word, name_quality, rough_score, tag_quality};
+use super::table::{Id, Table};
+use crate::limits;
+use crate::text::query::Parsed;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What sorts results, smallest first: class, quality, score (the best is smallest), modification time (the latest is smallest);
+/// then the path.
+pub(super) type Key = (Rank, String);
+
+/// The numbers of a [`Key`].
+pub(super) type Rank = (u8, u8, u64, i64);
+
+/// What a text is that was looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Looked {
+    /// The whole query.
+    Phrase,
+    /// A word, by its number.
+    Word(usize),
+    /// What forms of a word begin with.
+    Stem(usize),
+}
+
+/// What having the whole query as one text adds to the rough score: more than any words.
+pub(super) const PHRASE_SCORE: f32 = 1_000.0;
+
+/// What the order of results depends on beside each file by itself. It stays the same for all pages, so that a file which comes or
+/// goes between two of them moves no other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) words: Vec<Word>,
+    pub(super) average_length: f32,
+    /// The last file that was looked at closely, by the rough order; none if all are.
+    pub(super) close: Option<Key>,
+    pub(super) last: Option<Key>,
+    pub(super) did_you_mean: Vec<(String, String)>,
+}
+
+impl Order {
+    /// The order that a cursor of the same query names.
+    pub(super) fn of_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
+        let order: Option<Order> = serde_json::from_str(cursor).ok();
+        order
+            .filter(|order| order.words.len() == ranked_texts(parsed).len())
+            .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
+    }
+}
+
+/// The words of a query that files are to have.
+pub(super) fn asked_words(parsed: &Parsed) -> &[String] {
+    parsed.words.get(..limits::QUERY_WORDS).unwrap_or(&parsed.words)
+}
+
+/// Those and further texts that files are ranked by.
+pub(super) fn ranked_texts(parsed: &Parsed) -> Vec<&str> {
+    asked_words(parsed).iter().chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect()
+}
+
+/// A file that matches.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Candidate {
+    pub(super) id: Id,
+    /// The words that it has, as they were asked for.
+    pub(super) words: u64,
+    /// The words of which it has the stem.
+    pub(super) stems: u64,
+    pub(super) in_path: bool,
+    pub(super) in_tag: bool,
+    /// Occurrences of its words in the text, as far as postings count them.
+    pub(super) count: u32,
+    pub(super) score: f32,
+}
+
+/// A file that fulfils the conditions, and where in its folded text, if that can be said.
+pub(super) type Fulfilled = (Candidate, Option<Range<usize>>);
+
+impl Candidate {
+    /// Takes note of a text that the file has.
+    pub(super) fn add(&mut self, what: Looked, posting: Posting, order: &Order, table: &Table) {
+        self.id = posting.id();
+        match what {
+            Looked::Phrase => self.score += PHRASE_SCORE,
+            Looked::Word(number) => {
+                self.words |= 1 << number;
+                self.in_path |= posting.in_path();
+                self.in_tag |= posting.in_tag();
+                self.count += posting.count();
+            }
+            Looked::Stem(number) => {
+                self.stems |= u64::from(!posting.is_inside()) << number;
+                let weight = order.words.get(number).map_or(0.0, |word| word.weight);
+                self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);
+            }
+        }
+    }
+}
+
+/// A score as a number that is smaller for better ones. Scores are not negative, so their bits sort as they do.
+pub(super) fn score_rank(score: f32) -> u64 {
+    u64::from(!score.to_bits())
+}
+
+/// Where one text is in a file, and how well it fits there; smallest is best.
+pub(super) fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8, u8) {
+    match entry {
+        Some(entry) if candidate.in_path => (0, name_quality(entry.folded_path(), text)),
+        Some(entry) if candidate.in_tag => (1, tag_quality(entry.folded_tags(), text)),
+        _ => (2, 0),
+    }
+}

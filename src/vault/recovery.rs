@@ -1,0 +1,95 @@
+//! What a start, or the next change, does about a transaction that a crash interrupted.
+
+use super::Vault;
+use super::error::Error;
+use super::journal::{Journal, Noted, State, Step, has_what_was_new, is_the_disks};
+use super::path::VaultPath;
+use super::transaction::{OWN_FILES, Transaction};
+use crate::disk;
+use crate::limits;
+
+impl Vault {
+    /// Does that at the start, if a crash left something; what cannot be done now is done by the next change.
+    pub fn recover(&self) {
+        if self.own_file(0).is_ok_and(|journal| journal.exists())
+            && let Err(error) = self.begin_transaction()
+        {
+            log::warn!("a change of several files that was interrupted cannot be taken back yet: {error}");
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Takes back what a crash left half done; or finishes it, where somebody has gone on from what was done already.
+    pub(super) fn recover(&self) -> Result<(), Error> {
+        let place = self.vault.own_file(0)?;
+        let bytes = match disk::read_at_most(&place, limits::JOURNAL_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Vec::new(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
+        };
+        let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
+        let ours = read.filter(|journal| journal.vault == self.vault.identity());
+        let shown = ours.as_ref().is_some_and(|journal| journal.shown);
+        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Noted::is_plain)) else {
+            log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
+            let names = (0..limits::TRASH_NAMES).map(|number| place.with_extension(format!("foreign-{number}")));
+            return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
+                Some(name) => disk::set_aside(&place, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
+                None => Ok(()),
+            };
+        };
+        // What cannot be looked at now is looked at by the next change, and the journal stays until then.
+        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Noted, State)>, Error>>()?;
+        // Where somebody has gone on from what was done, the rest is done too; otherwise what was done is taken back.
+        let forward = !shown && all.iter().any(|(_, state)| *state == State::DoneAndMore);
+        let is_over = !shown && all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
+        log::warn!(
+            "a change of {} files was interrupted; {} it",
+            noted.len(),
+            if forward || is_over { "finishing" } else { "taking back" }
+        );
+        let outcomes: Vec<Result<(), Error>> = if forward || is_over {
+            all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
+        } else {
+            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted, true)).collect()
+        };
+        for error in outcomes.into_iter().filter_map(Result::err) {
+            match error {
+                // The disk has to be mended first.
+                error if is_the_disks(&error) => return Err(error),
+                other => log::warn!("a file stays as somebody has made it: {other}"),
+            }
+        }
+        self.forget();
+        Ok(())
+    }
+
+    pub(super) fn state(&self, Noted { step, .. }: &Noted) -> Result<State, Error> {
+        let holds = |path: &VaultPath| self.vault.bytes_if_any(path);
+        let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
+        let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {
+            here if here.as_deref() == before => State::Open,
+            // It has another name still.
+            None => State::Open,
+            Some(here) if here == after => State::Done,
+            Some(here) if has_what_was_new(before.unwrap_or_default(), after, &here) => State::DoneAndMore,
+            Some(_) => State::Theirs,
+        };
+        let either = |is_done: bool| if is_done { State::Done } else { State::Open };
+        let state = || {
+            Ok(match step {
+                Step::Create { path, bytes } => compared(holds(path)?, None, bytes),
+                Step::Replace { path, before, after } => compared(holds(path)?, Some(before), after),
+                Step::Rename { from, to } => either(!exists(from) && exists(to)),
+                Step::Remove { path, .. } | Step::Trash { path } => either(!exists(path)),
+            })
+        };
+        match state() {
+            Err(error) if is_the_disks(&error) => Err(error),
+            // Somebody has made something else of it: a folder, a link, a huge file.
+            other => Ok(other.unwrap_or(State::Theirs)),
+        }
+    }
+}
