@@ -1,8 +1,8 @@
 //! Toolset `git`, with the real git and real remotes: what is committed and pushed, and that nothing of anybody else's is
 //! touched, whatever happens and wherever it is killed.
 
-use crate::support::repository::{Repository, git};
-use crate::support::{Server, TOKEN, thorough};
+use crate::support::Server;
+use crate::support::repository::Repository;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -93,6 +93,23 @@ pub(crate) fn hook(place: &Path, name: &str, script: &str) {
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A git that kills the server at its n-th run, before or after it has done its work.
+pub(crate) fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
+    let bin = folder.join("bin");
+    let real = String::from_utf8(std::process::Command::new("sh").args(["-c", "command -v git"]).output().unwrap().stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\nn=$(cat {0}/count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > {0}/count\n\
+         if [ $n -eq {at} ] && [ -e {0}/armed ]; then {1}kill -9 $PPID; exit 1; fi\nexec {2} \"$@\"\n",
+        folder.display(),
+        if after { format!("{} \"$@\"; ", real.trim()) } else { String::new() },
+        real.trim()
+    );
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("git"), script).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display())
 }
 
 #[test]
@@ -297,89 +314,6 @@ fn a_refused_write_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn real_repositories_of_many_kinds_work() {
-    // No remote: the commit stays here.
-    let repository = busy();
-    repository.git(&["remote", "remove", "origin"]);
-    let done = write(&repository.serve(), "ours.md", "new");
-    assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(false)), "{done}");
-    assert_eq!(repository.git(&["rev-parse", "HEAD"]).trim(), done["commit_sha"]);
-    // A merge that is under way when the server starts keeps nobody from reading.
-    let repository = busy();
-    std::fs::write(repository.folder.vault().join(".git/MERGE_HEAD"), repository.git(&["rev-parse", "HEAD"])).unwrap();
-    let server = repository.serve();
-    assert_eq!(server.call("vault_read_file", json!({ "path": "ours.md" }))["exists"], true);
-    assert!(write(&server, "ours.md", "new")["error"]["message"].as_str().unwrap().contains("git merge --abort"));
-    // Merely ahead is fine: the person's commits go along.
-    let repository = Repository::with(&[("ours.md", &note("a"))]);
-    repository.git(&["commit", "-q", "--allow-empty", "-m", "a person's"]);
-    assert_eq!(write(&repository.serve(), "ours.md", "new")["pushed"], true);
-    assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "3");
-    // A branch of another name; a shallow clone; CRLF by configuration; names with everything in them.
-    let repository = Repository::with(&[("ours.md", &note("a"))]);
-    repository.git(&["switch", "-q", "-c", "trunk/x"]);
-    repository.git(&["push", "-q", "-u", "origin", "trunk/x"]);
-    assert_eq!(write(&repository.serve_with(&[("GIT_BRANCH", "trunk/x")]), "ours.md", "new")["pushed"], true);
-    let repository = Repository::with(&[("ours.md", &note("a"))]);
-    repository.git(&["config", "core.autocrlf", "true"]);
-    let server = repository.serve();
-    // Names that only some systems can have stay names of files that exist.
-    for path in ["a b/it's \"x\" $HOME *.md", "ünï 🎻/[1] : x?.md"] {
-        std::fs::create_dir_all(repository.folder.vault().join(path).parent().unwrap()).unwrap();
-        std::fs::write(repository.folder.vault().join(path), note("as it was")).unwrap();
-        repository.git(&["add", "-A"]);
-        repository.git(&["commit", "-q", "-m", "odd"]);
-    }
-    for path in ["a b/it's \"x\" $HOME *.md", "ünï 🎻/[1] : x?.md", "ünï 🎻/[2] x.md", "-rf.md"] {
-        assert_eq!(write(&server, path, "x")["pushed"], true, "{path}");
-        assert_eq!(repository.git(&["--literal-pathspecs", "status", "--porcelain", "--", path]), "", "{path}");
-    }
-    assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "7");
-    assert!(write(&server, "OURS.md", "x")["error"]["message"].as_str().unwrap().contains("capital letters"));
-    assert_eq!(repository.git(&["status", "--porcelain"]), "", "not even the lock file is to be seen");
-    // Before the first commit.
-    let folder = crate::support::Folder::with(&[]);
-    git(&folder.vault(), &["init", "-q", "-b", "main"]);
-    git(&folder.vault(), &["config", "user.name", "Server"]);
-    git(&folder.vault(), &["config", "user.email", "server@example.com"]);
-    let server = Server::with(&folder.vault(), &[("TOOLSETS", "git")]);
-    assert_eq!(write(&server, "first.md", "x")["written"], true);
-    assert_eq!(git(&folder.vault(), &["status", "--porcelain", "--untracked-files=no"]), "");
-    // Ignored, in a submodule, outside a sparse checkout: refused.
-    let repository = busy();
-    git(&repository.folder.vault(), &["init", "-q", "module"]);
-    repository.git(&["update-index", "--skip-worktree", "quiet.md"]);
-    let server = repository.serve();
-    for (path, words) in [("ignored/new.md", "ignored by git"), ("module/new.md", "submodule"), ("quiet.md", "sparse checkout")] {
-        let refused = write(&server, path, "x");
-        assert!(refused["error"]["message"].as_str().unwrap().contains(words), "{path}: {refused}");
-    }
-    // The vault in a folder of the repository.
-    let repository = Repository::with(&[("notes/ours.md", &note("a")), ("code.rs", "x")]);
-    let server = Server::with(&repository.folder.vault().join("notes"), &[("TOOLSETS", "git")]);
-    assert_eq!(write(&server, "ours.md", "new")["pushed"], true);
-    assert_eq!(repository.at_remote(&["show", "main:notes/ours.md"]), note("new"));
-    assert_eq!(repository.git(&["status", "--porcelain", "--untracked-files=no"]), "");
-}
-
-#[test]
-fn a_remote_that_hangs_or_asks_for_a_password_is_given_up() {
-    let repository = busy();
-    repository.git(&["remote", "set-url", "origin", "ssh://nobody@localhost/x.git"]);
-    // A length that no other process sleeps for.
-    let sleep = format!("sleep 60.{}", std::process::id());
-    let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1500"), ("GIT_SSH_COMMAND", &format!("{sleep}; true"))]);
-    let before = belongings(&repository, &[]);
-    let started = std::time::Instant::now();
-    let refused = write(&server, "ours.md", "new");
-    assert!(refused["git_error"].as_str().unwrap().contains("GIT_TIMEOUT_MS"), "{refused}");
-    assert!(started.elapsed() < std::time::Duration::from_secs(12), "{:?}", started.elapsed());
-    assert_eq!(belongings(&repository, &[]), before);
-    let sleeping = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}")]).output().unwrap();
-    assert!(sleeping.stdout.is_empty(), "nothing is left running");
-}
-
-#[test]
 fn a_note_with_uncommitted_changes_is_replaced_only_by_who_has_read_it() {
     let repository = busy();
     let server = repository.serve();
@@ -464,23 +398,6 @@ fn a_wikilink_means_a_note_of_the_repository() {
     assert_eq!(repository.at_remote(&["show", "main:a/ours.md"]), note("new"));
 }
 
-/// A git that kills the server at its n-th run, before or after it has done its work.
-fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
-    let bin = folder.join("bin");
-    let real = String::from_utf8(std::process::Command::new("sh").args(["-c", "command -v git"]).output().unwrap().stdout).unwrap();
-    let script = format!(
-        "#!/bin/sh\nn=$(cat {0}/count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > {0}/count\n\
-         if [ $n -eq {at} ] && [ -e {0}/armed ]; then {1}kill -9 $PPID; exit 1; fi\nexec {2} \"$@\"\n",
-        folder.display(),
-        if after { format!("{} \"$@\"; ", real.trim()) } else { String::new() },
-        real.trim()
-    );
-    std::fs::create_dir_all(&bin).unwrap();
-    std::fs::write(bin.join("git"), script).unwrap();
-    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display())
-}
-
 /// On a Pi each run takes some hundredths of a second, and a call has `GIT_TIMEOUT_MS` for all.
 #[cfg(feature = "notes")]
 #[test]
@@ -502,229 +419,6 @@ fn a_change_takes_as_few_runs_of_git_for_a_hundred_files_as_for_one() {
     assert_eq!(repository.git(&["diff", "--name-only", "HEAD~1"]).lines().count(), 99);
     repository.pushed_by_another(&repository.clone("another"), "news.md", "news");
     assert_eq!(runs("vault_write_file", write("notes/2.md")), 20, "on top of what the remote has");
-}
-
-/// The server is killed at a run of git in a write, at every run if the tests are thorough and else at every tenth, and started
-/// again: everything a person had is as it was, the note has its old text or the new one, and work goes on.
-fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Repository)) {
-    for after in [false, true] {
-        let (first, step) = if thorough() { (1, 1) } else { (1 + (name.len() + usize::from(after) * 3) % 10, 10) };
-        for at in (first..).step_by(step) {
-            let repository = busy();
-            arrange(&repository);
-            let ours = ["ours.md", "theirs.md"];
-            let before = belongings(&repository, &ours);
-            let folder = repository.folder.path();
-            let path = deadly_git(folder, at, after);
-            let server = repository.serve_with(&[("PATH", &path)]);
-            let _ = std::fs::remove_file(folder.join("count"));
-            std::fs::write(folder.join("armed"), "").unwrap();
-            let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } });
-            let body = message.to_string();
-            let head = crate::support::mcp_head(TOKEN, "");
-            let answer =
-                server.connect().send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len())).try_response();
-            std::fs::remove_file(folder.join("armed")).unwrap();
-            if answer.is_some() {
-                assert!(at > 11, "the walk ended after {at} steps");
-                break;
-            }
-            let place = format!("{name}, after {after}, run {at}");
-            // git may still be at work when its server is dead.
-            std::thread::sleep(std::time::Duration::from_millis(60));
-            assert_eq!(belongings(&repository, &ours), before, "{place}: at once");
-            drop(server);
-            let server = repository.serve();
-            assert_eq!(belongings(&repository, &ours), before, "{place}: after the start");
-            let text = String::from_utf8(repository.folder.read("ours.md")).unwrap();
-            assert!([note("new"), note("as it was"), note("theirs")].contains(&text), "{place}: {text}");
-            mend(&repository);
-            let done = write(&server, "ours.md", "and on");
-            let done = if done["error"]["code"] == "CONFLICT" { write(&server, "ours.md", "and on") } else { done };
-            assert_eq!(done["written"], true, "{place}: {done}");
-            assert_eq!(belongings(&repository, &ours), before, "{place}: at the end");
-            if done["pushed"] == true {
-                assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]), "{place}");
-            }
-            assert_eq!(repository.git(&["status", "--porcelain", "ours.md", "theirs.md"]), "", "{place}");
-            assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "", "{place}");
-        }
-    }
-}
-
-#[test]
-fn killed_at_any_point_of_a_write_nothing_is_lost() {
-    walk_all_kill_points("plain", |_| {}, |_| {});
-}
-
-#[test]
-fn killed_at_any_point_while_the_remote_has_news_nothing_is_lost() {
-    let arrange = |repository: &Repository| repository.pushed_by_another(&repository.clone("another"), "theirs.md", "theirs\n");
-    walk_all_kill_points("behind", arrange, |_| {});
-}
-
-#[test]
-fn killed_at_any_point_of_a_conflict_nothing_is_lost() {
-    let arrange = |repository: &Repository| repository.pushed_by_another(&repository.clone("another"), "ours.md", &note("theirs"));
-    walk_all_kill_points("conflict", arrange, |_| {});
-}
-
-#[test]
-fn killed_at_any_point_of_a_rejected_push_nothing_is_lost() {
-    let mend = |repository: &Repository| std::fs::remove_file(repository.remote().join("hooks/pre-receive")).unwrap();
-    walk_all_kill_points("rejected", |repository| hook(&repository.remote(), "pre-receive", "exit 1"), mend);
-}
-
-#[test]
-fn killed_at_any_point_without_a_remote_nothing_is_lost() {
-    walk_all_kill_points("no remote", |repository| drop(repository.git(&["remote", "remove", "origin"])), |_| {});
-}
-
-/// A person saves the note in the very moment of the push: what they wrote stays on disk, whether the push succeeds or not.
-#[test]
-fn a_person_who_edits_the_note_during_the_push_keeps_their_bytes() {
-    for succeeds in [true, false] {
-        let repository = busy();
-        let script = format!("echo 'a person was here' >> ours.md; exit {}", i32::from(!succeeds));
-        hook(&repository.folder.vault().join(".git"), "pre-push", &script);
-        let before = belongings(&repository, &["ours.md"]);
-        let server = repository.serve();
-        let done = write(&server, "ours.md", "new");
-        assert_eq!(done["written"], succeeds, "{done}");
-        let text = String::from_utf8(repository.folder.read("ours.md")).unwrap();
-        assert_eq!(text, note("as it was") + "a person was here\n");
-        assert_eq!(belongings(&repository, &["ours.md"]), before);
-        if succeeds {
-            assert!(done["git_error"].as_str().unwrap().contains("changed on disk meanwhile"), "{done}");
-            assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("new"));
-            assert_eq!(repository.git(&["show", "HEAD:ours.md"]), note("new"));
-            assert_eq!(repository.git(&["status", "--porcelain", "ours.md"]), " M ours.md\n", "theirs is a change on top");
-        }
-    }
-}
-
-#[test]
-fn a_slow_hook_has_a_limit_and_a_cancelled_call_commits_nothing() {
-    let repository = busy();
-    hook(&repository.folder.vault().join(".git"), "pre-commit", "touch started; sleep 30");
-    let before = belongings(&repository, &["started"]);
-    let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1000")]);
-    let refused = write(&server, "ours.md", "new");
-    assert!(refused["git_error"].as_str().unwrap().contains("GIT_TIMEOUT_MS"), "{refused}");
-    assert_eq!(belongings(&repository, &["started"]), before);
-    std::fs::remove_file(repository.folder.vault().join("started")).unwrap();
-    let server = repository.serve();
-    let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
-    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } });
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| server.post_with(TOKEN, &session, &call).status);
-        crate::support::eventually("the hook runs", || repository.folder.vault().join("started").exists());
-        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
-        assert_eq!(server.post_with(TOKEN, &session, &cancel).status, 202);
-        assert_eq!(waiting.join().unwrap(), 202, "no answer");
-    });
-    assert_eq!(belongings(&repository, &["started"]), before);
-    server.log_with("outcome=CANCELLED");
-}
-
-#[test]
-fn a_remote_that_wants_a_password_is_given_up_at_once() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://127.0.0.1:{}/x.git", listener.local_addr().unwrap().port());
-    std::thread::spawn(move || {
-        for mut peer in listener.incoming().flatten() {
-            use std::io::{Read, Write};
-            let _ = peer.read(&mut [0; 4096]);
-            let _ = peer.write_all(
-                b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-            );
-        }
-    });
-    let repository = busy();
-    repository.git(&["remote", "set-url", "origin", &url]);
-    let before = belongings(&repository, &[]);
-    let server = repository.serve();
-    let started = std::time::Instant::now();
-    let refused = write(&server, "ours.md", "new");
-    assert!(refused["git_error"].as_str().unwrap().contains("could not read Username"), "{refused}");
-    assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
-    assert_eq!(belongings(&repository, &[]), before);
-}
-
-#[test]
-fn a_shallow_clone_is_a_repository_too() {
-    let repository = Repository::with(&[("ours.md", &note("a"))]);
-    repository.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
-    repository.git(&["push", "-q"]);
-    git(repository.folder.path(), &["clone", "-q", "--depth", "1", &format!("file://{}", repository.remote().display()), "shallow"]);
-    let shallow = repository.folder.path().join("shallow");
-    git(&shallow, &["config", "user.name", "Server"]);
-    git(&shallow, &["config", "user.email", "server@example.com"]);
-    repository.pushed_by_another(&repository.clone("another"), "theirs.md", "x\n");
-    let server = Server::with(&shallow, &[("TOOLSETS", "git")]);
-    let done = write(&server, "ours.md", "new");
-    assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
-    assert_eq!(git(&shallow, &["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
-    assert!(shallow.join("theirs.md").exists());
-}
-
-/// Two servers on one vault, and a second clone that pushes meanwhile: every write arrives, in one line of history.
-#[test]
-fn writers_at_once_lose_nothing() {
-    // GIT_WRITES=100 cargo test writers_at_once: as many from each server.
-    let each: usize = std::env::var("GIT_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(15);
-    let repository = Repository::with(&[("ours.md", &note("a"))]);
-    let servers = [repository.serve(), repository.serve()];
-    let clone = repository.clone("another");
-    std::thread::scope(|scope| {
-        for (number, server) in servers.iter().enumerate() {
-            scope.spawn(move || {
-                for n in 0..each {
-                    let path = format!("s{number}/n{n}.md");
-                    // The remote may change more often than a write tries; it says so, and the caller tries again.
-                    let mut refused = Vec::new();
-                    while refused.len() < 20 {
-                        let done = write(server, &path, &format!("{number} {n}"));
-                        if done["written"] == true {
-                            break;
-                        }
-                        refused.push(done["error"]["message"].clone());
-                    }
-                    assert!(refused.len() < 20, "{path}: {refused:?}");
-                }
-            });
-        }
-        scope.spawn(|| {
-            for n in 0..each / 2 {
-                std::fs::write(clone.join(format!("clone{n}.md")), "x\n").unwrap();
-                git(&clone, &["add", "-A"]);
-                git(&clone, &["commit", "-q", "-m", "clone"]);
-                let push = || {
-                    std::process::Command::new("git")
-                        .args(["-c", "user.name=P", "-c", "user.email=p@example.com"])
-                        .args(["pull", "-q", "--rebase"])
-                        .current_dir(&clone)
-                        .status()
-                        .is_ok_and(|status| status.success())
-                        && std::process::Command::new("git")
-                            .args(["push", "-q"])
-                            .current_dir(&clone)
-                            .stderr(std::process::Stdio::null())
-                            .status()
-                            .is_ok_and(|status| status.success())
-                };
-                assert!((0..50).any(|_| push()), "the clone never came through");
-                std::thread::sleep(std::time::Duration::from_millis(200));
-            }
-        });
-    });
-    write(&servers[0], "ours.md", "the end");
-    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
-    assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "");
-    let files = repository.at_remote(&["ls-tree", "-r", "--name-only", "main"]);
-    assert_eq!(files.lines().count(), 1 + 2 * each + each / 2, "{files}");
-    assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap(), 2 + 2 * each + each / 2);
-    assert_eq!(repository.git(&["status", "--porcelain", "--untracked-files=no"]), "");
 }
 
 /// Every change of every tool is one commit, and none leaves uncommitted text behind.

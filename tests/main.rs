@@ -5,23 +5,38 @@
 //! | `http` | bytes against the HTTP layer: drips, pipelining, smuggling, limits, shutdown |
 //! | `load` | too many, too slow, too much: eviction, floods, threads, descriptors |
 //! | `wire` | conversations word for word, from files, over HTTP and stdio: eras, checks, methods |
-//! | `mcp` | what a file cannot show: handshakes, sessions, streams, subscriptions, cancelling |
+//! | `mcp` | what a file cannot show: handshakes, sessions, resources, answers that are cut |
+//! | `streams` | event streams: progress, cancelling, log messages, subscriptions |
 //! | `oauth` | whole logins, and attacks on them in plain words |
+//! | `oauth_clients` | registration, and clients with a secret |
 //! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
-//! | `oauth_owner` | what the owner decides and sees; floods; every path; time that jumps |
+//! | `oauth_owner` | what the owner decides and sees; floods; every path |
+//! | `oauth_clock` | expiry, and clocks that jump |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
+//! | `results` | what tools declare: descriptions, schemas, annotations |
 //! | `context` | the tools of toolset `context` |
-//! | `git` | toolset `git`: commits, remotes, refusals, kill -9, writers at once |
-//! | `git_attacks` | what attacks on it found; repositories of rare kinds |
+//! | `git` | toolset `git`: commits, remotes, refusals |
+//! | `git_attacks` | what attacks on it found |
+//! | `git_faults` | kill -9 at any point, remotes that hang, writers at the same time |
+//! | `git_files` | files and repositories of rare kinds |
+//! | `git_recovery` | writes that are interrupted, people who use the repository meanwhile |
 //! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is told |
 //! | `grants` | grants by folder, against vaults that hold only those folders; `HIDE` |
+//! | `grant_choice` | choosing the folders of a grant, and what leads out of none |
 //! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
 //! | `fresh` | changes by other programs, and the next call |
-//! | `vault` | hostile paths, links, odd files, writers at once, kill -9 |
+//! | `vault` | hostile paths, links, odd files |
+//! | `vault_writers` | writers at the same time, in this program and in others; kill -9 |
+//! | `links`, `link_rules`, `renames` | what links mean; moves and renames of files, headings and tags |
 //! | `stdio` | the same engine over pipes |
-//! | `accomplishments` | projects: notes and canvases before and after, circles, kill -9, calls at once |
+//! | `accomplishments` | projects: notes before and after, documents, answers |
+//! | `accomplishments_canvas` | canvases, and what depends on what |
+//! | `accomplishments_refusals` | errors, faults, calls at the same time |
 //! | `by_hand` | what people write by hand in the notes of a project |
-//! | `agent` | toolset `agent`, with programs that do what Claude Code never should; `init-wiki` and `lint` |
+//! | `agent` | toolset `agent`, with programs that do what Claude Code never should |
+//! | `agent_confinement` | what a session cannot do, and that it ends |
+//! | `agent_filing` | what sessions write, and how it gets into the vault |
+//! | `wiki` | the commands `init-wiki` and `lint` |
 //! | `agent_jobs` | its costs, routes, jobs that go on, attachments, `jobs` and `lint --fix` |
 //! | `faults` | full and broken disks, vaults that go, logs that nobody reads, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
@@ -42,8 +57,16 @@
 
 #[cfg(feature = "accomplishments")]
 mod accomplishments;
+#[cfg(feature = "accomplishments")]
+mod accomplishments_canvas;
+#[cfg(feature = "accomplishments")]
+mod accomplishments_refusals;
 #[cfg(feature = "agent")]
 mod agent;
+#[cfg(feature = "agent")]
+mod agent_confinement;
+#[cfg(feature = "agent")]
+mod agent_filing;
 #[cfg(feature = "agent")]
 mod agent_jobs;
 #[cfg(feature = "accomplishments")]
@@ -58,7 +81,15 @@ mod git;
 #[cfg(feature = "git")]
 mod git_attacks;
 #[cfg(feature = "git")]
+mod git_faults;
+#[cfg(feature = "git")]
+mod git_files;
+#[cfg(feature = "git")]
 mod git_hooks;
+#[cfg(feature = "git")]
+mod git_recovery;
+#[cfg(feature = "default")]
+mod grant_choice;
 #[cfg(feature = "default")]
 mod grants;
 mod hostile;
@@ -73,14 +104,21 @@ mod mcp;
 mod notes;
 mod oauth;
 mod oauth_attacks;
+mod oauth_clients;
+mod oauth_clock;
 mod oauth_owner;
 mod oauth_state;
 #[cfg(feature = "notes")]
 mod queries;
+#[cfg(feature = "notes")]
+mod renames;
 mod research;
+#[cfg(feature = "default")]
+mod results;
 mod search;
 mod search_language;
 mod stdio;
+mod streams;
 mod support;
 mod tidy;
 #[cfg(feature = "default")]
@@ -88,6 +126,9 @@ mod tools;
 #[cfg(feature = "notes")]
 mod undo;
 mod vault;
+mod vault_writers;
+#[cfg(feature = "agent")]
+mod wiki;
 mod wire;
 #[cfg(feature = "notes")]
 mod wishes;

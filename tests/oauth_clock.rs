@@ -1,0 +1,137 @@
+//! Logins while time passes: expiry, and clocks that jump.
+
+use crate::support::login::{REDIRECT, VERIFIER, authorize_path};
+use crate::support::{PASSWORD, encode};
+use serde_json::{Value, json};
+use vault_sync_mcp::clock::Now;
+use vault_sync_mcp::form::Form;
+use vault_sync_mcp::oauth::store::Store;
+use vault_sync_mcp::oauth::{Logins, Oauth, Policy};
+
+const DAY: u64 = 24 * 3600;
+
+/// An authorization server without a network, whose time is the test's.
+struct Clockwork {
+    oauth: Oauth,
+    client: String,
+}
+
+impl Clockwork {
+    fn new() -> Clockwork {
+        let users = [("alex".to_owned(), bcrypt::hash(PASSWORD, 4).unwrap())].into();
+        let logins = Logins { users, ..Logins::default() };
+        let oauth = Oauth::new("https://vault.example.com".into(), logins, Policy::default(), Store::in_memory().unwrap());
+        let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
+        let client = oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Now(1000 * DAY)).unwrap();
+        Clockwork { client: client["client_id"].as_str().unwrap().to_owned(), oauth }
+    }
+
+    fn code(&self, now: u64) -> String {
+        use vault_sync_mcp::oauth::authorize::{Approval, PeerAddress};
+        let from = PeerAddress { address: [127, 0, 0, 1].into(), is_shared: false };
+        let path = authorize_path(&self.client, &[]);
+        let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
+        let request = self.oauth.check(&query).unwrap();
+        let access = vault_sync_mcp::principal::Access::Write;
+        let approval = self.oauth.approve(&request, "alex", PASSWORD, Some(access), from, Now(now)).unwrap();
+        let Approval::Granted(location) = approval else { panic!("not granted") };
+        Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
+    }
+
+    fn ask(&self, fields: &[(&str, &str)], now: u64) -> Result<Value, String> {
+        let form = Form::parse(&encode(&[fields, &[("client_id", self.client.as_str())]].concat())).unwrap();
+        self.oauth.exchange(None, &form, Now(now)).map_err(|error| error.code().to_owned())
+    }
+
+    fn exchange(&self, code: &str, now: u64) -> Result<Value, String> {
+        self.ask(&[("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER), ("redirect_uri", REDIRECT)], now)
+    }
+
+    fn refresh(&self, token: &str, now: u64) -> Result<Value, String> {
+        self.ask(&[("grant_type", "refresh_token"), ("refresh_token", token)], now)
+    }
+
+    fn works(&self, token: &str, now: u64) -> bool {
+        self.oauth.authenticate(Some(&format!("Bearer {token}")), Now(now)).is_ok()
+    }
+}
+
+fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
+    answer[name].as_str().unwrap()
+}
+
+#[test]
+fn a_clock_that_jumps_a_day_grants_nothing_and_keeps_logins() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    // Ahead: codes and access tokens end, refresh tokens go on.
+    let late = it.code(start);
+    assert_eq!(it.exchange(&late, start + DAY).unwrap_err(), "invalid_grant", "a code does not live for a day");
+    let code = it.code(start);
+    let first = it.exchange(&code, start + 120).unwrap();
+    assert!(it.works(text(&first, "access_token"), start + 120));
+    assert!(!it.works(text(&first, "access_token"), start + 2 * DAY));
+    let second = it.refresh(text(&first, "refresh_token"), start + DAY).unwrap();
+    assert!(it.works(text(&second, "access_token"), start + DAY));
+    // Back again: what was given ahead still works, and an exchanged token does not become a theft.
+    assert!(it.works(text(&second, "access_token"), start));
+    let again = it.refresh(text(&first, "refresh_token"), start).unwrap();
+    assert_eq!(again["refresh_token"], second["refresh_token"]);
+    // Back before everything: nothing breaks, and nothing lives for ever when the clock is right again.
+    let early = it.exchange(&it.code(start - DAY), start - DAY).unwrap();
+    assert!(it.works(text(&early, "access_token"), start - DAY) && !it.works(text(&early, "access_token"), start + DAY));
+    assert!(it.refresh(text(&early, "refresh_token"), start + DAY).is_ok());
+}
+
+#[test]
+fn a_code_expires_after_five_minutes() {
+    let it = Clockwork::new();
+    for (after, works) in [(0, true), (120, true), (299, true), (300, false), (301, false)] {
+        assert_eq!(it.exchange(&it.code(1000 * DAY), 1000 * DAY + after).is_ok(), works, "{after} s");
+    }
+}
+
+/// Used a day after its exchange, a refresh token is a copy: everything that came from its login ends.
+#[test]
+fn a_stolen_refresh_token_is_noticed_after_the_window() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    let first = it.exchange(&it.code(start), start).unwrap();
+    let second = it.refresh(text(&first, "refresh_token"), start + 60).unwrap();
+    assert!(it.refresh(text(&first, "refresh_token"), start + 3000).is_ok(), "within the hour it is an honest late-comer");
+    assert_eq!(it.refresh(text(&first, "refresh_token"), start + DAY).unwrap_err(), "invalid_grant");
+    assert!(!it.works(text(&second, "access_token"), start + 120), "the whole login has ended");
+    assert_eq!(it.refresh(text(&second, "refresh_token"), start + DAY).unwrap_err(), "invalid_grant");
+}
+
+#[test]
+fn the_last_use_is_noted_to_the_hour() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    let tokens = it.exchange(&it.code(start), start).unwrap();
+    let used = || it.oauth.store.look().grants.values().next().unwrap().used;
+    assert!(it.works(text(&tokens, "access_token"), start + 600));
+    assert_eq!(used(), start);
+    assert!(it.works(text(&tokens, "access_token"), start + 2 * 3600));
+    assert_eq!(used(), start + 2 * 3600);
+}
+
+/// A registration that nobody used goes after a week; one with a login stays for years.
+#[test]
+fn registrations_that_nobody_uses_are_forgotten() {
+    let start = 1000 * DAY;
+    let it = Clockwork::new();
+    let register = |now: u64| {
+        let wish = json!({ "redirect_uris": [REDIRECT] }).to_string();
+        text(&it.oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Now(now)).unwrap(), "client_id").to_owned()
+    };
+    let unused = register(start);
+    it.exchange(&it.code(start), start).unwrap();
+    let knows = |id: &str| it.oauth.check(&Form::parse(authorize_path(id, &[]).split_once('?').unwrap().1).unwrap()).is_ok();
+    register(start + 6 * DAY);
+    assert!(knows(&unused) && knows(&it.client));
+    register(start + 8 * DAY);
+    assert!(!knows(&unused) && knows(&it.client));
+    it.code(start + 900 * DAY);
+    assert!(knows(&it.client));
+}

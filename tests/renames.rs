@@ -1,0 +1,238 @@
+//! Headings, tags and files get other names: what changes with them, and what a fault half way leaves.
+
+use crate::links::{after_move, all, serve, text, vault};
+use serde_json::json;
+use std::path::Path;
+
+#[test]
+fn headings_are_renamed_with_the_links_to_them() {
+    let files = [
+        ("n.md", "# Top\n## Old: one ##\n[[#Old: one]] [[n#Top#Old one]] [s](#Old:%20one)\n## Old\ntext\n\nSetext\n======\n"),
+        ("m.md", "[[n#Old one|x]] ![[n#Old]] [t](n.md#Old:%20one) [[n]] [[m#Old one]]"),
+    ];
+    assert_eq!(
+        after_move(&files, "n.md#Old: one", "n.md#New [x] #1", "n.md"),
+        "# Top\n## New [x] #1 ##\n[[#New x 1]] [[n#Top#New x 1]] [s](#New%20x%201)\n## Old\ntext\n\nSetext\n======\n"
+    );
+    assert_eq!(after_move(&files, "[[n#Old: one]]", "n#New", "m.md"), "[[n#New|x]] ![[n#Old]] [t](n.md#New) [[n]] [[m#Old one]]");
+    assert_eq!(after_move(&files, "n.md#Setext", "#Sub", "n.md").lines().nth(6), Some("Sub"));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    for (from, to, code) in [
+        ("n.md#None", "n.md#New", "TARGET_NOT_FOUND"),
+        ("n.md#Old", "n.md#Old", "INVALID_ARGUMENT"),
+        ("n.md#Old", "n.md#Top", "ALREADY_EXISTS"),
+        ("n.md#Old", "m.md#New", "INVALID_ARGUMENT"),
+        ("n.md#Old", "n.md#", "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(server.fail("vault_move", json!({ "from": from, "to": to }))["code"], code, "{from} {to}");
+    }
+}
+
+#[test]
+fn deleted_files_go_to_the_trash_and_broken_links_are_named() {
+    let folder = vault(&[
+        ("a.md", "[[b]]"),
+        ("b.md", "b"),
+        ("n.md", "x\n[[a]] [[a]] [[b]]"),
+        ("d/e/x.md", ""),
+        ("d/y.png", "1"),
+        (".trash/a.md", "older"),
+    ]);
+    std::fs::create_dir(folder.vault().join("empty")).unwrap();
+    let server = serve(&folder);
+    let before = all(&folder);
+    for (arguments, code) in [
+        (json!({ "paths": [] }), "INVALID_ARGUMENT"),
+        (json!({ "paths": ["a.md", "none.md"] }), "FILE_NOT_FOUND"),
+        (json!({ "paths": ["d"] }), "INVALID_ARGUMENT"),
+        (json!({ "paths": ["/"] }), "PATH_NOT_ALLOWED"),
+        (json!({ "paths": ["a.md"], "if_match": "0000000000000000" }), "CONFLICT"),
+    ] {
+        assert_eq!(server.fail("vault_delete", arguments.clone())["code"], code, "{arguments}");
+    }
+    assert_eq!(all(&folder), before);
+    let deleted = server.call("vault_delete", json!({ "paths": ["a.md", "b.md"] }));
+    assert_eq!(deleted["deleted"][0], json!({ "path": "a.md", "trashed_to": ".trash/a 1.md" }));
+    assert_eq!(deleted["broken_links"], 3);
+    assert_eq!(deleted["broken"][0], json!({ "path": "n.md", "line": 2, "text": "[[a]] [[a]] [[b]]" }));
+    assert_eq!((text(&folder, ".trash/a 1.md"), text(&folder, ".trash/a.md")), ("[[b]]".into(), "older".into()));
+    server.call("vault_delete", json!({ "paths": ["empty", "d", "d/e/x.md", "d/y.png"] }));
+    assert!(!folder.vault().join("empty").exists() && !folder.vault().join("d").exists());
+    assert_eq!(all(&folder).into_keys().collect::<Vec<_>>(), ["n.md"]);
+    assert_eq!(server.fail("vault_read", json!({ "path": "a.md" }))["code"], "FILE_NOT_FOUND");
+}
+
+#[test]
+fn tags_are_renamed_wherever_they_are_tags_and_nowhere_else() {
+    let note = "---\ntags: [Old, 'old/sub', \"other\", oldie] # old\ntag: old, x\nother: old\n---\n#old text #OLD/deep #older `#old` [[n#old]] https://x.y/#old\n# old\n```\n#old\n```\n%% #old %%\n- [ ] #old\n";
+    let folder = vault(&[
+        ("n.md", note),
+        ("block.md", "---\r\ntags:\r\n  - old # mine\r\n  - \"#old/x\"\r\n  - zold\r\n---\r\n"),
+        ("text.md", "---\ntags: a old b\n---\n"),
+        ("q.md", "#z\n```query\ntag:#old\n```\n"),
+        ("x.base", "filters: file.hasTag(\"old\")\n"),
+    ]);
+    let server = serve(&folder);
+    let planned = server.call("vault_rename_tag", json!({ "from": "#old", "to": "New/one", "dry_run": true }));
+    assert_eq!(text(&folder, "n.md"), note);
+    let done = server.call("vault_rename_tag", json!({ "from": "old", "to": "#New/one" }));
+    assert_eq!((planned["changes"].clone(), planned["tags_updated"].clone()), (done["changes"].clone(), done["tags_updated"].clone()));
+    assert_eq!((done["tags_updated"].clone(), done["files_changed"].clone()), (json!(10), json!(3)), "{done}");
+    assert_eq!(
+        text(&folder, "n.md"),
+        "---\ntags: [New/one, 'New/one/sub', \"other\", oldie] # old\ntag: New/one, x\nother: old\n---\n#New/one text #New/one/deep #older `#old` [[n#old]] https://x.y/#old\n# old\n```\n#old\n```\n%% #New/one %%\n- [ ] #New/one\n"
+    );
+    assert_eq!(text(&folder, "block.md"), "---\r\ntags:\r\n  - New/one # mine\r\n  - \"#New/one/x\"\r\n  - zold\r\n---\r\n");
+    assert_eq!(text(&folder, "text.md"), "---\ntags: a New/one b\n---\n");
+    let left: Vec<&str> = done["left_alone"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(left, ["q.md", "x.base"]);
+    assert_eq!(server.call("vault_list_all", json!({ "tag": "New/one" }))["files"].as_array().map(Vec::len), Some(3));
+    for (from, to, code) in [
+        ("none", "x", "TARGET_NOT_FOUND"),
+        ("New/one", "1", "INVALID_ARGUMENT"),
+        ("New/one", "a b", "INVALID_ARGUMENT"),
+        ("z", "#z", "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(server.fail("vault_rename_tag", json!({ "from": from, "to": to }))["code"], code, "{from} {to}");
+    }
+}
+
+/// A person saves one of the notes while the links in many are rewritten: their text wins, and its link is rewritten in it.
+#[test]
+fn a_note_that_is_saved_during_a_move_keeps_what_was_saved() {
+    let many: Vec<(String, String)> = (0..60).map(|n| (format!("n{n:02}.md"), format!("{n} [[Old]]"))).collect();
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("Old.md", ""));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    server.call("vault_links", json!({ "path": "Old.md" }));
+    let place = folder.vault().join("n55.md");
+    let save = |place: &Path| std::fs::write(place, "mine [[Old]]").unwrap();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(15));
+            save(&place);
+        });
+        server.result("vault_move", json!({ "from": "Old.md", "to": "New.md" }))
+    });
+    let is_done = outcome["isError"] != true;
+    let expected = if is_done { "New" } else { "Old" };
+    for (path, _) in &many {
+        let now = text(&folder, path);
+        let saved_after = path == "n55.md" && now == "mine [[Old]]";
+        assert!(now.ends_with(&format!("[[{expected}]]")) || saved_after, "{path}: {now}");
+    }
+    assert!(text(&folder, "n55.md").starts_with("mine"));
+    assert_eq!(folder.vault().join("New.md").exists(), is_done);
+}
+
+/// Every system call of a move that changes the disk, killed at or failed: the vault is the old one or the new one, also after a folder
+/// was renamed.
+#[test]
+fn a_move_that_is_killed_or_fails_at_any_system_call_is_done_or_not() {
+    if std::process::Command::new("strace").arg("-V").output().is_err() {
+        return crate::support::skipped("strace is missing");
+    }
+    let files = [
+        ("A/Old.md", "[[m]] [p](../p.png)"),
+        ("A/x.md", "[[A/Old]]"),
+        ("m.md", "[[A/Old|t]]"),
+        ("p.png", "png"),
+        ("n.md", "[t](A/Old.md)"),
+    ];
+    const CALLS: &str = "?rename,?renameat,renameat2,?unlink,unlinkat,fsync,?mkdir,mkdirat";
+    let run = |from: &str, to: &str, inject: Option<String>| {
+        let folder = vault(&files);
+        let mut command = std::process::Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);
+        command.args(inject.iter().flat_map(|inject| ["-e", inject.as_str()]));
+        command.arg(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("stdio").env("VAULT_PATH", folder.vault()).env("TOOLSETS", "vault,notes");
+        let mut client = crate::stdio::Client::start(command);
+        client.shake_hands();
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_move", "arguments": { "from": from, "to": to } } });
+        client.send(&call.to_string());
+        // Notifications of what has changed may come before it.
+        let answer = std::iter::from_fn(|| client.line()).find(|line| line["id"] == 1);
+        drop(client);
+        // The next start does what a crash left.
+        let mut after = crate::stdio::Client::with(&folder, &[("TOOLSETS", "vault,notes")]);
+        after.shake_hands();
+        after.end();
+        let leftover = folder.vault().join(".vault-sync-mcp-journal.json").exists();
+        (all(&folder), answer.map(|answer| answer["result"]["isError"] != true), leftover)
+    };
+    let step = if crate::support::thorough() { 1 } else { 13 };
+    for (from, to) in [("A/Old.md", "B/New.md"), ("A", "C/D")] {
+        let old = all(&vault(&files));
+        let (new, ..) = run(from, to, None);
+        assert_ne!(old, new);
+        for (how, first) in [("signal=SIGKILL", 1), ("error=ENOSPC", 2)] {
+            let (mut seen_old, mut seen_new) = (0, 0);
+            for number in (first..400).step_by(step) {
+                let (found, answer, leftover) = run(from, to, Some(format!("inject={CALLS}:{how}:when={number}")));
+                let is_old = found == old;
+                assert!(is_old || found == new, "{from} {how} {number}: {found:?}");
+                assert!(answer.is_none_or(|done| done != is_old), "{from} {how} {number}: {answer:?}");
+                assert!(!leftover, "{from} {how} {number}");
+                if is_old {
+                    seen_old += 1
+                } else {
+                    seen_new += 1
+                }
+                if seen_new > 12 && !is_old {
+                    break;
+                }
+            }
+            assert!(seen_old > 0 && seen_new > 0, "{how}: {seen_old} {seen_new}");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_another_program_has_just_written_is_rewritten_too() {
+    let many: Vec<(String, String)> = (0..600).map(|n| (format!("d{}/n{n}.md", n % 40), format!("{n}"))).collect();
+    let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("a0.md", ""));
+    let folder = vault(&files);
+    let server = serve(&folder);
+    for round in 0..10 {
+        server.call("vault_links", json!({ "path": format!("a{round}.md") }));
+        std::fs::write(folder.vault().join(format!("new {round}.md")), format!("[[a{round}]]")).unwrap();
+        server.call("vault_move", json!({ "from": format!("a{round}.md"), "to": format!("a{}.md", round + 1) }));
+        assert_eq!(text(&folder, &format!("new {round}.md")), format!("[[a{}]]", round + 1));
+    }
+}
+
+#[test]
+fn a_tag_is_renamed_only_where_it_is_a_tag_afterwards() {
+    let folder = vault(&[
+        ("a.md", "---\nTags: [old, k]\n---\n#old\n"),
+        ("b.md", "---\ntags:\n  - old\n---\n"),
+        ("alias.md", "---\nx: &a old\ntags: *a\n---\n#old\n"),
+        ("json.md", "---\n{\"tags\": [\"old\"]}\n---\n"),
+        ("bad.md", "---\na: [\n---\n#old\n"),
+    ]);
+    let server = serve(&folder);
+    let rename = |from: &str, to: &str| server.call("vault_rename_tag", json!({ "from": from, "to": to }));
+    let done = rename("old", "older");
+    assert_eq!(text(&folder, "a.md"), "---\nTags: [older, k]\n---\n#older\n");
+    assert_eq!(
+        (text(&folder, "alias.md"), text(&folder, "bad.md")),
+        ("---\nx: &a old\ntags: *a\n---\n#older\n".into(), "---\na: [\n---\n#older\n".into())
+    );
+    assert_eq!(text(&folder, "json.md"), "---\n{\"tags\": [\"old\"]}\n---\n");
+    let left: Vec<&str> = done["left_alone"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(left, ["alias.md", "json.md"]);
+    for name in ["null", "1e3", "0x1F", "true", "_"] {
+        rename("older", name);
+        assert_eq!(
+            server.call("vault_list_all", json!({ "tag": name }))["files"].as_array().map(Vec::len),
+            Some(4),
+            "{name}: {}",
+            text(&folder, "a.md")
+        );
+        rename(name, "older");
+    }
+    assert_eq!(rename("older", "Older")["tags_updated"], rename("Older", "older")["tags_updated"]);
+}
