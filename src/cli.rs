@@ -106,7 +106,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
                 Ok(url) => server = Some(url),
                 Err(_) => {
                     mistakes.push("--server needs the URL of a server, for example https://vault.example.com/mcp".into());
-                    // Not the check of a configuration, whose mistakes would be told too.
+                    // Not the check of a configuration, whose mistakes would be reported too.
                     server = Some(String::new());
                 }
             },

@@ -52,7 +52,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// The person at the keyboard of a stdio session: whoever may start the program may do everything it can.
+    /// The person at the keyboard of a stdio session: who may start the program may do everything it can.
     pub fn local() -> Principal {
         Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write, folders: None }
     }

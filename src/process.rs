@@ -32,7 +32,7 @@ pub fn inheriting(name: impl AsRef<OsStr>) -> Command {
 }
 
 /// This program itself, to be started once more; also after the file it was started from was replaced.
-pub fn ourselves() -> io::Result<PathBuf> {
+pub fn own_executable() -> io::Result<PathBuf> {
     let own = Path::new("/proc/self/exe");
     if own.exists() { Ok(own.to_path_buf()) } else { std::env::current_exe() }
 }
@@ -112,7 +112,7 @@ impl Process {
             Ok(())
         };
         let ready = threads();
-        // The one that waits for its end comes last, and gets the child when it is there: without it somebody has to end it.
+        // The one that waits for its end comes last, and gets the child when it is there: without it the process has to be ended here.
         let (give, given) = channel::<Child>();
         let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, spawn.alone)))));
         match ready.and_then(|()| thread(waits)) {
@@ -202,7 +202,7 @@ impl Process {
 
 fn wait(child: &mut Child, alone: bool) -> io::Result<ExitStatus> {
     if alone && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Until it is waited for, nobody else can get its number, so the group is still this one.
+        // Until it is waited for, its number is not reused, so the group is still this one.
         while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
         let _ = kill_process_group(pid, Signal::KILL);
     }
@@ -244,12 +244,12 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
         let mut line = Vec::new();
-        let told = |line: Vec<u8>| if line.len() > keep { Event::Cut } else { Event::Line(line) };
+        let event_of = |line: Vec<u8>| if line.len() > keep { Event::Cut } else { Event::Line(line) };
         while let Ok(count @ 1..) = pipe.read(&mut piece) {
             let mut rest = piece.get(..count).unwrap_or_default();
             while let Some(end) = memchr::memchr(b'\n', rest) {
                 extend(&mut line, rest.get(..end).unwrap_or_default(), keep);
-                if tell.send(told(std::mem::take(&mut line))).is_err() {
+                if tell.send(event_of(std::mem::take(&mut line))).is_err() {
                     return;
                 }
                 rest = rest.get(end + 1..).unwrap_or_default();
@@ -257,7 +257,7 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
             extend(&mut line, rest, keep);
         }
         if !line.is_empty() {
-            let _ = tell.send(told(line));
+            let _ = tell.send(event_of(line));
         }
         let _ = tell.send(Event::Closed);
     })
@@ -265,8 +265,8 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
 
 fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
     // One byte more than is kept shows that there was more.
-    let room = (keep + 1).saturating_sub(line.len()).min(piece.len());
-    line.extend_from_slice(piece.get(..room).unwrap_or_default());
+    let left = (keep + 1).saturating_sub(line.len()).min(piece.len());
+    line.extend_from_slice(piece.get(..left).unwrap_or_default());
 }
 
 /// A program's words on their way to a client: one line of at most `most` characters, without absolute paths of this
@@ -274,11 +274,11 @@ fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
 pub fn plain(text: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    without_places(&lines.join(" ")).chars().filter(|c| !c.is_control()).take(most).collect()
+    redacted(&lines.join(" ")).chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
 /// Words without the user and password of a URL, and with no more of an absolute path than its last name.
-fn without_places(words: &str) -> String {
+fn redacted(words: &str) -> String {
     static PLACES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
         let rule = |pattern: &str, shown| Regex::new(pattern).ok().map(|pattern| (pattern, shown));
         [
@@ -309,7 +309,7 @@ mod tests {
             ("unable to read '/home/my secret/dir/x.git/'", "unable to read '.../x.git'"),
             ("https://example.com/a/b.git refs/heads/a/b", "https://example.com/a/b.git refs/heads/a/b"),
         ] {
-            assert_eq!(without_places(word), expected);
+            assert_eq!(redacted(word), expected);
         }
     }
 }

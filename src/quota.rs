@@ -60,7 +60,7 @@ impl Quota {
     }
 
     /// Takes a permit beyond the bounds: for something that replaces what holds another and is about to release it.
-    pub fn take_beyond(self: &Arc<Self>, owner: &str) -> Permit {
+    pub fn take_unbounded(self: &Arc<Self>, owner: &str) -> Permit {
         self.note(self.state(), owner)
     }
 
@@ -115,7 +115,7 @@ mod tests {
         assert!(held.iter().all(Option::is_some) && quota.take("a", now).is_none(), "two of one owner");
         let other = quota.take("b", now);
         assert!(other.is_some() && quota.take("c", now).is_none(), "three in all");
-        let beyond = quota.take_beyond("c");
+        let beyond = quota.take_unbounded("c");
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| quota.take("c", Duration::from_secs(10)).is_some());
             while quota.state().waiting == 0 {

@@ -116,7 +116,7 @@ pub fn equal(left: &str, right: &str) -> bool {
 /// The token that follows `token` under `key`: `HEX(HMAC-SHA256(key, token))`.
 ///
 /// Everyone who holds the old token gets the same successor, so two processes that refresh at once, or one whose
-/// answer was lost, all end with the same working token; and nobody without the key can compute it.
+/// answer was lost, all end with the same working token; and without the key it cannot be computed.
 pub fn successor(key: &[u8; 32], token: &str) -> String {
     // A key shorter than the hash's block is padded with zeros (RFC 2104 section 2).
     let mut block = [0_u8; 64];

@@ -4,7 +4,7 @@
 /// One setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// The flag, without the dashes; empty for a secret, which has no place on a command line that everybody can see.
+    /// The flag, without the dashes; empty for a secret, which must not be on a command line that other users can see.
     pub flag: &'static str,
     /// The environment variable; also the setting's name in messages.
     pub variable: &'static str,
@@ -121,7 +121,7 @@ pub static SETTINGS: [Setting; 43] = [
         variable: "READ_ONLY",
         value: "",
         default: "false",
-        help: "Offer no tool that writes, to anybody.",
+        help: "Offer no tool that writes, to any login.",
         example: "true",
     },
     Setting {
@@ -225,7 +225,7 @@ pub static SETTINGS: [Setting; 43] = [
         variable: "ANTHROPIC_API_KEY",
         value: "KEY",
         default: "",
-        help: "Toolset agent: the key for the API. Only as a variable: a command line can be seen by everybody.",
+        help: "Toolset agent: the key for the API. Only as a variable: a command line can be seen by other users.",
         example: "sk-ant-...",
     },
     Setting {

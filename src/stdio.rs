@@ -1,4 +1,4 @@
-//! MCP over stdin and stdout: one JSON message a line. For clients that start the program themselves; whoever can do
+//! MCP over stdin and stdout: one JSON message a line. For clients that start the program themselves; who can do
 //! that may do everything, so there is no login.
 //!
 //! One thread reads and dispatches. A call of a tool runs in a thread of its own, so that a slow one holds up no other, and its
@@ -38,7 +38,7 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let client = &client;
     std::thread::scope(|scope| {
-        // What was asked before the end is still answered: the scope waits. But nobody waits for minutes.
+        // What was asked before the end is still answered: the scope waits. But not for minutes.
         std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.systems.stop();
@@ -175,7 +175,7 @@ impl Client {
         }
     }
 
-    /// Answers a line; false when nobody reads the answers any more.
+    /// Answers a line; false when the answers are not read any more.
     fn answer_line(&self, line: Line) -> bool {
         let answer = match line.incoming {
             Err(error) => Some(error.to_json()),
@@ -222,7 +222,7 @@ impl Client {
         match self.handle(message, revision, running) {
             Outcome::Nothing => {
                 if matches!(message, Message::Notification { method, .. } if method == "notifications/initialized") {
-                    self.hear();
+                    self.attach_stream();
                 }
                 None
             }
@@ -232,8 +232,8 @@ impl Client {
         }
     }
 
-    /// From now on the client of a legacy session hears of changes.
-    fn hear(&self) {
+    /// Sends notifications of changes to the client of a legacy session from now on.
+    fn attach_stream(&self) {
         if let Some(session) = self.session.get().filter(|session| !session.is_listening()) {
             session.stream(0).iter().for_each(|stream| stream.attach(self.listener(), None));
             self.server.listening(&session.subscription);

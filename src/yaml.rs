@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Result<Value, Error> {
     let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
     budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| match error.location() {
         _ if budget.is_spent() => Error::TooLarge,
-        found => Error::Syntax(found.map(|place| (place.line(), place.column()))),
+        found => Error::Syntax(found.map(|at| (at.line(), at.column()))),
     })
 }
 

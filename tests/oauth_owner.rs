@@ -19,7 +19,7 @@ fn run(state: &Path, words: &[&str]) -> (i32, String) {
 #[test]
 fn the_owner_sees_who_is_logged_in_and_ends_it_at_once() {
     let (folder, state, server) = Server::sample_with_state();
-    assert_eq!(run(&state, &["grants"]), (0, "Nobody is logged in.\n".into()));
+    assert_eq!(run(&state, &["grants"]), (0, "No one is logged in.\n".into()));
     let client = register(&server);
     let (one, two) = (tokens(&server, &client), tokens(&server, &client));
     let (status, listed) = run(&state, &["grants"]);

@@ -240,9 +240,9 @@ fn changes_are_sent_to_their_subscribers() {
     server.post_with(TOKEN, &session, &request("resources/unsubscribe", json!({ "uri": welcome })));
     // The server says goodbye with the answer to each request.
     assert_eq!(server.terminate(), 0);
-    let farewell = parsed(nothing.event());
-    assert_eq!((&farewell["id"], &farewell["result"]["resultType"]), (&json!(5), &json!("complete")));
-    assert_eq!(farewell["result"]["_meta"][tag], 5);
+    let last = parsed(nothing.event());
+    assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!(5), &json!("complete")));
+    assert_eq!(last["result"]["_meta"][tag], 5);
     assert!(nothing.event().is_none(), "and it never heard of anything else");
 }
 

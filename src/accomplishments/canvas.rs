@@ -158,9 +158,9 @@ impl Edited {
             return wrong("it is not a JSON object");
         }
         for list in ["nodes", "edges"] {
-            let Some(place) = json::member(&self.text, self.start(), list) else { continue };
-            let objects = json::elements(&self.text, place.start);
-            if self.text.as_bytes().get(place.start) != Some(&b'[')
+            let Some(range) = json::member(&self.text, self.start(), list) else { continue };
+            let objects = json::elements(&self.text, range.start);
+            if self.text.as_bytes().get(range.start) != Some(&b'[')
                 || objects.iter().any(|one| self.text.as_bytes().get(one.start) != Some(&b'{'))
             {
                 return wrong("its nodes and edges are not lists of objects");
@@ -192,14 +192,14 @@ impl Edited {
         if json::member(&self.text, self.start(), name).is_none() {
             self.text = json::with_member(&self.text, self.start(), name, "[]");
         }
-        json::member(&self.text, self.start(), name).map_or(0, |place| place.start)
+        json::member(&self.text, self.start(), name).map_or(0, |range| range.start)
     }
 
     fn add(&mut self, list: &str, members: &[(&str, String)]) {
         let array = self.list(list);
         let neighbour = ["nodes", "edges"].iter().find_map(|other| {
-            let place = json::member(&self.text, self.start(), other)?;
-            json::elements(&self.text, place.start).pop()
+            let range = json::member(&self.text, self.start(), other)?;
+            json::elements(&self.text, range.start).pop()
         });
         self.text = json::with_element(&self.text, array, neighbour, members);
     }

@@ -1,4 +1,4 @@
-//! One change: the notes and canvases it opens, what they are to become, and the turn in which that happens.
+//! One change: the notes and canvases it opens, what they are to become, and the transaction in which that happens.
 
 use super::canvas::{Edited, form};
 use super::note::Note;

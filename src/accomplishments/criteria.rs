@@ -71,22 +71,22 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
     let old = criteria(&all);
     if old.is_empty() {
         let list: Vec<String> = wanted.iter().map(|(ticked, text)| new_criterion(*ticked, text)).collect();
-        let said = section_text(text, &all, "Acceptance Criteria");
-        return match (list.join("\n"), said) {
+        let section = section_text(text, &all, "Acceptance Criteria");
+        return match (list.join("\n"), section) {
             (list, _) if list.is_empty() => text.to_owned(),
-            (list, said) if said.is_empty() => with_section(text, "Acceptance Criteria", &list),
+            (list, section) if section.is_empty() => with_section(text, "Acceptance Criteria", &list),
             // A person's words above the list stay.
-            (list, said) => with_section(text, "Acceptance Criteria", &format!("{said}\n\n{list}")),
+            (list, section) => with_section(text, "Acceptance Criteria", &format!("{section}\n\n{list}")),
         };
     }
     let chosen = choose(&old, wanted);
-    let place_of = |found: &FoundCriterion| {
+    let range_of = |found: &FoundCriterion| {
         let (first, last) = (all.get(found.lines.start), all.get(found.lines.end - 1));
-        first.map_or(0, |line| line.place.start)..last.map_or(0, |line| line.place.end)
+        first.map_or(0, |line| line.range.start)..last.map_or(0, |line| line.range.end)
     };
-    let places: Vec<Range<usize>> = old.iter().map(place_of).collect();
+    let ranges: Vec<Range<usize>> = old.iter().map(range_of).collect();
     let block_of = |number: usize, ticked: Option<bool>, wanted: &str| {
-        let block = places.get(number).and_then(|place| text.get(place.clone())).unwrap_or_default().trim_end_matches(['\r', '\n']);
+        let block = ranges.get(number).and_then(|range| text.get(range.clone())).unwrap_or_default().trim_end_matches(['\r', '\n']);
         let known = old.get(number).map(|found| &found.criterion);
         let block = match ticked.filter(|ticked| known.is_some_and(|known| known.done != *ticked)) {
             Some(ticked) => with_box(block, ticked),
@@ -116,7 +116,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
         let count = old.iter().filter(|found| found.group == group).count();
         let own = items.iter().filter(|(of, ..)| *of == group);
         let own: Vec<(Option<usize>, &String)> = own.map(|(_, chosen, block)| (chosen.map(|number| number - first), block)).collect();
-        edited = with_list(&edited, places.get(first..first + count).unwrap_or_default(), &own, eol);
+        edited = with_list(&edited, ranges.get(first..first + count).unwrap_or_default(), &own, eol);
     }
     edited
 }
@@ -170,11 +170,11 @@ pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
 /// A list with these blocks; each is one of `old` (by its number) or new. What stands between them stays.
 fn with_list(text: &str, old: &[Range<usize>], items: &[(Option<usize>, &String)], eol: &str) -> String {
     let kept: Vec<usize> = items.iter().filter_map(|(chosen, _)| *chosen).collect();
-    let place = |number: usize| old.get(number).cloned().unwrap_or(0..0);
+    let range = |number: usize| old.get(number).cloned().unwrap_or(0..0);
     let mut edited = text.to_owned();
     if !kept.is_sorted() {
         edited = remove_all(&edited, old, 1..old.len());
-        return put(&edited, place(0), items.iter().map(|(_, block)| *block), eol);
+        return put(&edited, range(0), items.iter().map(|(_, block)| *block), eol);
     }
     // In place: what goes goes, what comes stands after the one it follows in the list.
     let mut at = old.len();
@@ -185,26 +185,26 @@ fn with_list(text: &str, old: &[Range<usize>], items: &[(Option<usize>, &String)
             continue;
         };
         edited = remove_all(&edited, old, number + 1..at);
-        edited = put(&edited, place(number), std::iter::once(*block).chain(pending.drain(..).rev()), eol);
+        edited = put(&edited, range(number), std::iter::once(*block).chain(pending.drain(..).rev()), eol);
         at = number;
     }
     // The new ones at the head take the place of the first that was there.
     if at > 0 && !pending.is_empty() {
         edited = remove_all(&edited, old, 1..at);
-        return put(&edited, place(0), pending.into_iter().rev(), eol);
+        return put(&edited, range(0), pending.into_iter().rev(), eol);
     }
     edited = remove_all(&edited, old, 0..at);
     let head: Vec<&String> = pending.into_iter().rev().collect();
-    if head.is_empty() { edited } else { put(&edited, place(0).start..place(0).start, head.into_iter(), eol) }
+    if head.is_empty() { edited } else { put(&edited, range(0).start..range(0).start, head.into_iter(), eol) }
 }
 
 fn remove_all(text: &str, old: &[Range<usize>], numbers: Range<usize>) -> String {
-    old.get(numbers).unwrap_or_default().iter().rev().fold(text.to_owned(), |text, place| splice(&text, place.clone(), ""))
+    old.get(numbers).unwrap_or_default().iter().rev().fold(text.to_owned(), |text, range| splice(&text, range.clone(), ""))
 }
 
 /// Puts blocks in the place of one, which ends as it did: the last line of a file may have no end.
-fn put<'a>(text: &str, place: Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
-    let old = text.get(place.clone()).unwrap_or_default();
+fn put<'a>(text: &str, range: Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
+    let old = text.get(range.clone()).unwrap_or_default();
     // The line that was there keeps its own end.
     let own = match old {
         "" => eol,
@@ -225,7 +225,7 @@ fn put<'a>(text: &str, place: Range<usize>, blocks: impl Iterator<Item = &'a Str
         list.push_str(block);
         list.push_str(end);
     }
-    splice(text, place, &list)
+    splice(text, range, &list)
 }
 
 /// A criterion's lines with its box ticked or not.

@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, Edited, form, node_of};
 use super::change::Change;
-use super::position::{Position, place};
+use super::position::{Position, position_for};
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error};
 use crate::secret;
@@ -69,20 +69,20 @@ impl Graph {
     }
 
     /// The shortest way on which one blocks another.
-    fn way(&self, from: &str, to: &str) -> Option<Vec<String>> {
+    fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut before: HashMap<&str, &str> = HashMap::new();
         let mut open: VecDeque<&str> = VecDeque::from([from]);
         let mut seen: HashSet<&str> = HashSet::from([from]);
         while let Some(at) = open.pop_front() {
             if at == to {
-                let mut way = vec![at.to_owned()];
+                let mut shortest_path = vec![at.to_owned()];
                 let mut step = at;
                 while let Some(&earlier) = before.get(step) {
-                    way.push(earlier.to_owned());
+                    shortest_path.push(earlier.to_owned());
                     step = earlier;
                 }
-                way.reverse();
-                return Some(way);
+                shortest_path.reverse();
+                return Some(shortest_path);
             }
             for next in self.blocks.get(at).into_iter().flatten() {
                 if seen.insert(next) {
@@ -100,8 +100,8 @@ impl Graph {
     /// [`Error::CircularDependency`] naming the circle.
     pub(super) fn ensure_acyclic(&self, blockers: &[String], blocked: &str, hint: &str) -> Result<(), Error> {
         for blocker in blockers {
-            if let Some(way) = self.way(blocked, blocker) {
-                let circle = way.iter().map(String::as_str).chain([blocked]).collect::<Vec<_>>().join(" -> ");
+            if let Some(shortest_path) = self.shortest_path(blocked, blocker) {
+                let circle = shortest_path.iter().map(String::as_str).chain([blocked]).collect::<Vec<_>>().join(" -> ");
                 return Err(Error::CircularDependency(format!("That would be a circle, each blocking the next: {circle}.{hint}")));
             }
         }
@@ -133,7 +133,7 @@ fn edges_of<'a>(canvas: &Canvas<'_>, snapshot: &'a Snapshot) -> (Vec<(&'a str, &
 }
 
 /// How many dependencies between accomplishments on a canvas stand only there, or only in the notes.
-pub(super) fn disagreements(canvas: &Canvas<'_>, snapshot: &Snapshot) -> usize {
+pub(super) fn count_differences(canvas: &Canvas<'_>, snapshot: &Snapshot) -> usize {
     let drawn: HashSet<(&str, &str)> = edges_of(canvas, snapshot).0.into_iter().collect();
     let shown = snapshot.on(canvas);
     let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
@@ -199,7 +199,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
         }
     }
     let own_nodes = nodes_of(path);
-    // Only what was named goes: an edge that somebody drew and that the note does not know is for sync_dependencies.
+    // Only what was named goes: an edge that a person drew and that the note does not have is for sync_dependencies.
     let gone: HashSet<String> = accomplishment
         .depends_on
         .iter()
@@ -247,7 +247,7 @@ impl Accomplishments {
             let here = read.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y });
             let position = match here.filter(|_| known && canvas.text == before) {
                 Some(here) => here,
-                None => place(&read, &blockers, Some(&own)),
+                None => position_for(&read, &blockers, Some(&own)),
             };
             if here != Some(position) {
                 canvas.move_node(&own, position)?;
@@ -257,7 +257,10 @@ impl Accomplishments {
             }
             let message =
                 if known { format!("{blocked} depends on {blocker} already.") } else { format!("{blocker} blocks {blocked} now.") };
-            Ok(Dependency { position: Some(position), message: message + disagreement(change, &canvas_path, &accomplishment, &wanted)? })
+            Ok(Dependency {
+                position: Some(position),
+                message: message + describe_differences(change, &canvas_path, &accomplishment, &wanted)?,
+            })
         })
     }
 
@@ -301,7 +304,7 @@ impl Accomplishments {
             } else {
                 format!("{blocked} did not depend on {blocker}.")
             };
-            let more = if position.is_some() { disagreement(change, &canvas_path, &accomplishment, &left)? } else { "" };
+            let more = if position.is_some() { describe_differences(change, &canvas_path, &accomplishment, &left)? } else { "" };
             Ok(Dependency { position, message: message + more })
         })
     }
@@ -371,11 +374,16 @@ impl Accomplishments {
 }
 
 /// Words about other dependencies in which canvas and notes differ, if there are any after a change.
-fn disagreement(change: &mut Change<'_>, canvas: &VaultPath, changed: &Accomplishment, now: &[String]) -> Result<&'static str, Error> {
+fn describe_differences(
+    change: &mut Change<'_>,
+    canvas: &VaultPath,
+    changed: &Accomplishment,
+    now: &[String],
+) -> Result<&'static str, Error> {
     let mut all = change.snapshot.all.clone();
     all.iter_mut().filter(|found| found.path == changed.path).for_each(|found| Arc::make_mut(found).depends_on = now.to_vec());
     let after = Snapshot::of(all, Vec::new());
-    let count = disagreements(&change.canvas(canvas, false)?.read()?, &after);
+    let count = count_differences(&change.canvas(canvas, false)?.read()?, &after);
     Ok(if count > 0 { DISAGREE } else { "" })
 }
 
@@ -388,7 +396,7 @@ impl Accomplishments {
         let text = self.canvas_text(vault, path)?;
         let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
         let shown = snapshot.on(&canvas);
-        let agrees = disagreements(&canvas, snapshot) == 0;
+        let agrees = count_differences(&canvas, snapshot) == 0;
         Ok((shown, agrees))
     }
 }

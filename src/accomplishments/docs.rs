@@ -161,7 +161,7 @@ impl Accomplishments {
     fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath, to_delete: bool) -> Result<VaultPath, Error> {
         // A note may be named without its ending.
         let whole = if name.rsplit('/').next().is_some_and(|last| last.contains('.')) { name.to_owned() } else { format!("{name}.md") };
-        let path = vault.spelled(&self.place(&whole, canvas)?);
+        let path = vault.spelled(&self.path_of(&whole, canvas)?);
         if !crate::vault::media::is_note(path.name()) {
             return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
         }
@@ -182,7 +182,7 @@ impl Accomplishments {
     }
 
     /// The path that a name means. Nothing outside the two folders has a name here.
-    fn place(&self, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
+    fn path_of(&self, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
         let (folder, below) = match name.strip_prefix(PREFIX) {
             Some(below) => (
                 self.options

@@ -48,7 +48,7 @@ pub(super) fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
             blank += 1;
             continue;
         }
-        let value_end = line.place.start + line.text.len();
+        let value_end = line.range.start + line.text.len();
         if let Some(item) = line.item() {
             let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
             open = true;
@@ -89,7 +89,7 @@ pub(super) fn named(item: &str) -> Option<(String, &str)> {
 pub(super) fn value(lines: &[Line<'_>], field: &Field) -> String {
     let mut text = String::new();
     for (number, line) in lines.get(field.lines.clone()).into_iter().flatten().enumerate() {
-        let from = if number == 0 { line.text.len() - (line.place.start + line.text.len()).saturating_sub(field.value.start) } else { 0 };
+        let from = if number == 0 { line.text.len() - (line.range.start + line.text.len()).saturating_sub(field.value.start) } else { 0 };
         let part = line.text.get(from..).unwrap_or_default();
         if number == 0 {
             text.push_str(part.trim());

@@ -4,7 +4,7 @@
 
 use super::canvas::Edited;
 use super::note::Note;
-use super::position::{NODE_HEIGHT, NODE_WIDTH, place};
+use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::status::TaskStatus;
 use super::task::{self, Task};
 use crate::markdown::properties;
@@ -35,7 +35,7 @@ pub fn canvas(text: &str) {
     let file = |path: &str| VaultPath::file(path).expect("a path");
     let (path, other) = (file("folder/a note \"of\" mine.md"), file("b.md"));
     let mut edited = canvas.clone();
-    let at = place(&canvas.read().expect("it was read"), &[], None);
+    let at = position_for(&canvas.read().expect("it was read"), &[], None);
     edited.add_node("new-node-1", &path, at, (NODE_WIDTH, NODE_HEIGHT));
     let with_node = edited.check().is_ok();
     // Only where the id is taken, or the place too far out, it cannot be.
@@ -58,7 +58,7 @@ pub fn canvas(text: &str) {
     edited.check().expect("as before");
     let left = edited.read().expect("it is read").nodes.len();
     assert!(left <= nodes, "{text:?} became {:?}", edited.text);
-    // Not as values: a number of something that nobody here knows may be too large for one.
+    // Not as values: a number of an unknown property may be too large for one.
     let members = serde_json::from_str::<BTreeMap<String, serde::de::IgnoredAny>>(edited.text.trim_start_matches('\u{feff}'));
     assert!(members.is_ok(), "{text:?} became {:?}", edited.text);
 }

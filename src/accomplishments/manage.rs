@@ -6,7 +6,7 @@ use super::dependency::{Graph, connect, set_dependencies};
 use super::field::{normal, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template};
-use super::position::{NODE_HEIGHT, NODE_WIDTH, place};
+use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::snapshot::{Accomplishment, number_of};
 use super::status::TaskStatus;
 use super::task::{self, Task};
@@ -133,7 +133,7 @@ impl Accomplishments {
                 for blocker in &blockers {
                     nodes.push(node_of(&canvas, change_path(snapshot, blocker)?, blocker, &canvas_path)?);
                 }
-                (place(&canvas, &nodes, None), nodes.iter().map(|node| node.id.to_string()).collect::<Vec<_>>())
+                (position_for(&canvas, &nodes, None), nodes.iter().map(|node| node.id.to_string()).collect::<Vec<_>>())
             };
             canvas.add_node(node, &path, at, (NODE_WIDTH, NODE_HEIGHT));
             for blocker in &from {

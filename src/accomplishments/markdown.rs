@@ -20,7 +20,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Line<'a> {
     /// Where it is, its end included.
-    pub(super) place: Range<usize>,
+    pub(super) range: Range<usize>,
     /// What it says, without its end.
     pub(super) text: &'a str,
     /// What it is.
@@ -83,7 +83,7 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
         is_setext_open = matches!(line.kind, blocks::Kind::Setext(_));
         let end = all.get(number + 1).map_or(text.len(), |next| next.range.start);
         let own = text.get(line.range.clone()).unwrap_or_default();
-        lines.push(Line { place: line.range.start..end, text: own, kind });
+        lines.push(Line { range: line.range.start..end, text: own, kind });
     }
     lines
 }
@@ -151,25 +151,25 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     let all = lines(text);
     if let Some(section) = section(&all, name) {
         let body = all.get(section.body.clone()).unwrap_or_default();
-        let said = |line: &&Line<'_>| !line.is_blank();
-        if let (Some(first), Some(last)) = (body.iter().find(said), body.iter().rev().find(said)) {
-            return splice(text, first.place.start..last.place.start + last.text.len(), &content);
+        let has_text = |line: &&Line<'_>| !line.is_blank();
+        if let (Some(first), Some(last)) = (body.iter().find(has_text), body.iter().rev().find(has_text)) {
+            return splice(text, first.range.start..last.range.start + last.text.len(), &content);
         }
         let Some(heading) = all.get(section.heading) else { return text.to_owned() };
         if content.is_empty() {
             return text.to_owned();
         }
-        let unfinished = if text.get(heading.place.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
+        let unfinished = if text.get(heading.range.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
         let gap = if body.is_empty() { eol } else { "" };
         let is_last = section.body.end == all.len();
         // One of the blank lines stays above; below, there has to be one before the next heading.
-        let above = body.first().map_or(heading.place.end, |blank| blank.place.end);
+        let above = body.first().map_or(heading.range.end, |blank| blank.range.end);
         let below = if is_last || body.len() > 1 { "" } else { eol };
         return splice(text, above..above, &format!("{unfinished}{gap}{content}{eol}{below}"));
     }
     let order = |name: &str| SECTIONS.iter().position(|section| section.eq_ignore_ascii_case(name));
     let later = all.iter().find(|line| line.kind == Kind::Heading(2) && order(line.heading()) > order(name));
-    let at = later.map_or(text.len(), |later| later.place.start);
+    let at = later.map_or(text.len(), |later| later.range.start);
     let before = text.get(..at).unwrap_or_default();
     let gap = match before.trim_end_matches(['\r', ' ']) {
         before if before.is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") => String::new(),
@@ -186,9 +186,9 @@ pub(super) const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks
 pub(super) fn section_text(text: &str, lines: &[Line<'_>], name: &str) -> String {
     let Some(section) = section(lines, name) else { return String::new() };
     let body = lines.get(section.body).unwrap_or_default();
-    let place = body.first().map_or(0..0, |first| first.place.start..body.last().map_or(0, |last| last.place.end));
-    let said = text.get(place).unwrap_or_default().trim();
-    if NOTHING.contains(&said) { String::new() } else { said.replace("\r\n", "\n") }
+    let range = body.first().map_or(0..0, |first| first.range.start..body.last().map_or(0, |last| last.range.end));
+    let content = text.get(range).unwrap_or_default().trim();
+    if NOTHING.contains(&content) { String::new() } else { content.replace("\r\n", "\n") }
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
     fn headings_are_distinguished_from_similar_lines() {
         let text = "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n";
         assert_eq!(headings(text), [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")]);
-        let all: String = lines(text).iter().map(|line| &text[line.place.clone()]).collect();
+        let all: String = lines(text).iter().map(|line| &text[line.range.clone()]).collect();
         assert_eq!(all, "# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n".to_owned() + text.split("## Two\r\n").nth(1).unwrap());
     }
 

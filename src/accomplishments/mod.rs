@@ -146,7 +146,7 @@ pub enum Error {
     AlreadyExists(String),
     /// An argument is wrong, in words.
     InvalidArgument(String),
-    /// Somebody else is changing the same files.
+    /// Another program is changing the same files.
     Busy,
     /// A range outside a document, in words.
     InvalidRange(String),
@@ -162,7 +162,7 @@ impl fmt::Display for Error {
             }
             Error::TaskNotFound { id, known } if known.is_empty() => write!(out, "There is no task {id:?}; the accomplishment has none."),
             Error::TaskNotFound { id, known } => write!(out, "There is no task {id:?}. The tasks are: {}.", known.join("; ")),
-            Error::Busy => out.write_str("Somebody else is changing the same files at this moment; nothing was changed. Try again."),
+            Error::Busy => out.write_str("Another program is changing the same files at this moment; nothing was changed. Try again."),
             Error::CanvasNotFound(path) => write!(out, "There is no canvas {path}."),
             Error::Parse { path, why } => write!(out, "{path} cannot be used: {why}. Nothing was changed; a person has to mend it."),
             Error::DuplicateId(words)

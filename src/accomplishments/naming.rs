@@ -59,7 +59,7 @@ pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, o
     }
 }
 
-/// The id that a caller wants, if nobody has it.
+/// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
     if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
         return Err(Error::InvalidArgument("id must be ACC- and a number of at most six digits; leave it out to get the next one.".into()));

@@ -105,8 +105,8 @@ impl Note {
         must_be_text(name, &content)?;
         let content = with_block_id(&section_text(&self.text, &lines(&self.text), name), content.trim());
         let edited = with_section(&self.text, name, &content);
-        let said = section_text(&edited, &lines(&edited), name);
-        self.take(edited, name, said == content)
+        let written = section_text(&edited, &lines(&edited), name);
+        self.take(edited, name, written == content)
     }
 
     /// Replaces the acceptance criteria. One whose text is there already keeps its line, and so its box; a text that begins
@@ -155,7 +155,7 @@ impl Note {
         let Some(first) = lines.iter().find(|line| line.kind == Kind::Heading(1)) else { return };
         let made_of = |title: &str| format!("{title} (Accomplishment)");
         if first.heading() == made_of(old_title).trim() && first.text.trim_start().starts_with('#') {
-            let start = first.place.start + first.text.find(first.heading()).unwrap_or_default();
+            let start = first.range.start + first.text.find(first.heading()).unwrap_or_default();
             let edited = splice(&self.text, start..start + first.heading().len(), &made_of(new_title));
             // A heading that would mean something else there stays what it was.
             if Body::of(&edited) == Body::of(&self.text) {
@@ -192,7 +192,7 @@ fn others(text: &str, but: &str) -> Vec<(String, String)> {
         if let Kind::Heading(1 | 2) = line.kind {
             sections.push((line.text.to_owned(), String::new()));
         } else if let Some((_, body)) = sections.last_mut() {
-            body.push_str(text.get(line.place.clone()).unwrap_or_default().trim_end());
+            body.push_str(text.get(line.range.clone()).unwrap_or_default().trim_end());
             body.push('\n');
         }
     }

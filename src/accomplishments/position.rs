@@ -22,7 +22,7 @@ const START_X: f64 = 0.0;
 const START_Y: f64 = 0.0;
 
 /// The place of a node with these blockers. `own` is the node itself, if it is on the canvas: its old place is free.
-pub(super) fn place(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
+pub(super) fn position_for(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
     // Further out than any whole number that JSON's readers agree on, there is nothing to be seen.
     let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
     // A group is a frame around nodes: what is free inside it is free.
@@ -75,7 +75,7 @@ mod tests {
         let text = format!(r#"{{"nodes":[{}],"edges":[{}]}}"#, nodes.join(","), edges.join(","));
         let canvas = Canvas::parse(&text).unwrap();
         let blockers: Vec<&Node<'_>> = canvas.nodes.iter().filter(|node| blockers.contains(&&*node.id)).collect();
-        let Position { x, y } = place(&canvas, &blockers, own);
+        let Position { x, y } = position_for(&canvas, &blockers, own);
         (x, y)
     }
 

@@ -86,23 +86,23 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     let lines = lines(text);
     let whole = |text: &str| with_section(text, "Tasks", block.trim_end());
     let Some(tasks) = section(&lines, "Tasks") else { return whole(text) };
-    let mut said = lines.get(tasks.body.clone()).unwrap_or_default().iter().filter(|line| !line.is_blank());
-    if said.next().is_some_and(|first| NOTHING.contains(&first.text.trim())) && said.next().is_none() {
+    let mut not_blank = lines.get(tasks.body.clone()).unwrap_or_default().iter().filter(|line| !line.is_blank());
+    if not_blank.next().is_some_and(|first| NOTHING.contains(&first.text.trim())) && not_blank.next().is_none() {
         return whole(text);
     }
     // After the last line that says something, so that the blank lines before the next section stay there.
     let last = tasks.body.clone().rev().find(|&at| lines.get(at).is_some_and(|line| !line.is_blank())).unwrap_or(tasks.heading);
-    let Some(place) = lines.get(last).map(|line| line.place.clone()) else { return text.to_owned() };
-    let unfinished = if text.get(place.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
+    let Some(range) = lines.get(last).map(|line| line.range.clone()) else { return text.to_owned() };
+    let unfinished = if text.get(range.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
     let gap = if last == tasks.heading { "" } else { eol };
-    let is_end = place.end == text.len();
+    let is_end = range.end == text.len();
     let after = if is_end && !unfinished.is_empty() { block.trim_end_matches(['\r', '\n']) } else { block.as_str() };
     let before_next = lines.get(last + 1).is_some_and(|next| !next.is_blank());
-    splice(text, place.end..place.end, &format!("{unfinished}{gap}{after}{}", if before_next { eol } else { "" }))
+    splice(text, range.end..range.end, &format!("{unfinished}{gap}{after}{}", if before_next { eol } else { "" }))
 }
 
 impl Found {
-    /// Whether a field stands in it several times: nobody can tell which one counts.
+    /// Whether it has a field several times: which one counts is not known.
     pub(super) fn has_twice(&self, name: &str) -> bool {
         self.fields.iter().filter(|field| field.name == name).count() > 1
     }
@@ -112,29 +112,29 @@ impl Found {
         let all = lines(text);
         let Some(line) = all.get(self.heading) else { return text.to_owned() };
         let start = line.text.find(':').map_or(line.text.len(), |at| at + 1);
-        splice(text, line.place.start + start..line.place.start + line.text.len(), &format!(" {name}"))
+        splice(text, line.range.start + start..line.range.start + line.text.len(), &format!(" {name}"))
     }
 
     /// The note with another value of one of this task's [`FIELDS`].
     pub(super) fn with(&self, text: &str, name: &str, value: &str) -> String {
         let eol = line_end(text, 0);
         if let Some(field) = self.fields.iter().find(|field| field.name == name) {
-            let (place, value) = field.replacement(text, value, eol);
-            return splice(text, place, &value);
+            let (range, value) = field.replacement(text, value, eol);
+            return splice(text, range, &value);
         }
         let order = |name: &str| FIELDS.iter().position(|field| *field == name);
         let before = self.fields.iter().rev().find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
         let after = before.map_or(self.heading, |field| field.lines.end - 1);
         let all = lines(text);
-        let Some(place) = all.get(after).map(|line| line.place.clone()) else { return text.to_owned() };
+        let Some(range) = all.get(after).map(|line| line.range.clone()) else { return text.to_owned() };
         let item = format!("- **{name}:**{}", written(value, eol));
         // A paragraph right below would become the item's.
         let next = all.get(after + 1).filter(|next| !next.is_blank() && next.item().is_none() && !matches!(next.kind, Kind::Heading(_)));
         let gap = if next.is_some() { eol } else { "" };
-        if text.get(place.clone()).is_some_and(|line| line.ends_with('\n')) {
-            splice(text, place.end..place.end, &format!("{item}{eol}{gap}"))
+        if text.get(range.clone()).is_some_and(|line| line.ends_with('\n')) {
+            splice(text, range.end..range.end, &format!("{item}{eol}{gap}"))
         } else {
-            splice(text, place.end..place.end, &format!("{eol}{item}"))
+            splice(text, range.end..range.end, &format!("{eol}{item}"))
         }
     }
 
@@ -150,7 +150,7 @@ impl Found {
             gone.push(last + 1);
         }
         gone.sort_unstable();
-        gone.iter().rev().filter_map(|&at| all.get(at)).fold(text.to_owned(), |text, line| splice(&text, line.place.clone(), ""))
+        gone.iter().rev().filter_map(|&at| all.get(at)).fold(text.to_owned(), |text, line| splice(&text, line.range.clone(), ""))
     }
 }
 
@@ -164,7 +164,7 @@ pub(super) fn renumbered(text: &str) -> String {
         let Some(line) = all.get(found.heading).filter(|_| found.task.number != number) else { continue };
         let digits = line.text.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
         let end = digits + line.text.get(digits..).map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
-        edited = splice(&edited, line.place.start + digits..line.place.start + end, &number.to_string());
+        edited = splice(&edited, line.range.start + digits..line.range.start + end, &number.to_string());
     }
     edited
 }

@@ -111,11 +111,11 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     }
     // One that is not absolute is a path in the vault.
     let given = &agent.vault.root().join(file);
-    // Whether something is there is not told of places that are not allowed.
+    // For paths that are not allowed the error does not say whether they exist.
     let folders = allowed(agent);
     let outside =
         || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
-    let is_allowed = |place: &Path| folders.iter().any(|folder| place.starts_with(folder));
+    let is_allowed = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let Ok(real) = given.canonicalize() else {
         // Where the way to it leads, links and all, and not only how it begins.
         let above = given.ancestors().skip(1).find_map(|above| above.canonicalize().ok());

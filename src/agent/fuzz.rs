@@ -2,11 +2,11 @@
 
 use super::transcript::Transcript;
 
-/// A session's output: however odd, it is heard to the end, and what is told of it is short.
+/// A session's output: however odd, it is read to the end, and its summary is short.
 pub fn transcript(bytes: &[u8]) {
     let mut transcript = Transcript::default();
     for line in bytes.split(|&byte| byte == b'\n') {
-        match transcript.hear(line, &str::to_owned) {
+        match transcript.read_line(line, &str::to_owned) {
             Ok(doing) => assert!(doing.is_none_or(|doing| !doing.chars().any(char::is_control))),
             Err(_) => return,
         }

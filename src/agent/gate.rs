@@ -7,10 +7,10 @@ use crate::lock::Unpoisoned;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// The places for sessions.
+/// The slots for running sessions.
 #[derive(Debug)]
 pub(super) struct Gate {
-    places: usize,
+    slots: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -24,7 +24,7 @@ struct State {
     next: u64,
 }
 
-/// A place in the queue, and in the end one to run; it is given back when dropped.
+/// A position in the queue, and then a slot; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Ticket {
     gate: Arc<Gate>,
@@ -34,15 +34,15 @@ pub(super) struct Ticket {
 }
 
 impl Gate {
-    /// Room for so many sessions at once.
-    pub(super) fn new(places: usize) -> Arc<Gate> {
-        Arc::new(Gate { places, state: Mutex::default(), changed: Condvar::new() })
+    /// A gate with so many slots.
+    pub(super) fn new(slots: usize) -> Arc<Gate> {
+        Arc::new(Gate { slots, state: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// A place at the end of the queue; `None` when it is too long.
+    /// A position at the end of the queue; `None` when it is too long.
     pub(super) fn queue(self: &Arc<Gate>, work: Work) -> Option<Ticket> {
         let mut state = self.state();
-        let free = self.places.saturating_sub(state.running);
+        let free = self.slots.saturating_sub(state.running);
         if state.queue.len() >= limits::AGENT_QUEUE + free {
             return None;
         }
@@ -54,7 +54,7 @@ impl Gate {
 
     /// Sessions that may still begin at once beside those that run.
     pub(super) fn free(&self) -> usize {
-        self.places.saturating_sub(self.state().running)
+        self.slots.saturating_sub(self.state().running)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -63,23 +63,23 @@ impl Gate {
 }
 
 impl Ticket {
-    /// Waits for a place to run. `go_on` is asked now and then, with how many are before this one.
+    /// Waits for a slot. `go_on` is asked now and then, with how many are before this one.
     pub(super) fn wait(&mut self, go_on: &dyn Fn(usize) -> bool) -> bool {
         let mut state = self.gate.state();
         loop {
             let ahead = state.queue.iter().position(|&(number, _)| number == self.number).unwrap_or(0);
             let next = state.queue.iter().find(|(_, work)| *work == Work::Query || !state.is_filing);
-            if state.running < self.gate.places && next.is_some_and(|&(number, _)| number == self.number) {
+            if state.running < self.gate.slots && next.is_some_and(|&(number, _)| number == self.number) {
                 state.queue.remove(ahead);
                 state.running += 1;
                 state.is_filing |= self.work.writes();
                 self.runs = true;
                 drop(state);
-                // The next one may find a place too.
+                // The next one may find a slot too.
                 self.gate.changed.notify_all();
                 return true;
             }
-            // Not under the lock: whoever is asked may take its time.
+            // Not under the lock: the question may take long.
             drop(state);
             if !go_on(ahead) {
                 return false;

@@ -227,7 +227,7 @@ impl Agent {
             }
         }
         // A case is only ever what was handed in.
-        let is_given = |told: &String| request.cases.iter().any(|case| is_case(case, told));
+        let is_given = |recorded: &String| request.cases.iter().any(|case| is_case(case, recorded));
         Ingested {
             per_domain,
             sources_created,
@@ -259,10 +259,10 @@ fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
 }
 
 /// Whether a session means this case: by all of its words, or by its id alone.
-fn is_case(given: &str, told: &str) -> bool {
-    let (given, told) = (given.trim(), told.trim());
-    let after = given.strip_prefix(told).and_then(|rest| rest.chars().next());
-    given == told || told.contains(given) || !told.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
+fn is_case(given: &str, recorded: &str) -> bool {
+    let (given, recorded) = (given.trim(), recorded.trim());
+    let after = given.strip_prefix(recorded).and_then(|rest| rest.chars().next());
+    given == recorded || recorded.contains(given) || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
 }
 
 fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> Result<String, Failure> {
@@ -307,7 +307,7 @@ pub(super) fn marked(what: &str, text: &str) -> Result<String, Failure> {
     ))
 }
 
-/// A domain as a session is told of it.
+/// A domain as it is described to a session.
 pub(super) fn domain_words(domain: &str) -> String {
     format!("the domain {domain} (the tree {domain}/wiki)")
 }

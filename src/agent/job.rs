@@ -23,7 +23,7 @@ pub enum Status {
     NothingFiled,
     /// It has none.
     Failed,
-    /// Somebody ended it.
+    /// It was cancelled.
     Cancelled,
     /// The server was stopped while it ran.
     Interrupted,
@@ -68,7 +68,7 @@ pub struct Job {
 #[derive(Debug, Default)]
 struct State {
     cancelled: bool,
-    /// Whether it goes on when nobody waits for it.
+    /// Whether it goes on when no call waits for it.
     background: bool,
     /// Callers that wait for its end.
     waiting: usize,
@@ -214,13 +214,13 @@ impl Job {
         true
     }
 
-    /// Waits for the end, as long as the caller wants to; for whoever [`Agent::begin`] gave it to in the foreground. A job that
-    /// nobody waits for any more is ended, unless it was to go on in the background.
+    /// Waits for the end, as long as the caller wants to; for the caller that [`Agent::begin`] gave it to in the foreground. A job that
+    /// no call waits for any more is ended, unless it was to go on in the background.
     ///
     /// # Errors
     /// [`Failure::Cancelled`] when the caller does not want to wait any more.
     pub fn wait(&self, watcher: &dyn Watcher) -> Result<Arc<Result<Ingested, Failure>>, Failure> {
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             let (outcome, so_far, doing) = {
                 let state = self.state();
@@ -236,9 +236,9 @@ impl Job {
                 state.cancelled |= state.waiting == 0 && !state.background;
                 return Err(Failure::Cancelled(so_far));
             }
-            if doing != told {
-                watcher.hear(&so_far, &doing);
-                told = doing;
+            if doing != reported {
+                watcher.report(&so_far, &doing);
+                reported = doing;
             }
         }
     }
@@ -302,7 +302,7 @@ impl Watcher for Job {
         self.state().cancelled
     }
 
-    fn hear(&self, so_far: &SoFar, doing: &str) {
+    fn report(&self, so_far: &SoFar, doing: &str) {
         let mut state = self.state();
         state.so_far = so_far.clone();
         doing.clone_into(&mut state.doing);

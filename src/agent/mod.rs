@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`ingest`], [`query`], `fix` | what a session is asked to do, and what is made of its answer |
 //! | `attach` | the files that are handed to it |
-//! | [`job`] | sessions that nobody, or more than one, waits for |
+//! | [`job`] | sessions that no call, or more than one, waits for |
 //! | `gate` | a few at a time, in their order |
 //! | [`ledger`] | what sessions have cost |
 //! | `session` | one session, from the queue to the end of its group |
@@ -235,10 +235,10 @@ pub struct Filed {
 
 /// Who waits for a session.
 pub trait Watcher {
-    /// Whether nobody waits for it any more.
+    /// Whether no call waits for it any more.
     fn has_cancelled(&self) -> bool;
     /// How far it is, and what it does now.
-    fn hear(&self, so_far: &SoFar, doing: &str);
+    fn report(&self, so_far: &SoFar, doing: &str);
 }
 
 /// Why there is no result.

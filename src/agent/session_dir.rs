@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Held while the session runs; one that nobody holds is of a session that is over.
+/// Held while the session runs; one that is not locked belongs to a session that is over.
 const LOCK: &str = "lock";
 
 /// The folder.
@@ -42,7 +42,7 @@ impl SessionDir {
         disk::create_private_folder(&base)?;
         // Sessions name their files by real paths.
         let base = base.canonicalize()?;
-        sweep(&base);
+        remove_finished(&base);
         let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
         let folder = base.join(format!("{SESSION_DIR}{id}"));
         disk::create_private_folder(&folder)?;
@@ -89,7 +89,7 @@ pub(super) fn is_running(folder: &Path) -> Option<bool> {
 }
 
 /// Removes the folders of sessions that are over.
-fn sweep(base: &Path) {
+fn remove_finished(base: &Path) {
     let Ok(entries) = std::fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(SESSION_DIR));

@@ -37,8 +37,8 @@ pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
         log::warn!("agent: the vault has {} skills; {} are used", names.len(), limits::AGENT_SKILLS);
         names.truncate(limits::AGENT_SKILLS);
     }
-    let mut room = limits::AGENT_SKILLS_BYTES;
-    names.into_iter().filter_map(|name| Skill::read(&folder.join(&name), name, &mut room)).collect()
+    let mut budget = limits::AGENT_SKILLS_BYTES;
+    names.into_iter().filter_map(|name| Skill::read(&folder.join(&name), name, &mut budget)).collect()
 }
 
 /// The text of the vault's CLAUDE.md, if it has one.
@@ -59,18 +59,18 @@ pub(super) fn write_plugin(skills: &[Skill], folder: &Path) -> io::Result<()> {
     for skill in skills {
         let own = folder.join("skills").join(&skill.name);
         disk::create_private_folder(&own)?;
-        put(&own.join("SKILL.md"), skill.told().as_bytes())?;
+        put(&own.join("SKILL.md"), skill.reduced().as_bytes())?;
         for (name, bytes) in &skill.beside {
-            let place = own.join(name);
-            place.parent().map_or(Ok(()), disk::create_private_folder)?;
-            put(&place, bytes)?;
+            let on_disk = own.join(name);
+            on_disk.parent().map_or(Ok(()), disk::create_private_folder)?;
+            put(&on_disk, bytes)?;
         }
     }
     Ok(())
 }
 
 impl Skill {
-    fn read(folder: &Path, name: String, room: &mut usize) -> Option<Skill> {
+    fn read(folder: &Path, name: String, budget: &mut usize) -> Option<Skill> {
         let bytes = plain_file(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES)?;
         let text = String::from_utf8(bytes).ok()?;
         let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
@@ -78,12 +78,12 @@ impl Skill {
         let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
         let body = text.get(frontmatter::end(&text)..).unwrap_or_default();
         let mut beside = Vec::new();
-        *room = room.checked_sub(text.len())?;
-        collect(folder, "", 3, room, &mut beside);
-        Some(Skill { description, text: harmless(body), beside, name })
+        *budget = budget.checked_sub(text.len())?;
+        collect(folder, "", 3, budget, &mut beside);
+        Some(Skill { description, text: without_commands(body), beside, name })
     }
 
-    fn told(&self) -> String {
+    fn reduced(&self) -> String {
         // A JSON string is a YAML string.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         format!("---\nname: {}\ndescription: {}\n---\n{}", quoted(&self.name), quoted(&self.description), self.text)
@@ -92,7 +92,7 @@ impl Skill {
 
 /// A skill's text may have commands that are run before it is read, with their output in their place: an exclamation mark
 /// before code. They would be refused, and the skill with them; parted by a space they are text.
-fn harmless(text: &str) -> String {
+fn without_commands(text: &str) -> String {
     text.replace("!`", "! `").replace("```!", "``` !")
 }
 
@@ -104,21 +104,21 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The texts in a skill's folder, but for its own.
-fn collect(folder: &Path, below: &str, depth: usize, room: &mut usize, into: &mut Vec<(String, Vec<u8>)>) {
+fn collect(folder: &Path, below: &str, depth: usize, budget: &mut usize, into: &mut Vec<(String, Vec<u8>)>) {
     for name in entries(folder) {
         if into.len() >= limits::AGENT_SKILL_FILES {
             return;
         }
-        let place = folder.join(&name);
+        let on_disk = folder.join(&name);
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
-        if depth > 0 && place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            collect(&place, &path, depth - 1, room, into);
+        if depth > 0 && on_disk.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            collect(&on_disk, &path, depth - 1, budget, into);
         } else if path != "SKILL.md"
             && (name.ends_with(".md") || name.ends_with(".txt"))
-            && let Some(bytes) = plain_file(&place, limits::AGENT_SKILL_BYTES)
+            && let Some(bytes) = plain_file(&on_disk, limits::AGENT_SKILL_BYTES)
         {
-            let Some(left) = room.checked_sub(bytes.len()) else { return };
-            *room = left;
+            let Some(left) = budget.checked_sub(bytes.len()) else { return };
+            *budget = left;
             into.push((path, bytes));
         }
     }
@@ -161,9 +161,9 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", vault.join(".claude/skills/linked/SKILL.md")).unwrap();
         let skills = of(&vault, "second-brain-ingest");
         assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["second-brain-ingest"]);
-        let told = skills[0].told();
+        let reduced = skills[0].reduced();
         assert_eq!(
-            told,
+            reduced,
             "---\nname: \"second-brain-ingest\"\ndescription: \"Files: \\\"things\\\"\"\n---\nDo it ! `id` \n``` !\nid\n```\n"
         );
         assert_eq!(skills[0].beside, [("references/style.md".to_owned(), b"style".to_vec())]);

@@ -31,7 +31,7 @@ pub(super) struct Order {
     pub(super) confinement: Confinement,
 }
 
-/// Runs what it is told on standard input, until that ends or standard input does. The session prints to this process's
+/// Runs the command it reads from standard input, until that ends or standard input does. The session prints to this process's
 /// standard output; the last line there says how it ended. Does not come back once the session has begun, since the group
 /// that it ends is its own.
 ///
@@ -54,36 +54,36 @@ pub fn supervise() -> Result<(), String> {
     // Holds for all threads and programs that are started from here on.
     order.confinement.enforce(&order.program, &order.environment)?;
     // By way of this program, which becomes the session's when it has tied itself to the life of this process.
-    let own = process::ourselves().map_err(|error| error.kind().to_string())?;
+    let own = process::own_executable().map_err(|error| error.kind().to_string())?;
     let mut command = process::inheriting(own);
     command.arg(BECOME).arg(getpid().as_raw_nonzero().to_string()).arg(&order.program).args(&order.arguments);
     command.env_clear().envs(order.environment).current_dir(&order.folder);
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            say(&Status::NotStarted(error.kind().to_string()));
+            report(&Status::NotStarted(error.kind().to_string()));
             return Ok(());
         }
     };
     let input = child.stdin.take();
-    let (tell, told) = channel();
-    let ended = tell.clone();
+    let (sender, statuses) = channel();
+    let ended = sender.clone();
     std::thread::spawn(move || input.map(|mut pipe| pipe.write_all(order.input.as_bytes())));
     std::thread::spawn(move || {
         // Nothing else comes; what matters is the end.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        let _ = tell.send(None);
+        let _ = sender.send(None);
     });
     std::thread::spawn(move || drop(ended.send(Some(child.wait()))));
-    let mut status = told.recv().ok().flatten();
+    let mut status = statuses.recv().ok().flatten();
     if status.is_none() {
         let _ = kill_current_process_group(Signal::TERM);
-        status = told.recv_timeout(limits::AGENT_GRACE).ok().flatten();
+        status = statuses.recv_timeout(limits::AGENT_GRACE).ok().flatten();
     }
     if let Some(Ok(status)) = status {
         // A signal's number is said as shells say it.
         let code = status.code().or_else(|| std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal));
-        say(&Status::Exit(code.unwrap_or(-1).into()));
+        report(&Status::Exit(code.unwrap_or(-1).into()));
     }
     let _ = kill_current_process_group(Signal::KILL);
     Ok(())
@@ -101,11 +101,11 @@ pub fn become_session(mut words: impl Iterator<Item = OsString>) -> u8 {
     let is_there = getppid().map(|parent| parent.as_raw_nonzero().get()) == supervisor;
     let (Some(program), Ok(()), true) = (words.next(), tied, is_there) else { return 1 };
     let error = process::inheriting(program).stdin(Stdio::inherit()).args(words).exec();
-    say(&Status::NotStarted(error.kind().to_string()));
+    report(&Status::NotStarted(error.kind().to_string()));
     1
 }
 
-fn say(status: &Status) {
+fn report(status: &Status) {
     let line = match status {
         Status::Exit(code) => serde_json::json!({ "type": "supervisor", "exit": code }),
         Status::NotStarted(error) => serde_json::json!({ "type": "supervisor", "error": error }),

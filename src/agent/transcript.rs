@@ -59,7 +59,7 @@ impl Transcript {
     ///
     /// # Errors
     /// [`Halt`].
-    pub(super) fn hear(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, Halt> {
+    pub(super) fn read_line(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, Halt> {
         let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else { return Ok(None) };
         let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
@@ -174,14 +174,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn hear(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, Halt> {
-        transcript.hear(message.to_string().as_bytes(), &|path| path.trim_start_matches("/vault/").to_owned())
+    fn read_line(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, Halt> {
+        transcript.read_line(message.to_string().as_bytes(), &|path| path.trim_start_matches("/vault/").to_owned())
     }
 
     fn begun() -> Transcript {
         let mut transcript = Transcript::default();
         let init = json!({ "type": "system", "subtype": "init", "tools": ["Write"], "mcp_servers": [], "permissionMode": "dontAsk" });
-        hear(&mut transcript, &init).unwrap();
+        read_line(&mut transcript, &init).unwrap();
         transcript
     }
 
@@ -201,32 +201,33 @@ mod tests {
             let mut init = init;
             init["type"] = "system".into();
             init["subtype"] = "init".into();
-            let Err(Halt::Unconfined(words)) = hear(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
+            let Err(Halt::Unconfined(words)) = read_line(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
             assert!(words.contains(why), "{words}");
         }
         let unknown = json!({ "type": "assistant", "message": { "id": "1", "content": [] } });
-        assert!(hear(&mut Transcript::default(), &unknown).is_err());
+        assert!(read_line(&mut Transcript::default(), &unknown).is_err());
     }
 
     #[test]
     fn a_session_that_calls_what_it_should_not_have_or_starts_another_agent_is_ended() {
-        assert!(hear(&mut begun(), &call("mcp__plugin_x__run")).is_err());
+        assert!(read_line(&mut begun(), &call("mcp__plugin_x__run")).is_err());
         let mut nested = call("Read");
         nested["parent_tool_use_id"] = "toolu_1".into();
-        assert!(hear(&mut begun(), &nested).is_err());
+        assert!(read_line(&mut begun(), &nested).is_err());
         nested["parent_tool_use_id"] = Value::Null;
-        assert!(hear(&mut begun(), &nested).is_ok());
+        assert!(read_line(&mut begun(), &nested).is_ok());
     }
 
     #[test]
     fn turns_and_calls_are_counted_and_refused_calls_are_named() {
         let mut transcript = begun();
-        assert_eq!(hear(&mut transcript, &call("Write")).unwrap().unwrap(), "turn 1: Write life/a.md");
-        hear(&mut transcript, &call("Read")).unwrap();
-        hear(&mut transcript, &json!("garbage")).unwrap();
+        assert_eq!(read_line(&mut transcript, &call("Write")).unwrap().unwrap(), "turn 1: Write life/a.md");
+        read_line(&mut transcript, &call("Read")).unwrap();
+        read_line(&mut transcript, &json!("garbage")).unwrap();
         assert_eq!((transcript.so_far.turns, transcript.so_far.steps), (1, 2));
         let denials = json!([{ "tool_name": "Read", "tool_input": { "file_path": "/etc/passwd" } }, { "odd": 1 }]);
-        hear(&mut transcript, &json!({ "type": "result", "num_turns": 3, "total_cost_usd": 0.5, "permission_denials": denials })).unwrap();
+        read_line(&mut transcript, &json!({ "type": "result", "num_turns": 3, "total_cost_usd": 0.5, "permission_denials": denials }))
+            .unwrap();
         assert_eq!((transcript.so_far.turns, transcript.so_far.cost_usd), (3, Some(0.5)));
         assert_eq!(transcript.so_far.refused, ["Read /etc/passwd"]);
     }

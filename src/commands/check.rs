@@ -1,6 +1,6 @@
 //! `check`: what would be served, and every mistake.
 
-use super::{probes, say, serve, surroundings, systems, wrong};
+use super::{environment, print, probes, serve, systems, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For, Mistake};
 use crate::http::server::Server;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::io::ErrorKind;
 
 pub(super) fn check(raw: &Raw) -> u8 {
-    let (config, mut mistakes) = Config::with_mistakes(raw, For::Network, &surroundings());
+    let (config, mut mistakes) = Config::with_mistakes(raw, For::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.notes.clone();
     let vault = probes::vault(&config, &mut mistakes);
@@ -29,13 +29,13 @@ pub(super) fn check(raw: &Raw) -> u8 {
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }
-        say(&summary(&config, vault.size(), agent));
+        print(&summary(&config, vault.size(), agent));
     }
     for note in &notes {
-        say(&format!("Note: {note}\n"));
+        print(&format!("Note: {note}\n"));
     }
     if mistakes.is_empty() {
-        return say(if notes.len() > config.notes.len() {
+        return print(if notes.len() > config.notes.len() {
             "Nothing is wrong, but see the notes above.\n"
         } else {
             "Everything is in order.\n"

@@ -25,7 +25,7 @@ fn named(folder: &Path) -> io::Result<(File, PathBuf)> {
 /// Listens in the folder that the server has for itself, in a thread that ends with it.
 pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
     let listening = named(folder).and_then(|(_open, path)| {
-        // Whoever made one that is there is gone: the folder is locked by us.
+        // The maker of one that exists is gone: the folder is locked by us.
         disk::discard(&folder.join(SOCKET));
         let listener = UnixListener::bind(&path)?;
         // Whatever the umask: only the server's user may end logins.
@@ -65,7 +65,7 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
 /// In words for the owner.
 pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
     let unreachable = |error: io::Error| format!("the server that uses this folder cannot be reached: {}", error.kind());
-    let told = named(folder).and_then(|(_open, path)| {
+    let answer = named(folder).and_then(|(_open, path)| {
         let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
         stream.write_all(format!("revoke {}\n", id.unwrap_or("--all")).as_bytes())?;
@@ -73,7 +73,7 @@ pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
         BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
         Ok(line)
     });
-    let told = told.map_err(unreachable)?;
-    let ended = told.trim_end().strip_prefix("ended ").and_then(|count| count.parse().ok());
-    ended.ok_or_else(|| format!("the server said: {}", told.trim_end()))
+    let answer = answer.map_err(unreachable)?;
+    let ended = answer.trim_end().strip_prefix("ended ").and_then(|count| count.parse().ok());
+    ended.ok_or_else(|| format!("the server said: {}", answer.trim_end()))
 }

@@ -1,9 +1,9 @@
 //! `demo`: everything with no configuration. A copy of the sample vault in a temporary folder, a login, a token, and a
 //! `curl` line that works; served on this machine only.
 
-use super::{FAILED, sample_vault, say, serve, start_logging, tell, wrong};
+use super::{FAILED, fail, print, sample_vault, serve, start_logging, wrong};
 use crate::cli::Raw;
-use crate::config::{Config, For, Surroundings};
+use crate::config::{Config, Environment, For};
 use crate::disk;
 use crate::oauth::store::Store;
 use crate::secret::{self, SecretHash};
@@ -17,11 +17,11 @@ const COST: u32 = 8;
 
 pub(super) fn demo(raw: &Raw) -> u8 {
     match prepare(raw) {
-        Ok((config, folder, told)) => {
+        Ok((config, folder, banner)) => {
             start_logging(config.log_level);
             let code = match Store::in_memory().ok().and_then(|store| serve::start(config, store)) {
                 Some(running) => {
-                    say(&told);
+                    print(&banner);
                     serve::until_signal(running)
                 }
                 None => FAILED,
@@ -31,10 +31,7 @@ pub(super) fn demo(raw: &Raw) -> u8 {
             code
         }
         Err(Failure::Wrong(mistakes)) => wrong(mistakes.iter()),
-        Err(Failure::Broken(why)) => {
-            tell(&format!("vault-sync-mcp: {why}\n"));
-            FAILED
-        }
+        Err(Failure::Broken(why)) => fail(why, FAILED),
     }
 }
 
@@ -80,10 +77,10 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
-    match Config::read(&settings, For::Network, &Surroundings::default()) {
+    match Config::read(&settings, For::Network, &Environment::default()) {
         Ok(config) => {
-            let told = told(&origin, &password, &token, &folder);
-            Ok((config, folder, told))
+            let banner = banner(&origin, &password, &token, &folder);
+            Ok((config, folder, banner))
         }
         Err(mistakes) => {
             let _ = disk::remove_copy(&folder);
@@ -99,7 +96,7 @@ fn free_address() -> std::io::Result<String> {
     Ok(found.local_addr()?.to_string())
 }
 
-fn told(origin: &str, password: &str, token: &str, folder: &Path) -> String {
+fn banner(origin: &str, password: &str, token: &str, folder: &Path) -> String {
     format!(
         r#"
 A sample vault is being served. It is a copy in

@@ -1,6 +1,6 @@
 //! `grants` and `revoke`: who is logged in, and an end to it, for the owner.
 
-use super::{FAILED, WRONG, columns, control, say, tell};
+use super::{FAILED, WRONG, columns, control, fail, print};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::oauth::redirect::RedirectTarget;
@@ -9,14 +9,14 @@ use crate::oauth::{Logins, Oauth, Policy, documents};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Characters of an id that are enough to name a grant: an empty variable of a shell must not end anybody's login.
+/// Characters of an id that are enough to name a grant: an empty variable of a shell must not end a login.
 const ID_LEAST: usize = 4;
 
 pub(super) fn list(raw: &Raw) -> u8 {
     let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| (FAILED, why)));
     match state {
-        Ok(state) => say(&table(&state)),
-        Err((code, why)) => failed(code, &why),
+        Ok(state) => print(&table(&state)),
+        Err((code, why)) => fail(why, code),
     }
 }
 
@@ -36,15 +36,10 @@ pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
         ended.map_err(|why| (FAILED, why))
     });
     match outcome {
-        Ok(1) => say("1 grant ended.\n"),
-        Ok(count) => say(&format!("{count} grants ended.\n")),
-        Err((code, why)) => failed(code, &why),
+        Ok(1) => print("1 grant ended.\n"),
+        Ok(count) => print(&format!("{count} grants ended.\n")),
+        Err((code, why)) => fail(why, code),
     }
-}
-
-fn failed(code: u8, why: &str) -> u8 {
-    tell(&format!("vault-sync-mcp: {why}\n"));
-    code
 }
 
 /// As another user, even as root, what is written in the state folder would be kept from the server.
@@ -86,21 +81,21 @@ fn table(state: &State) -> String {
             grant.short_id(),
             grant.user.clone(),
             client.as_ref().map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
-            place(grant, client.as_deref()),
+            destination(grant, client.as_deref()),
             grant.folders.as_ref().map_or_else(|| grant.access.0.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
             Now(grant.created).rfc3339(),
             Now(grant.used).rfc3339(),
         ]);
     }
     if rows.len() == 1 {
-        return "Nobody is logged in.\n".into();
+        return "No one is logged in.\n".into();
     }
     columns(&rows)
 }
 
 /// Where the browser was sent with the code. A login of an earlier version has not kept that; then it is one of the client's
 /// addresses.
-fn place(grant: &Grant, client: Option<&Client>) -> String {
+fn destination(grant: &Grant, client: Option<&Client>) -> String {
     let first = || client?.redirect_uris.iter().find_map(|uri| RedirectTarget::of(uri));
     match RedirectTarget::of(&grant.redirect_uri).or_else(first) {
         Some(RedirectTarget::Web(host)) => host,

@@ -1,6 +1,8 @@
 //! `jobs` and `lint --fix`: the sessions of toolset `agent`, for the owner.
 
-use super::{FAILED, columns, grants, open_vault, say, start_logging, surroundings, systems, tell, until_signal, wiki, wrong};
+use super::{
+    FAILED, columns, environment, fail, grants, open_vault, print, print_error, start_logging, systems, until_signal, wiki, wrong,
+};
 use crate::agent::ledger::{Session, sessions_of};
 use crate::agent::{Agent, SoFar, Watcher};
 use crate::cli::Raw;
@@ -20,11 +22,8 @@ pub(super) fn list(raw: &Raw) -> u8 {
         sessions_of(&folder).map_err(failed)
     });
     match sessions {
-        Ok(sessions) => say(&table(&sessions)),
-        Err((code, why)) => {
-            tell(&format!("vault-sync-mcp: {why}\n"));
-            code
-        }
+        Ok(sessions) => print(&table(&sessions)),
+        Err((code, why)) => fail(why, code),
     }
 }
 
@@ -62,13 +61,13 @@ impl Watcher for Terminal {
         false
     }
 
-    fn hear(&self, _: &SoFar, doing: &str) {
-        tell(&format!("{doing}\n"));
+    fn report(&self, _: &SoFar, doing: &str) {
+        print_error(&format!("{doing}\n"));
     }
 }
 
 pub(super) fn fix(raw: &Raw) -> u8 {
-    let config = match Config::read(raw, For::Stdio, &surroundings()) {
+    let config = match Config::read(raw, For::Stdio, &environment()) {
         Ok(config) => config,
         Err(mistakes) => return wrong(mistakes.iter()),
     };
@@ -78,27 +77,23 @@ pub(super) fn fix(raw: &Raw) -> u8 {
     start_logging(config.log_level.min(log::LevelFilter::Warn));
     let Some((vault, _)) = open_vault(&config) else { return FAILED };
     let found = match lint::lint(&vault) {
-        Ok(found) if found.is_empty() => return say("The wiki keeps its rules.\n"),
+        Ok(found) if found.is_empty() => return print("The wiki keeps its rules.\n"),
         Ok(found) => wiki::table(&found),
         Err(error) => {
-            tell(&format!("vault-sync-mcp: {error}\n"));
-            return FAILED;
+            return fail(error, FAILED);
         }
     };
-    say(&found);
+    print(&found);
     let agent = Arc::new(Agent::new(Arc::clone(&vault), systems::open(&config, &vault).commits, config.agent.clone()));
     let fixing = Arc::clone(&agent);
     let work = move || match fixing.fix("owner", &found, &Terminal) {
         Ok(fixed) => {
             let pages: String = fixed.so_far.filed.pages.iter().map(|page| format!("written  {}\n", page.path)).collect();
             let cost = fixed.so_far.cost_usd.unwrap_or_default();
-            say(&format!("\n{}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", fixed.summary, fixed.so_far.filed.pages.len()));
+            print(&format!("\n{}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", fixed.summary, fixed.so_far.filed.pages.len()));
             wiki::report(lint::lint(&vault))
         }
-        Err(failure) => {
-            tell(&format!("vault-sync-mcp: {}\n", failure.words()));
-            FAILED
-        }
+        Err(failure) => fail(failure.words(), FAILED),
     };
     until_signal(work, || {
         agent.stop();

@@ -1,4 +1,4 @@
-//! Where log lines go: standard error, as long as somebody takes them. A pipe that nobody reads would hold up every call
+//! Where log lines go: standard error, as long as they are read. A pipe that is not read would delay every call
 //! that has something to say, after it has done what it says.
 
 use crate::limits;
@@ -7,12 +7,12 @@ use std::io::{self, Write};
 /// The lines on their way to standard error.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// Lines that nobody took, since the last one that was taken.
+    /// Lines that were dropped since the last one that was written.
     lost: u64,
 }
 
 impl Lines {
-    /// Whether something can be written without waiting for a reader. Whoever has not read for a while is not waited for.
+    /// Whether something can be written without waiting for a reader. A reader that has not read for a while is not waited for.
     #[cfg(unix)]
     fn is_taken(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,7 +38,7 @@ impl Write for Lines {
         }
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
-            io::stderr().write_all(format!("{lost} lines were lost here: nobody read the log\n").as_bytes())?;
+            io::stderr().write_all(format!("{lost} lines were lost here: the log was not read\n").as_bytes())?;
         }
         // What a pipe says it can take is at least one piece.
         for (number, piece) in line.chunks(limits::LOG_PIECE).enumerate() {

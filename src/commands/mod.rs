@@ -28,7 +28,7 @@ mod wiki;
 use crate::agent::supervise;
 use crate::cli::{self, Command, Parsed, Raw};
 use crate::clock::Now;
-use crate::config::{Config, For, Surroundings};
+use crate::config::{Config, Environment, For};
 use crate::mcp::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
@@ -58,15 +58,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Stdio | Command::InitWiki | Command::Lint { .. } | Command::Undo { .. } => Some(For::Stdio),
             _ => None,
         };
-        let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &surroundings()).1).unwrap_or_default();
+        let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &environment()).1).unwrap_or_default();
         mistakes.extend(more.iter().map(ToString::to_string));
         return wrong(mistakes.iter());
     }
     match command {
-        Command::Help => say(&cli::help()),
+        Command::Help => print(&cli::help()),
         Command::Version => {
             let sets: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
-            say(&format!("vault-sync-mcp {} ({})\n", env!("CARGO_PKG_VERSION"), sets.join(", ")))
+            print(&format!("vault-sync-mcp {} ({})\n", env!("CARGO_PKG_VERSION"), sets.join(", ")))
         }
         Command::HashPassword => secrets::hash_password(),
         Command::GenerateToken(name) => secrets::generate_token(&name),
@@ -104,10 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "agent")]
         Command::Supervise => match supervise::supervise() {
             Ok(()) => 0,
-            Err(why) => {
-                tell(&format!("vault-sync-mcp: {why}\n"));
-                WRONG
-            }
+            Err(why) => fail(why, WRONG),
         },
         #[cfg(not(feature = "agent"))]
         Command::InitWiki | Command::Lint { .. } | Command::Jobs | Command::Supervise => {
@@ -117,12 +114,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
-    let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &surroundings());
+    let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &environment());
     mistakes.extend(probes::to_start(&config, purpose));
     if !mistakes.is_empty() {
         let code = wrong(mistakes.iter());
         if raw.get("VAULT_PATH").is_none() && matches!(purpose, For::Network) {
-            tell("To try it without any configuration: vault-sync-mcp demo\n");
+            print_error("To try it without any configuration: vault-sync-mcp demo\n");
         }
         return code;
     }
@@ -130,8 +127,8 @@ fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
     run(config)
 }
 
-fn surroundings() -> Surroundings {
-    Surroundings {
+fn environment() -> Environment {
+    Environment {
         home: std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok()),
         state_directory: std::env::var("STATE_DIRECTORY").ok(),
         variables: std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
@@ -254,14 +251,14 @@ fn start_logging(level: log::LevelFilter) {
 }
 
 /// Prints to stdout. A reader that has gone away (`| head`) is no failure.
-fn say(text: &str) -> u8 {
+fn print(text: &str) -> u8 {
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     0
 }
 
-#[cfg(unix)]
 /// Rows in columns, each as wide as it has to be.
+#[cfg(unix)]
 fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
@@ -272,15 +269,21 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
 }
 
 /// Prints to stderr.
-fn tell(text: &str) {
+fn print_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints why a command failed; its exit code.
+fn fail(why: impl std::fmt::Display, code: u8) -> u8 {
+    print_error(&format!("vault-sync-mcp: {why}\n"));
+    code
 }
 
 fn wrong(mistakes: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> u8 {
     let count = mistakes.len();
-    tell(&format!("vault-sync-mcp: {count} mistake{}:\n", if count == 1 { "" } else { "s" }));
+    print_error(&format!("vault-sync-mcp: {count} mistake{}:\n", if count == 1 { "" } else { "s" }));
     for mistake in mistakes {
-        tell(&format!("  - {mistake}\n"));
+        print_error(&format!("  - {mistake}\n"));
     }
     WRONG
 }

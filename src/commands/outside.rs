@@ -1,9 +1,9 @@
 //! `check --server URL`: a server as Claude meets it, through its proxy and from outside: discovery, the documents and
 //! what they say of each other, the 401 with the way to a login, and the usual mistakes of proxies. Nothing is left behind:
-//! no client is registered and nobody is logged in. `curl` makes the requests, because a TLS stack of our own would be
+//! no client is registered and no login is made. `curl` makes the requests, because a TLS stack of our own would be
 //! the largest part of this program for the rarest of its uses.
 
-use super::{say, wrong};
+use super::{print, wrong};
 use crate::limits;
 use crate::process::{self, Process, SpawnOptions, Stdout};
 use crate::web::routes;
@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 /// How Claude on the web calls itself; bot filters know that name.
 const CLAUDE: &str = "Claude-User";
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"vault-sync-mcp check","version":"1"}}}"#;
-/// Larger than what proxies let through when nobody has told them (1 MiB), smaller than what the server takes.
+/// Larger than what proxies let through by default (1 MiB), smaller than what the server takes.
 const LARGE: usize = 1_500_000;
 
 /// What came back.
@@ -148,9 +148,9 @@ impl Report {
     /// A thing that is to be so; said at once, because the next one may take a while.
     fn expect(&mut self, what: &str, outcome: Result<(), String>) -> bool {
         match outcome {
-            Ok(()) => drop(say(&format!("ok       {what}\n"))),
+            Ok(()) => drop(print(&format!("ok       {what}\n"))),
             Err(why) => {
-                say(&format!("problem  {what}\n"));
+                print(&format!("problem  {what}\n"));
                 match self.problems.iter_mut().find(|(known, _)| *known == why) {
                     Some((_, with)) => with.push(what.to_owned()),
                     None => self.problems.push((why, vec![what.to_owned()])),
@@ -182,7 +182,7 @@ pub(super) fn check_server(url: &str) -> u8 {
         endpoints(&origin, &mut report);
     }
     if report.problems.is_empty() {
-        return say(&format!("Clients can connect, with the URL {origin}/mcp\n"));
+        return print(&format!("Clients can connect, with the URL {origin}/mcp\n"));
     }
     report.end()
 }
@@ -263,8 +263,8 @@ fn documents(origin: &str, report: &mut Report) {
         let checked = json_of(format!("{origin}{path}")).and_then(|document| {
             same(&document, "issuer", origin)?;
             for endpoint in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
-                let place = document.get(endpoint).and_then(Value::as_str).and_then(|url| url.strip_prefix(origin));
-                if place.and_then(routes::find).is_none() {
+                let path = document.get(endpoint).and_then(Value::as_str).and_then(|url| url.strip_prefix(origin));
+                if path.and_then(routes::find).is_none() {
                     return Err(format!("its {endpoint} is not a URL of this server"));
                 }
             }
@@ -279,7 +279,7 @@ fn documents(origin: &str, report: &mut Report) {
     report.expect("an unknown document is a 404", nowhere);
 }
 
-/// The 401 by which a client finds the documents, whoever asks and however.
+/// The 401 by which a client finds the documents, for every request without a token.
 fn challenge(origin: &str, report: &mut Report) {
     let url = || format!("{origin}/mcp");
     let json = &["Content-Type: application/json", "Accept: application/json, text/event-stream"];

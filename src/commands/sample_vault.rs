@@ -82,15 +82,15 @@ pub static FILES: &[(&str, &[u8])] = files![
 pub fn write(folder: &Path) -> io::Result<()> {
     disk::create_folder(folder)?;
     for (path, bytes) in FILES {
-        let mut place = folder.to_path_buf();
+        let mut on_disk = folder.to_path_buf();
         let mut names = path.split('/').peekable();
         while let Some(name) = names.next() {
-            place.push(name);
+            on_disk.push(name);
             if names.peek().is_some() {
-                disk::create_folder(&place)?;
+                disk::create_folder(&on_disk)?;
             }
         }
-        disk::replace::<io::Error>(&place, bytes, Mode::New, |_| Ok(()))?;
+        disk::replace::<io::Error>(&on_disk, bytes, Mode::New, |_| Ok(()))?;
     }
     Ok(())
 }

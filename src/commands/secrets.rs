@@ -1,6 +1,6 @@
 //! `hash-password` and `generate-token`: secrets for the configuration, shown once.
 
-use super::{FAILED, WRONG, say, tell};
+use super::{FAILED, WRONG, fail, print, print_error};
 use crate::config::is_name;
 use crate::limits;
 use crate::secret::{self, SecretHash};
@@ -13,16 +13,12 @@ pub(super) fn hash_password() -> u8 {
     let password = match ask() {
         Ok(password) => password,
         Err(why) => {
-            tell(&format!("vault-sync-mcp: {why}\n"));
-            return WRONG;
+            return fail(why, WRONG);
         }
     };
     match bcrypt::hash(password, COST) {
-        Ok(hash) => say(&format!("{hash}\n")),
-        Err(error) => {
-            tell(&format!("vault-sync-mcp: {error}\n"));
-            FAILED
-        }
+        Ok(hash) => print(&format!("{hash}\n")),
+        Err(error) => fail(error, FAILED),
     }
 }
 
@@ -51,17 +47,14 @@ fn ask() -> Result<String, String> {
 
 pub(super) fn generate_token(name: &str) -> u8 {
     if !is_name(name) {
-        tell("vault-sync-mcp: a token's name has letters, digits, - _ . only, 64 at most\n");
+        print_error("vault-sync-mcp: a token's name has letters, digits, - _ . only, 64 at most\n");
         return WRONG;
     }
     match secret::new_token() {
-        Ok(token) => say(&format!(
+        Ok(token) => print(&format!(
             "token: {token}\nentry: {name}:{}\n\nThe token is shown only now: send it as \"Authorization: Bearer TOKEN\".\nPut the entry into API_TOKENS; add :read to it for a token that may only read.\n(In CLIENT_CREDENTIALS the same entry makes {name} a client id and the token its secret.)\n",
             SecretHash::of(&token).to_hex()
         )),
-        Err(error) => {
-            tell(&format!("vault-sync-mcp: {error}\n"));
-            FAILED
-        }
+        Err(error) => fail(error, FAILED),
     }
 }

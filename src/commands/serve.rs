@@ -91,7 +91,7 @@ pub(super) fn until_signal(serving: Serving) -> u8 {
     };
     signals.forever().next();
     log::info!("stopping");
-    // What takes minutes is not waited for: it is ended, and its caller told so.
+    // What takes minutes is not waited for: it is ended, with an error to its caller.
     serving.engine.systems.stop();
     let busy = serving.running.stop();
     serving.engine.systems.wait_for_sessions();

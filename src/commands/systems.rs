@@ -42,7 +42,7 @@ pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, mistakes: &m
     #[cfg(feature = "git")]
     if let Some(git) = git(config, vault) {
         match git.check() {
-            Ok(()) => return git.trouble(),
+            Ok(()) => return git.unready_reason(),
             Err(why) => mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has git: {why}") }),
         }
     }

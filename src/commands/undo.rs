@@ -1,7 +1,7 @@
 //! `undo`: all that one login has done taken back, for the owner.
 
 use super::grants::{folder, refuse_other_user};
-use super::{FAILED, WRONG, say, start_logging, surroundings, systems, tell, wrong};
+use super::{FAILED, WRONG, environment, fail, print, start_logging, systems, wrong};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::config::{Config, For};
@@ -13,20 +13,17 @@ use std::time::Duration;
 
 /// Exit code 0 when all was taken back, 1 when something was left alone.
 pub(super) fn undo(raw: &Raw, login: &str, since: Duration, dry_run: bool) -> u8 {
-    let config = match Config::read(raw, For::Stdio, &surroundings()) {
+    let config = match Config::read(raw, For::Stdio, &environment()) {
         Ok(config) => config,
         Err(mistakes) => return wrong(mistakes.iter()),
     };
     start_logging(config.log_level.min(log::LevelFilter::Warn));
     match take_back(raw, &config, login, since, dry_run) {
         Ok(undone) => {
-            say(&report(&undone, login, dry_run));
+            print(&report(&undone, login, dry_run));
             if undone.left.is_empty() { 0 } else { FAILED }
         }
-        Err((code, why)) => {
-            tell(&format!("vault-sync-mcp: {why}\n"));
-            code
-        }
+        Err((code, why)) => fail(why, code),
     }
 }
 

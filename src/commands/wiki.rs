@@ -1,6 +1,6 @@
 //! `init-wiki` and `lint`: the wiki of toolset `agent`, without a model.
 
-use super::{FAILED, columns, say, start_logging, surroundings, tell, wrong};
+use super::{FAILED, columns, environment, fail, print, start_logging, wrong};
 use crate::cli::Raw;
 use crate::config::{Config, For};
 use crate::vault::{Error, Vault};
@@ -23,12 +23,9 @@ pub(super) fn init_wiki(raw: &Raw) -> u8 {
             }
             let new = done.iter().filter(|(_, made)| *made == Made::New).count();
             let _ = writeln!(text, "\n{new} written, {} kept as they were.", done.len() - new);
-            say(&text)
+            print(&text)
         }
-        Err((path, error)) => {
-            tell(&format!("vault-sync-mcp: {path} cannot be written: {}\n", error.kind()));
-            FAILED
-        }
+        Err((path, error)) => fail(format!("{path} cannot be written: {}", error.kind()), FAILED),
     }
 }
 
@@ -43,20 +40,17 @@ pub(super) fn check(raw: &Raw) -> u8 {
 /// Prints findings; gives the exit code.
 pub(super) fn report(found: Result<Vec<Finding>, Error>) -> u8 {
     match found {
-        Ok(found) if found.is_empty() => say("The wiki keeps its rules.\n"),
+        Ok(found) if found.is_empty() => print("The wiki keeps its rules.\n"),
         Ok(found) => {
-            say(&table(&found));
+            print(&table(&found));
             FAILED
         }
-        Err(why) => {
-            tell(&format!("vault-sync-mcp: {why}\n"));
-            FAILED
-        }
+        Err(why) => fail(why, FAILED),
     }
 }
 
 fn configured(raw: &Raw) -> Result<Config, u8> {
-    match Config::read(raw, For::Stdio, &surroundings()) {
+    match Config::read(raw, For::Stdio, &environment()) {
         Ok(config) => {
             start_logging(config.log_level.min(log::LevelFilter::Error));
             Ok(config)
@@ -66,7 +60,7 @@ fn configured(raw: &Raw) -> Result<Config, u8> {
 }
 
 pub(super) fn table(found: &[Finding]) -> String {
-    let place = |finding: &Finding| if finding.line == 0 { finding.page.clone() } else { format!("{}:{}", finding.page, finding.line) };
-    let rows: Vec<[String; 3]> = found.iter().map(|finding| [place(finding), finding.rule.to_owned(), finding.what.clone()]).collect();
+    let position = |finding: &Finding| if finding.line == 0 { finding.page.clone() } else { format!("{}:{}", finding.page, finding.line) };
+    let rows: Vec<[String; 3]> = found.iter().map(|finding| [position(finding), finding.rule.to_owned(), finding.what.clone()]).collect();
     format!("{}\n{} finding{}.\n", columns(&rows), found.len(), if found.len() == 1 { "" } else { "s" })
 }

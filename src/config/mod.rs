@@ -1,4 +1,4 @@
-//! The configuration: what was typed, checked as a whole. A wrong one starts nothing, and all mistakes are told at once.
+//! The configuration: what was typed, checked as a whole. A wrong one starts nothing, and all mistakes are reported at once.
 //! What belongs to one toolset is in the file of its name.
 
 #[cfg(feature = "accomplishments")]
@@ -106,7 +106,7 @@ pub enum For {
 
 /// What the environment says that is no setting.
 #[derive(Debug, Default)]
-pub struct Surroundings {
+pub struct Environment {
     /// `HOME`.
     pub home: Option<String>,
     /// systemd's `STATE_DIRECTORY`.
@@ -120,14 +120,14 @@ impl Config {
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(raw: &Raw, purpose: For, around: &Surroundings) -> Result<Config, Vec<Mistake>> {
+    pub fn read(raw: &Raw, purpose: For, around: &Environment) -> Result<Config, Vec<Mistake>> {
         let (config, mistakes) = Config::with_mistakes(raw, purpose, around);
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 
-    /// The same with what is right, where something is wrong too: for whoever looks for further mistakes. A setting that is
+    /// The same with what is right, where something is wrong too: for a command that looks for further mistakes. A setting that is
     /// wrong has its default, and a vault's path that is wrong is empty.
-    pub fn with_mistakes(raw: &Raw, purpose: For, around: &Surroundings) -> (Config, Vec<Mistake>) {
+    pub fn with_mistakes(raw: &Raw, purpose: For, around: &Environment) -> (Config, Vec<Mistake>) {
         let (home, state_directory) = (around.home.as_deref(), around.state_directory.as_deref());
         let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -168,10 +168,11 @@ impl Config {
             notes: Vec::new(),
             vault_path: vault_path.unwrap_or_default(),
         };
-        let nobody = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
-        let told = reader.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
-        if purpose == For::Network && nobody && !told {
-            reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one nobody can log in");
+        let no_logins = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
+        let is_reported =
+            reader.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
+        if purpose == For::Network && no_logins && !is_reported {
+            reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
         if config.origin.starts_with("https:") && config.listen.ip().is_unspecified() {
             reader.notes.push(format!(
@@ -199,7 +200,7 @@ mod tests {
 
     fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
         let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Config::read(&raw, For::Network, &Surroundings { home: Some("/home/alex".into()), ..Surroundings::default() })
+        Config::read(&raw, For::Network, &Environment { home: Some("/home/alex".into()), ..Environment::default() })
     }
 
     #[test]
@@ -233,9 +234,9 @@ mod tests {
         .unwrap_err();
         let named: std::collections::BTreeSet<&str> = mistakes.iter().map(|mistake| mistake.setting).collect();
         assert_eq!(named.len(), 15, "{mistakes:?}");
-        let told: String = mistakes.iter().map(|mistake| format!("{mistake}\n")).collect();
-        assert!(!told.contains("hunter2secret") && !told.contains("topsecret"), "{told}");
-        assert!(told.contains("Example: VAULT_PATH='/data/obsidian-vault'"), "{told}");
+        let report: String = mistakes.iter().map(|mistake| format!("{mistake}\n")).collect();
+        assert!(!report.contains("hunter2secret") && !report.contains("topsecret"), "{report}");
+        assert!(report.contains("Example: VAULT_PATH='/data/obsidian-vault'"), "{report}");
         let nothing = read(&[]).unwrap_err();
         assert_eq!(nothing.iter().map(|mistake| mistake.setting).collect::<Vec<_>>(), ["VAULT_PATH", "SERVER_URL", "AUTH_USERS"]);
     }

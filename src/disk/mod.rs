@@ -1,7 +1,7 @@
 //! The one writer: every file this program changes is changed here, whole or not at all.
 //!
 //! A replacement is a hidden temporary file in the same folder, written, flushed to the disk, renamed over the target,
-//! and the folder flushed. Whoever looks at the target, at any moment and after any crash, sees all of the old bytes or
+//! and the folder flushed. A reader of the target, at any moment and after any crash, sees all of the old bytes or
 //! all of the new ones.
 
 mod files;

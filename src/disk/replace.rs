@@ -171,8 +171,8 @@ pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce
 }
 
 /// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
-/// which somebody may save it. What is left for that are the microseconds to the system call that follows.
-pub fn while_it_stays<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
+/// which another program may save it. What is left for that are the microseconds to the system call that follows.
+pub fn with_change_check<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
     let now = || file.symlink_metadata().ok().as_ref().map(fingerprint);
     let before = now();
     let seen = look();

@@ -25,7 +25,7 @@ pub enum Mode<'a> {
     Private,
     /// Those of the file that is replaced; its owner, group and extended attributes too, as far as the system lets us.
     Like(&'a Metadata),
-    /// The same, or as a new file without one, but to be run or not by everybody who may read it.
+    /// The same, or as a new file without one, but executable, or not, by all who may read it.
     Program(Option<&'a Metadata>, bool),
     /// The same, and with a time of its own at which it was written.
     Dated(Option<&'a Metadata>, SystemTime),
@@ -44,7 +44,7 @@ pub fn is_temporary(name: &str) -> bool {
 pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
     let file = with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
     match file.try_lock() {
-        // Somebody may have removed it meanwhile: then another process could make and lock it anew.
+        // It may have been removed meanwhile: then another process could make and lock it anew.
         Ok(()) if is_still_there(&file, path) => Ok(Some(file)),
         Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
@@ -57,7 +57,7 @@ pub fn is_still_there(file: &File, path: &Path) -> bool {
     file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
 }
 
-/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. Whoever sees it sees
+/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. A process that sees it sees
 /// all of its words. One with the same words whose maker has died is taken over. `None`: it is taken.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
         return match OpenOptions::new().create_new(true).write(true).open(path) {
             Ok(mut file) => {
                 let _ = file.try_lock();
-                // Without its words nobody would know whose it is, and it would stay.
+                // Without its text its owner would be unknown, and it would stay.
                 file.write_all(words).inspect_err(|_| discard(path))?;
                 Ok(Some(file))
             }
@@ -94,7 +94,7 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     }
 }
 
-/// Removes a file that its maker held locked, as a temporary one is while it is written, if nobody holds it any more;
+/// Removes a file that its maker held locked, as a temporary one is while it is written, if it is not locked any more;
 /// whether it was removed.
 pub fn remove_leftover(path: &Path) -> bool {
     // A file that was displaced has such a name too, while the folder is locked.
@@ -113,7 +113,7 @@ pub fn remove_leftover(path: &Path) -> bool {
 /// # Errors
 /// What the disk says.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
-    // An empty file finds room on a disk that is full.
+    // An empty file can be made on a disk that is full.
     let (probe, _) = write_temporary(folder, &[0; 4096], Mode::Private, folder)?;
     discard(&probe);
     Ok(())

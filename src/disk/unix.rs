@@ -157,7 +157,7 @@ pub fn take_after(file: &File, old: &Metadata, target: &Path) -> io::Result<()> 
     file.set_permissions(Permissions::from_mode(old.mode() & bits))
 }
 
-/// Has a file be run, or not, by everybody who may read it.
+/// Makes a file executable, or not, by all who may read it.
 ///
 /// # Errors
 /// What the disk says.

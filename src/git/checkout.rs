@@ -139,7 +139,7 @@ impl Checkout {
                 State::New => false,
                 State::Changed(_) => true,
                 State::Old => match self.write(file) {
-                    Err(error) if is_of_the_disk(&error) => return Err(failed(error)),
+                    Err(error) if is_disk_failure(&error) => return Err(failed(error)),
                     // A file that cannot be moved does not stop the others.
                     outcome => outcome.is_err(),
                 },
@@ -231,7 +231,7 @@ impl Checkout {
     fn write(&self, file: &File) -> io::Result<()> {
         let busy = || io::Error::from(io::ErrorKind::ResourceBusy);
         let path = self.top.join(&file.name);
-        let last_look = || match disk::while_it_stays(&path, || self.state(file, false)) {
+        let last_look = || match disk::with_change_check(&path, || self.state(file, false)) {
             (State::Old, true) => Ok(()),
             _ => Err(busy()),
         };
@@ -328,7 +328,7 @@ fn left_out(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Res
 
 /// Whether the disk, or the system, refused because of itself, and not because of the file. Those of the file are named here:
 /// most others (EIO, EMFILE) have no name in `std`.
-fn is_of_the_disk(error: &io::Error) -> bool {
+fn is_disk_failure(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     !matches!(
         error.kind(),

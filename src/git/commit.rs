@@ -108,7 +108,7 @@ fn commit_tree(
     if output.ok {
         return Ok(output.line());
     }
-    // Git's own words for this are a page long and about somebody at a terminal.
+    // Git's own words for this are a page long and meant for a terminal.
     if output.stderr.contains("user.useConfigOnly")
         || output.stderr.contains("empty ident")
         || output.stderr.contains("tell me who you are")

@@ -92,7 +92,7 @@ impl Git {
     pub fn version(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let runner = self.runner(cancelled)?;
         let commit = &*commit.to_ascii_lowercase();
-        // Only a commit of this branch: an object somebody once had is not everybody's to read.
+        // Only a commit of this branch: an object that was never on it is not for clients to read.
         if !is_ancestor(&runner, commit, "HEAD")? {
             return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));
         }

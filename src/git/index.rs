@@ -1,5 +1,5 @@
 //! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git add`, `commit`, `switch`,
-//! `stash` and `merge` needs), the new index is made in a file of our own, and takes the old one's place at once.
+//! `stash` and `merge` needs), the new index is made in a file of our own, and replaces the old one at once.
 
 use super::Failure;
 use super::objects::{File, put_entries};
@@ -19,7 +19,7 @@ const MARK: &[u8] = b"vault-sync-mcp\n";
 /// The index, locked, and a copy of it to work on.
 #[derive(Debug)]
 pub(super) struct Index {
-    place: PathBuf,
+    path: PathBuf,
     /// Its bytes, and when it was written: git takes a file for changed perhaps, and looks into it, if it was saved in the
     /// second of the index's own time or later ("racy git"). A copy with another time would hide such a change for good.
     before: Option<(Vec<u8>, SystemTime)>,
@@ -31,7 +31,7 @@ pub(super) struct Index {
 /// Git's lock, as long as it is ours.
 #[derive(Debug)]
 struct Lock {
-    place: PathBuf,
+    path: PathBuf,
     held: OpenFile,
     /// Left behind on purpose, as a crash leaves it.
     left: bool,
@@ -39,14 +39,14 @@ struct Lock {
 
 impl Lock {
     fn is_ours(&self) -> bool {
-        disk::is_still_there(&self.held, &self.place)
+        disk::is_still_there(&self.held, &self.path)
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
         if !self.left && self.is_ours() {
-            disk::discard(&self.place);
+            disk::discard(&self.path);
         }
     }
 }
@@ -57,25 +57,25 @@ impl Index {
     /// # Errors
     /// [`Failure::Refused`] when another program does not give it free, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
-        let (place, lock) = (repository.git_dir.join("index"), repository.git_dir.join("index.lock"));
+        let (path, lock) = (repository.git_dir.join("index"), repository.git_dir.join("index.lock"));
         let until = Deadline::after(limits::GIT_INDEX_WAIT);
         let held = loop {
             match disk::claim(&lock, MARK).map_err(wrong)? {
                 Some(held) => break held,
                 None if until.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
-                None => return Err(taken()),
+                None => return Err(index_is_locked()),
             }
         };
-        let lock = Lock { place: lock, held, left: false };
+        let lock = Lock { path: lock, held, left: false };
         let copy = repository.scratch("index")?;
-        let index = Index { before: read(&place)?, place, copy, lock };
+        let index = Index { before: read(&path)?, path, copy, lock };
         if let Some((bytes, modified)) = &index.before {
             disk::replace(&index.copy.0, bytes, Mode::Dated(None, *modified), |_| Ok(())).map_err(wrong)?;
         }
         Ok(index)
     }
 
-    /// Leaves the lock where it is: something is half done, and nobody is to build on it before it is finished. The next
+    /// Leaves the lock where it is: something is half done, and no commit may be made from it before it is finished. The next
     /// operation, or the next start, takes it over.
     pub(super) fn leave(mut self) {
         self.lock.left = true;
@@ -91,25 +91,25 @@ impl Index {
         clear(&lock);
         while lock.exists() {
             if until.left().is_none() {
-                return Err(taken());
+                return Err(index_is_locked());
             }
             std::thread::sleep(limits::GIT_LOCK_PAUSE);
         }
         Ok(())
     }
 
-    /// Puts the copy in the place of the index. The lock stays.
+    /// Replaces the index by the copy. The lock stays.
     ///
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal; then the index is as it was.
     pub(super) fn install(&self) -> Result<(), Failure> {
-        // Somebody may have removed the lock, as git advises when one is in the way, and used the index since.
+        // A person may have removed the lock, as git advises, and used the index since.
         if !self.lock.is_ours() {
-            return Err(Failure::Git("somebody removed the lock on the index meanwhile".into()));
+            return Err(Failure::Git("the lock on the index was removed meanwhile".into()));
         }
         let Some((made, modified)) = read(&self.copy.0)? else { return Err(Failure::Git("the index that was made is gone".into())) };
-        let old = std::fs::metadata(&self.place).ok();
-        disk::replace(&self.place, &made, Mode::Dated(old.as_ref(), modified), |_| Ok(())).map_err(wrong)
+        let old = std::fs::metadata(&self.path).ok();
+        disk::replace(&self.path, &made, Mode::Dated(old.as_ref(), modified), |_| Ok(())).map_err(wrong)
     }
 
     /// Puts back what the index was.
@@ -118,13 +118,13 @@ impl Index {
     /// [`Failure::Git`] for the disk's refusal.
     pub(super) fn restore(&self) -> Result<(), Failure> {
         match &self.before {
-            _ if !self.lock.is_ours() => Err(Failure::Git("somebody removed the lock on the index meanwhile".into())),
+            _ if !self.lock.is_ours() => Err(Failure::Git("the lock on the index was removed meanwhile".into())),
             Some((bytes, modified)) => {
-                let now = std::fs::metadata(&self.place).ok();
-                disk::replace(&self.place, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
+                let now = std::fs::metadata(&self.path).ok();
+                disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
             }
             None => {
-                disk::discard(&self.place);
+                disk::discard(&self.path);
                 Ok(())
             }
         }
@@ -165,17 +165,17 @@ pub(super) fn clear(lock: &Path) {
     }
 }
 
-fn read(place: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
+fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
     // The time first: an index that is replaced in between is newer than that.
-    let modified = std::fs::metadata(place).and_then(|found| found.modified());
-    match modified.and_then(|modified| Ok((std::fs::read(place)?, modified))) {
+    let modified = std::fs::metadata(path).and_then(|found| found.modified());
+    match modified.and_then(|modified| Ok((std::fs::read(path)?, modified))) {
         Ok(read) => Ok(Some(read)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(wrong(error)),
     }
 }
 
-fn taken() -> Failure {
+fn index_is_locked() -> Failure {
     Failure::Refused(
         "Nothing was done: another program has the repository's index (.git/index.lock). If no git is running, remove that file".into(),
     )

@@ -19,11 +19,11 @@ pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<s
 }
 
 /// Tells the repository to overlook the lock file, the files of ours beside it, and what a crash may leave of a write, in the
-/// place that is for this working copy alone: nobody should see them in `git status`, or commit them with everything else.
-pub(super) fn keep_lock_out(runner: &Runner<'_>) -> Result<(), Failure> {
+/// file that is for this working copy alone: they should not be seen in `git status`, nor committed with everything else.
+pub(super) fn exclude_lock_files(runner: &Runner<'_>) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
     let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
-    // A link stays one, and what it leads to is somebody else's.
+    // A link stays one, and what it leads to is not of this repository.
     if exclude.is_symlink() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The vault as a git repository: every change a commit that the remote has, and nothing of anybody else's touched.
+//! The vault as a git repository: every change a commit that the remote has, and no other change touched.
 //!
 //! A commit is built beside the index (a private index file), pushed, and only then do the branch, the index and the
 //! working tree move. So a failure leaves nothing to undo. What a person has staged, changed, deleted or not yet added
@@ -165,7 +165,7 @@ impl Git {
     }
 
     /// Why nothing could be written at this moment, if that is so: another branch, a merge under way.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn unready_reason(&self) -> Option<String> {
         let opened = self.runner(&|| false).and_then(|runner| self.open(&runner));
         opened.err().map(|failure| failure.to_string())
     }
@@ -174,11 +174,11 @@ impl Git {
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
-            if let Err(failure) = lock::keep_lock_out(&runner) {
+            if let Err(failure) = lock::exclude_lock_files(&runner) {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
-            repository::tidy_up(&self.folders(runner.cancelled)?.own, &runner)?;
+            repository::remove_leftovers(&self.folders(runner.cancelled)?.own, &runner)?;
             let repository = self.open(&runner)?;
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
@@ -188,7 +188,7 @@ impl Git {
     }
 
     /// Changes one note: one commit with exactly that path, pushed. `if_match` is the etag of the note that the caller
-    /// has read; without it, a note with changes that nobody has committed is not touched.
+    /// has read; without it, a note with uncommitted changes is not touched.
     ///
     /// # Errors
     /// [`Failure`]; then nothing has changed.
@@ -264,7 +264,7 @@ impl Git {
         let is_gone = *change == Change::Delete && note.bytes.is_none();
         if !is_committed && !is_wanted && !is_gone && if_match.is_none() {
             let words = format!(
-                "{} has changes on disk that nobody has committed. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
+                "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
             );
             return Err(Failure::Conflict(words, now));
@@ -383,7 +383,7 @@ impl Git {
     /// Runs git in the vault's repository.
     fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Result<Runner<'a>, Failure> {
         let folders = self.folders(cancelled)?;
-        Ok(Runner { place: Some((folders.own.clone(), folders.top.clone())), ..self.outside(cancelled) })
+        Ok(Runner { git_dir_and_work_tree: Some((folders.own.clone(), folders.top.clone())), ..self.outside(cancelled) })
     }
 
     fn open(&self, runner: &Runner<'_>) -> Result<Repository, Failure> {
@@ -397,7 +397,7 @@ impl Git {
             deadline: Deadline::after(self.options.timeout),
             cancelled,
             index: None,
-            place: None,
+            git_dir_and_work_tree: None,
             stdout: None,
         }
     }
@@ -432,7 +432,7 @@ impl Git {
         Ok(self.folders.get_or_init(|| Folders { top, prefix, own, shared }))
     }
 
-    /// Takes turns with everybody who writes with these tools, also in other processes, other vaults and other working trees
+    /// Takes the lock of all writers with these tools, also in other processes, other vaults and other working trees
     /// of the repository.
     fn lock(&self, runner: &Runner<'_>) -> Result<[std::fs::File; 2], Failure> {
         let path = self.vault.root().join(LOCK);
@@ -442,7 +442,7 @@ impl Git {
         let Folders { own, shared, .. } = self.folders(runner.cancelled)?;
         let locks =
             [lock::wait_for(runner, &path, LOCK)?, lock::wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
-        // One that was left over something half done is taken over by whoever has the turn, also when nothing else can be
+        // One that was left over something half done is taken over by the holder of the lock, also when nothing else can be
         // done now: a person may need the index to make it possible.
         index::clear(&own.join("index.lock"));
         Ok(locks)

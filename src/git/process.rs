@@ -53,7 +53,7 @@ pub(super) struct Runner<'a> {
     /// A private index file, where the run is not to use the repository's.
     pub(super) index: Option<PathBuf>,
     /// The repository's folder, and the one that is its working tree or is to count as that; `None`: git has to find them.
-    pub(super) place: Option<(PathBuf, PathBuf)>,
+    pub(super) git_dir_and_work_tree: Option<(PathBuf, PathBuf)>,
     /// A file that standard output is appended to.
     pub(super) stdout: Option<PathBuf>,
 }
@@ -72,7 +72,7 @@ impl<'a> Runner<'a> {
             deadline: Deadline::after(time),
             cancelled: &|| false,
             index: None,
-            place: self.place.clone(),
+            git_dir_and_work_tree: self.git_dir_and_work_tree.clone(),
             stdout: None,
         }
     }
@@ -161,7 +161,7 @@ impl<'a> Runner<'a> {
         command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
         command.args(["-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "diff.orderFile=/dev/null"]);
         command.args(["-c", "user.useConfigOnly=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]);
-        // Else a folder with files named HEAD, config, objects and refs, which anybody may write, is a repository whose
+        // Else a folder with files named HEAD, config, objects and refs, which any client may write, is a repository whose
         // configuration names programs to run.
         command.args(["-c", "safe.bareRepository=explicit"]);
         command.args(arguments).current_dir(&self.folder);
@@ -181,7 +181,7 @@ impl<'a> Runner<'a> {
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        if let Some((git_dir, work_tree)) = &self.place {
+        if let Some((git_dir, work_tree)) = &self.git_dir_and_work_tree {
             command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
         }
         if let Some(file) = &self.stdout {
@@ -191,7 +191,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What git says on its way to a client, without its advice to somebody at a terminal.
+/// What git says on its way to a client, without its advice for a terminal.
 fn words(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();

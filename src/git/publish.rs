@@ -67,7 +67,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
     let news = differences(runner, repository.head.as_deref(), FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
     if let Some(target) = targets.iter().find(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
-        let words = match settle::bring_in(vault, repository, runner, &news) {
+        let words = match settle::fast_forward(vault, repository, runner, &news) {
             Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
@@ -75,7 +75,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
     }
     // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
     if repository.head.is_some() && has_attributes(&news) {
-        settle::bring_in(vault, repository, runner, &news)?;
+        settle::fast_forward(vault, repository, runner, &news)?;
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
     let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &news, false)?;
@@ -85,7 +85,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
     let target = format!("{commit}:{}", repository.branch);
-    // Hanging up does not stop a push half way: whether the remote has it would be anybody's guess.
+    // Hanging up does not stop a push half way: whether the remote has it would not be known.
     let left = runner.deadline.left().unwrap_or_default();
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);
@@ -101,15 +101,15 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
                 return Ok(Push::Behind(rejected.replace('\t', " ")));
             }
             let words = if rejected.is_empty() { output.words() } else { format!("{} {}", rejected.replace('\t', " "), output.stderr) };
-            after_doubt(repository, runner, remote, commit, words)
+            confirm_push(repository, runner, remote, commit, words)
         }
-        Err(Failure::Git(words)) => after_doubt(repository, runner, remote, commit, words),
+        Err(Failure::Git(words)) => confirm_push(repository, runner, remote, commit, words),
         Err(other) => Err(other),
     }
 }
 
-/// A push that did not end well may have reached the remote all the same, and somebody may have pushed on top of it.
-fn after_doubt(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
+/// A push that did not end well may have reached the remote all the same, and a later push may be on top of it.
+fn confirm_push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
     let asking = runner.to_the_end(limits::GIT_DOUBT);
     Ok(match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Push::Accepted,

@@ -108,7 +108,7 @@ impl Known {
 pub(super) enum Staged {
     /// Its entry, if it has one.
     Entry(Option<Entry>),
-    /// Several: a merge that nobody has resolved.
+    /// Several: a merge that is not resolved.
     Conflict,
     /// An entry that is not checked out here.
     Elsewhere,
@@ -256,7 +256,7 @@ impl Repository {
         let failed =
             |error: std::io::Error| Failure::Git(format!("a folder cannot be created in that of the repository: {}", error.kind()));
         disk::create_folder(&folder.0).map_err(failed)?;
-        Ok(Runner { folder: folder.0.clone(), place: Some((self.git_dir.clone(), folder.0.clone())), ..runner.clone() })
+        Ok(Runner { folder: folder.0.clone(), git_dir_and_work_tree: Some((self.git_dir.clone(), folder.0.clone())), ..runner.clone() })
     }
 
     /// Has sparse patterns hold for the entries of an index, with an empty folder as the working tree.
@@ -293,22 +293,22 @@ impl Repository {
     /// Looks at a note on disk, in the index and on the branch.
     ///
     /// # Errors
-    /// [`Failure::Refused`] for one that is not a plain file of this repository, or that somebody is working on in the
+    /// [`Failure::Refused`] for one that is not a plain file of this repository, or that is being worked on in the
     /// index.
     pub(super) fn look_at(&self, runner: &Runner<'_>, vault: &Vault, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
-        let mut place = vault.root().to_path_buf();
+        let mut on_disk = vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
-            place.push(segment);
-            if place.is_symlink() {
+            on_disk.push(segment);
+            if on_disk.is_symlink() {
                 // One that leads outside is refused as everywhere.
                 if let Err(error @ vault::Error::NotAllowed { .. }) = vault.bytes_if_any(path) {
                     return Err(Failure::Vault(error));
                 }
                 return refused("is, or lies below, a symbolic link, which git keeps as a link");
             }
-            if segments.peek().is_some() && place.join(".git").exists() {
+            if segments.peek().is_some() && on_disk.join(".git").exists() {
                 return refused("lies in another repository (a submodule)");
             }
         }
@@ -317,7 +317,7 @@ impl Repository {
             return refused("is no plain file in git");
         }
         let staged = match known.staged.get(name).cloned().unwrap_or(Staged::Entry(None)) {
-            Staged::Conflict => return refused("has a conflict that nobody has resolved; git status says more"),
+            Staged::Conflict => return refused("has a conflict that is not resolved; git status says more"),
             Staged::Elsewhere => return refused("is outside the sparse checkout of this working tree"),
             Staged::Unwatched => {
                 return refused("is marked so that git does not look at it; git update-index --no-assume-unchanged it first");
@@ -407,7 +407,7 @@ impl Repository {
     }
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing under way.
-    pub(super) fn is_as_it_was(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
+    pub(super) fn is_unchanged(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         let is_same =
             self.refs.iter().all(|(file, seen)| fingerprint(file) == *seen) || Refs::read(runner, &self.branch)?.head == self.head;
         Ok(is_same && self.is_undisturbed(runner)?)
@@ -475,7 +475,7 @@ impl Repository {
 ///
 /// # Errors
 /// [`Failure::Git`].
-pub(super) fn tidy_up(git_dir: &Path, runner: &Runner<'_>) -> Result<(), Failure> {
+pub(super) fn remove_leftovers(git_dir: &Path, runner: &Runner<'_>) -> Result<(), Failure> {
     let names = std::fs::read_dir(git_dir).into_iter().flatten().flatten();
     let is_ours = |name: &str| name.starts_with(SCRATCH) || disk::is_temporary(name);
     names.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).for_each(|entry| drop(Scratch(entry.path())));
@@ -483,7 +483,7 @@ pub(super) fn tidy_up(git_dir: &Path, runner: &Runner<'_>) -> Result<(), Failure
 }
 
 /// Whether a file on disk is a committed one with line ends of the other kind: that is what git may make of one without
-/// anybody noticing. One with both kinds is somebody's work, which the history could not give back.
+/// showing it. One with both kinds is a person's work, which the history could not give back.
 pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     let bare = |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
     let (ends, with_return) = (memchr::memchr_iter(b'\n', here).count(), memchr::memmem::find_iter(here, b"\r\n").count());

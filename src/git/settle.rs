@@ -33,11 +33,11 @@ pub(super) fn settle(
     targets: &[Target],
     published: Published,
 ) -> Result<(), Failure> {
-    let runner = from_the_top(repository, runner);
+    let runner = at_top_level(repository, runner);
     let index = Index::lock(repository)?;
     let Published { commit, pushed, mut news } = published;
-    // The push took a while. Where somebody has used the repository meanwhile, nothing here is touched.
-    let mut as_it_was = repository.is_as_it_was(&runner)?;
+    // The push took a while. Where the repository was used meanwhile, nothing here is touched.
+    let mut as_it_was = repository.is_unchanged(&runner)?;
     if !repository.has_same_index() {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let mut staged = repository.staged(&index.on(&runner), &names)?;
@@ -49,7 +49,7 @@ pub(super) fn settle(
     }
     if !as_it_was {
         let brings = if pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
-        return Err(Failure::Git(format!("nothing was moved here, because the repository was used by somebody meanwhile{brings}")));
+        return Err(Failure::Git(format!("nothing was moved here, because the repository was used by another program meanwhile{brings}")));
     }
     if let Some(checkout) = &mut news {
         if !repository.has_same_index() {
@@ -99,7 +99,7 @@ fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: I
     for target in to.targets {
         match write(vault, target) {
             Ok(()) => written.push(target),
-            // Somebody saved the note in the meantime: theirs stays on disk, as a change on top of ours.
+            // The note was saved by another program meanwhile: that text stays on disk, as a change on top of ours.
             Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
             Err(error) => {
                 if to.pushed {
@@ -116,7 +116,7 @@ fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: I
         Err(failure) => {
             match failure {
                 _ if !to.pushed => take_back(written),
-                // Whoever is on another branch now needs the index.
+                // A person who is on another branch now needs the index.
                 Failure::Refused(_) => {}
                 _ => index.leave(),
             }
@@ -139,7 +139,7 @@ fn write(vault: &Vault, target: &Target) -> Result<(), VaultError> {
     }
 }
 
-/// The note as it was before; for a commit that nobody has.
+/// The note as it was before; for a commit that was not pushed.
 fn put_back(vault: &Vault, target: &Target) {
     let outcome = match (&target.change, &target.before) {
         (Change::Write(bytes), Some(before)) if bytes == before => Ok(()),
@@ -162,7 +162,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
     // Another branch can be begun without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
-            "somebody switched to another branch, or moved this one, at the same moment; git pull there brings it".into(),
+            "another branch was checked out, or this one was moved, at the same moment; git pull there brings it".into(),
         ));
     }
     index.install()?;
@@ -173,7 +173,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
     let change = ["update-ref", "-m", &format!("vault-sync-mcp: {}", to.reflog_message), "--stdin"];
     let fetched = if to.news.is_some() { format!("delete {FETCHED}\n") } else { String::new() };
     if let Err(failure) = runner.must_with(&change, format!("{branch}\n{fetched}").as_bytes()) {
-        // Somebody has moved the branch all the same: what is staged must not be of our doing.
+        // The branch was moved all the same: nothing of ours may stay staged.
         index.restore()?;
         return Err(failure);
     }
@@ -181,7 +181,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
     Ok(())
 }
 
-/// Files that stayed because somebody had saved them meanwhile are a change on top of the commit.
+/// Files that stayed because they were saved meanwhile are a change on top of the commit.
 fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
     match kept {
         [] => Ok(()),
@@ -197,7 +197,7 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
-    let runner = from_the_top(repository, runner);
+    let runner = at_top_level(repository, runner);
     let Some(pending) = repository.pending()? else { return Ok(false) };
     let commit = &pending.to;
     if !runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok {
@@ -211,7 +211,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     };
     if is_there || pending.from != repository.head {
         if !is_there && repository.remote.is_none() {
-            // Nobody else has it: it gets a name under which it can be found.
+            // It is nowhere else: it gets a name under which it can be found.
             let name = format!("refs/vault-sync-mcp/left/{commit}");
             runner.must(&["update-ref", &name, commit])?;
             log::warn!("git: the branch was moved after a crash; the change that was interrupted is {name}");
@@ -221,15 +221,15 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     }
     log::info!("git: finishing what was interrupted: {commit}");
     let index = Index::lock(repository)?;
-    if !repository.is_as_it_was(&runner)? {
-        return Err(Failure::Git("the repository was used by somebody at the same moment; try again".into()));
+    if !repository.is_unchanged(&runner)? {
+        return Err(Failure::Git("the repository was used by another program at the same moment; try again".into()));
     }
     let news = differences(&runner, repository.head.as_deref(), commit)?;
     let checkout = Checkout::prepare(repository, &runner, &index, commit, &news, true)?;
     let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "finished after an interruption" };
     match move_to(vault, repository, &runner, index, &to) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),
-        // Files that stayed as somebody has them are a change on top of the commit.
+        // Files that stayed as they were are a change on top of the commit.
         outcome => {
             outcome.unwrap_or_else(|failure| log::warn!("git: {failure}"));
             Ok(true)
@@ -237,17 +237,17 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     }
 }
 
-/// Moves the branch, the index and the working tree forward to what was fetched, over no changes of anybody's; `news` are the
+/// Moves the branch, the index and the working tree forward to what was fetched, over no uncommitted change; `news` are the
 /// files that differ.
 ///
 /// # Errors
 /// [`Failure::Refused`] naming what is in the way, [`Failure::Git`] when it could not be finished; the next operation goes on.
-pub(super) fn bring_in(vault: &Vault, repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
-    let runner = from_the_top(repository, runner);
+pub(super) fn fast_forward(vault: &Vault, repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
+    let runner = at_top_level(repository, runner);
     let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();
     let index = Index::lock(repository)?;
-    if !repository.is_as_it_was(&runner)? {
-        return Err(Failure::Refused("the repository was used by somebody at the same moment".into()));
+    if !repository.is_unchanged(&runner)? {
+        return Err(Failure::Refused("the repository was used by another program at the same moment".into()));
     }
     let checkout = Checkout::prepare(repository, &runner, &index, &commit, news, false)?;
     checkout.check()?;
@@ -272,6 +272,6 @@ pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, targ
 }
 
 /// The rest is done to its end, in a time of its own: the remote has the commit.
-fn from_the_top(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
+fn at_top_level(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
     runner.to_the_end(limits::GIT_SETTLE).at(&repository.top)
 }

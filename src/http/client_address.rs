@@ -11,9 +11,9 @@ use std::sync::Once;
 pub fn client_address(peer: IpAddr, head: &Head, trusted: &[IpAddr]) -> IpAddr {
     let mut address = peer.to_canonical();
     if !trusted.contains(&address) {
-        static TOLD: Once = Once::new();
+        static WARNED: Once = Once::new();
         if head.all("x-forwarded-for").next().is_some() {
-            TOLD.call_once(|| {
+            WARNED.call_once(|| {
                 log::warn!("{address} names clients by X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, all of them count as one address");
             });
         }

@@ -111,7 +111,7 @@ impl<S: Service> Connection<'_, S> {
                 self.stream(&head, &answer, events)
             }
             Ok(Reply::Work(answer, work)) => {
-                let stream = self.work(&head, &answer, work, &hang_up);
+                let stream = self.stream_answer(&head, &answer, work, &hang_up);
                 drop(permit);
                 stream.map_or(Next::Close, |stream| {
                     stream.finish();
@@ -198,7 +198,7 @@ impl<S: Service> Connection<'_, S> {
             if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
                 return Err(Refusal::Malformed("more chunk framing than body"));
             }
-            match self.buffer.fill(&self.socket, start.extended(earned(body.len()))) {
+            match self.buffer.fill(&self.socket, start.extended(allowed_time(body.len()))) {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Refusal::Timeout),
@@ -207,7 +207,7 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Answers a request whose body nobody wants. A small one is read and dropped, so that the connection can be kept:
+    /// Answers a request whose body is not wanted. A small one is read and dropped, so that the connection can be kept:
     /// clients make their next request on it right away.
     fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
         let small = match head.framing() {
@@ -241,7 +241,7 @@ impl<S: Service> Connection<'_, S> {
 
     fn refuse(&mut self, refusal: Refusal, method: Method) -> Next {
         let answer = Response::refusal(refusal);
-        self.tell(None, &answer);
+        self.log_exchange(None, &answer);
         let head = response::head_bytes(&answer, BodyFraming::Whole, true, clock::system());
         let body = if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
         match self.send(&head, body) {
@@ -250,8 +250,8 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// The line of an exchange for whoever looks for what a client does. Without the query: codes are in it.
-    fn tell(&self, request: Option<&Head>, answer: &Response) {
+    /// The debug line of an exchange. Without the query: codes are in it.
+    fn log_exchange(&self, request: Option<&Head>, answer: &Response) {
         if !log::log_enabled!(log::Level::Debug) {
             return;
         }
@@ -266,7 +266,7 @@ impl<S: Service> Connection<'_, S> {
             Some(held) => held,
             None => return self.refuse(Refusal::Busy, request.method()),
         };
-        self.tell(Some(request), answer);
+        self.log_exchange(Some(request), answer);
         let close = close || self.server.is_stopping();
         let head = response::head_bytes(answer, BodyFraming::Whole, close, clock::system());
         let body = if response::sends_body(request.method(), answer.status) { answer.body.as_slice() } else { &[] };
@@ -279,16 +279,16 @@ impl<S: Service> Connection<'_, S> {
     /// Sends the head of an event stream, hands its writing half over, and stays until it ends; its permit is held until then.
     fn stream(&mut self, request: &Head, answer: &Response, events: Events) -> Next {
         let _permit = events.permit;
-        let Some(stream) = self.open_stream(request, answer, events.farewell) else { return Next::Close };
+        let Some(stream) = self.open_stream(request, answer, events.last_message) else { return Next::Close };
         self.peer.set(Activity::Streaming);
-        self.server.remember(&stream);
+        self.server.track_stream(&stream);
         (events.attach)(Arc::clone(&stream));
         let mut surplus = self.buffer.bytes().len();
         let mut scratch = [0_u8; 512];
         while stream.is_open() && !self.server.is_stopping() && surplus <= limits::HEAD_BYTES {
-            let Some(wait) = limits::HEARTBEAT.checked_sub(stream.silent_for()).filter(|wait| !wait.is_zero()) else {
+            let Some(wait) = limits::HEARTBEAT.checked_sub(stream.idle_time()).filter(|wait| !wait.is_zero()) else {
                 if (events.may_go_on)() {
-                    stream.beat();
+                    stream.send_heartbeat();
                 } else {
                     stream.end();
                 }
@@ -300,7 +300,7 @@ impl<S: Service> Connection<'_, S> {
                 Ok(_) | Err(_) => {
                     // Hung up; or the stream was ended, and its last words are on their way.
                     if stream.is_open() {
-                        stream.lost();
+                        stream.abandon();
                     }
                 }
             }
@@ -311,20 +311,20 @@ impl<S: Service> Connection<'_, S> {
 
     /// Sends the head of an event stream and does the work that makes the events; the stream, with what the peer has not
     /// taken yet.
-    fn work(&mut self, request: &Head, answer: &Response, work: Work, hang_up: &HangUp) -> Option<Arc<EventStream>> {
+    fn stream_answer(&mut self, request: &Head, answer: &Response, work: Work, hang_up: &HangUp) -> Option<Arc<EventStream>> {
         let stream = self.open_stream(request, answer, None)?;
         self.peer.set(Activity::Serving);
         if catch_unwind(AssertUnwindSafe(|| work(Arc::clone(&stream), hang_up))).is_err() {
-            stream.lost();
+            stream.abandon();
         }
         Some(stream)
     }
 
-    fn open_stream(&mut self, request: &Head, answer: &Response, farewell: Option<String>) -> Option<Arc<EventStream>> {
+    fn open_stream(&mut self, request: &Head, answer: &Response, last_message: Option<String>) -> Option<Arc<EventStream>> {
         let framing = if request.is_http_1_0() { BodyFraming::UntilClose } else { BodyFraming::Chunked };
         let head = response::head_bytes(answer, framing, true, clock::system());
         // Its thread first: without one the answer is another.
-        let stream = match EventStream::start(self.peer, framing == BodyFraming::Chunked, farewell) {
+        let stream = match EventStream::start(self.peer, framing == BodyFraming::Chunked, last_message) {
             Ok(stream) => stream,
             Err(error) => {
                 log::warn!("no thread for an event stream: {error}");
@@ -332,11 +332,11 @@ impl<S: Service> Connection<'_, S> {
                 return None;
             }
         };
-        self.tell(Some(request), answer);
+        self.log_exchange(Some(request), answer);
         match self.send(&head, &[]) {
             Ok(()) => Some(stream),
             Err(_) => {
-                stream.lost();
+                stream.abandon();
                 None
             }
         }
@@ -359,7 +359,7 @@ impl<S: Service> Connection<'_, S> {
         let deadline = Deadline::after(limits::LINGER);
         let mut scratch = [0_u8; 4096];
         let mut seen = 0_usize;
-        while let Some(left) = deadline.extended(earned(seen)).left() {
+        while let Some(left) = deadline.extended(allowed_time(seen)).left() {
             match self.socket.read_within(&mut scratch, left) {
                 Ok(1..) if seen > limits::LINGER_BYTES => return,
                 Ok(count @ 1..) => seen += count,
@@ -372,7 +372,7 @@ impl<S: Service> Connection<'_, S> {
 }
 
 /// Time that a body has earned by the bytes of it that came: slow is fine, almost nothing is not.
-fn earned(received: usize) -> Duration {
+fn allowed_time(received: usize) -> Duration {
     Duration::from_secs((received / limits::BODY_MIN_RATE) as u64)
 }
 
@@ -383,8 +383,8 @@ struct Reserved<'a, S: Service> {
 }
 
 impl<S: Service> Reserved<'_, S> {
-    /// Room for more. A small body always has it: those are bounded by the number of connections, and large ones must not
-    /// keep everybody from logging in.
+    /// Memory for more. A small body always gets it: those are bounded by the number of connections, and large ones must not
+    /// keep all users from logging in.
     fn more(&mut self, bytes: usize) -> bool {
         let before = self.server.body_bytes.fetch_add(bytes, Ordering::AcqRel);
         self.bytes += bytes;

@@ -1,7 +1,7 @@
 //! Server-sent events on one connection (HTML Living Standard, section 9.2).
 //!
-//! Whoever sends an event puts it into a bounded queue and goes on; a thread of the stream's own writes. So one peer that
-//! reads slowly, or not at all, holds up nobody: it is dropped when it falls too far behind. The connection's own thread
+//! The sender of an event puts it into a bounded queue and goes on; a thread of the stream's own writes. So one peer that
+//! reads slowly, or not at all, delays no other: it is dropped when it falls too far behind. The connection's own thread
 //! stays in a blocking read (or does the work that makes the events): that is how a hang-up is noticed at once.
 
 use super::peer::{Activity, Peer};
@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 /// The writing half of an open event stream.
 pub struct EventStream {
     chunked: bool,
-    farewell: Option<String>,
+    last_message: Option<String>,
     open: AtomicBool,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
 
 struct Queue {
-    /// `None` once the stream is over: whoever still holds it holds no descriptor.
+    /// `None` once the stream is over: a handle that is still held keeps no descriptor open.
     peer: Option<Arc<Peer>>,
     frames: VecDeque<String>,
     bytes: usize,
@@ -39,11 +39,11 @@ struct Queue {
 
 impl EventStream {
     /// The stream on a connection whose response head was just sent, with its writing thread. `chunked` unless the peer
-    /// speaks HTTP/1.0; `farewell` is the last event when this side ends it.
+    /// speaks HTTP/1.0; `last_message` is the last event when this side ends it.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn start(peer: &Arc<Peer>, chunked: bool, farewell: Option<String>) -> io::Result<Arc<EventStream>> {
+    pub(super) fn start(peer: &Arc<Peer>, chunked: bool, last_message: Option<String>) -> io::Result<Arc<EventStream>> {
         let queue = Queue {
             peer: Some(Arc::clone(peer)),
             frames: VecDeque::new(),
@@ -53,7 +53,7 @@ impl EventStream {
             last_write: clock::instant(),
         };
         let stream =
-            Arc::new(EventStream { chunked, farewell, open: AtomicBool::new(true), queue: Mutex::new(queue), changed: Condvar::new() });
+            Arc::new(EventStream { chunked, last_message, open: AtomicBool::new(true), queue: Mutex::new(queue), changed: Condvar::new() });
         let (writing, peer) = (Arc::clone(&stream), Arc::clone(peer));
         std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK).spawn(move || writing.write_all(&peer))?;
         Ok(stream)
@@ -71,12 +71,12 @@ impl EventStream {
     }
 
     /// Sends a comment, which clients ignore: it keeps proxies from closing a silent stream.
-    pub fn beat(&self) -> bool {
+    pub fn send_heartbeat(&self) -> bool {
         self.put(": ping\n\n")
     }
 
     /// How long nothing has been sent.
-    pub fn silent_for(&self) -> Duration {
+    pub fn idle_time(&self) -> Duration {
         self.queue().last_write.elapsed()
     }
 
@@ -89,7 +89,7 @@ impl EventStream {
     pub fn end(&self) {
         let mut queue = self.queue();
         if !queue.ended {
-            let mut last = self.farewell.as_ref().map(|farewell| self.framed(&event(None, farewell))).unwrap_or_default();
+            let mut last = self.last_message.as_ref().map(|last_message| self.framed(&event(None, last_message))).unwrap_or_default();
             if self.chunked {
                 last.push_str("0\r\n\r\n");
             }
@@ -101,7 +101,7 @@ impl EventStream {
     }
 
     /// The peer is gone, or too far behind: nothing is sent any more.
-    pub(super) fn lost(&self) {
+    pub(super) fn abandon(&self) {
         let mut queue = self.queue();
         self.lose(&mut queue);
     }
@@ -154,7 +154,7 @@ impl EventStream {
             };
             let ended = queue.ended;
             drop(queue);
-            // Once everything was said, a peer that does not read it may have to make room for others.
+            // Once everything was said, a peer that does not read it may be closed for others.
             let progress = || {
                 if ended {
                     peer.set(Activity::Writing);

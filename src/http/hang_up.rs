@@ -1,4 +1,4 @@
-//! Whether the peer of a request under way is still there. Nobody reads from its connection meanwhile, so somebody has to
+//! Whether the peer of a request under way has closed. Its connection is not read meanwhile, so a thread has to
 //! look: the handler, now and then.
 
 use crate::clock;
@@ -25,7 +25,7 @@ impl HangUp {
     /// Whether the peer has closed its connection. May be asked as often as one likes: the connection is looked at only
     /// every [`limits::HANG_UP_EVERY`]. A peer that has closed its sending half only is taken for gone too: no HTTP
     /// client of today does that while it waits.
-    pub fn has_come(&self) -> bool {
+    pub fn has_hung_up(&self) -> bool {
         if !self.seen.get() && self.looked.get().elapsed() >= limits::HANG_UP_EVERY {
             self.looked.set(clock::instant());
             self.seen.set(self.look());
@@ -56,7 +56,7 @@ mod tests {
         let hang_up = HangUp::of(&socket);
         let ask = || {
             std::thread::sleep(limits::HANG_UP_EVERY + limits::HANG_UP_EVERY / 5);
-            hang_up.has_come()
+            hang_up.has_hung_up()
         };
         assert!(!ask(), "silent");
         peer.write_all(b"x").unwrap();

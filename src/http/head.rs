@@ -35,7 +35,7 @@ pub enum Framing {
     Chunked,
 }
 
-/// A request head that obeys every rule of this room.
+/// A request head that obeys every rule of this module.
 #[derive(Debug)]
 pub struct Head {
     bytes: Box<[u8]>,
@@ -204,8 +204,8 @@ impl Head {
         }
     }
 
-    /// RFC 9112 section 9.3: HTTP/1.1 stays open unless told otherwise. HTTP/1.0 is always closed; its keep-alive would
-    /// have to be agreed on, and nobody needs it.
+    /// RFC 9112 section 9.3: HTTP/1.1 stays open unless a header says otherwise. HTTP/1.0 is always closed; its keep-alive would
+    /// have to be negotiated, and no client needs it.
     fn find_close(&self) -> bool {
         // What cannot be read may say so.
         let says_close = |value: &[u8]| {

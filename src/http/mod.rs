@@ -10,7 +10,7 @@
 //! | [`hang_up`] | whether the peer of a request under way is still there |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |
 //!
-//! A request is handled in two steps, because the body of a stranger is not worth reading: [`Service::admit`] sees the
+//! A request is handled in two steps, because the body of a request without a token is not worth reading: [`Service::admit`] sees the
 //! head alone and may answer at once (401, 404, 413); only then is the body read, within the bound that the route
 //! allows, and given to [`Service::serve`].
 
@@ -47,7 +47,7 @@ pub trait Service: Send + Sync + 'static {
     /// The answer, when the request is not to be read any further.
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Self::Ticket>, Box<Response>>;
 
-    /// Answers a request that was admitted and has arrived whole. `peer` tells whether anybody still waits for the answer.
+    /// Answers a request that was admitted and has arrived whole. `peer` says whether the answer is still wanted.
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, peer: &HangUp) -> Reply;
 
     /// The answer to a request whose handler panicked.
@@ -90,5 +90,5 @@ pub struct Events {
     /// Asked at each heartbeat: whether the stream may go on.
     pub may_go_on: Box<dyn Fn() -> bool + Send>,
     /// The last event, for a stream that this side ends.
-    pub farewell: Option<String>,
+    pub last_message: Option<String>,
 }

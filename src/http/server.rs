@@ -152,20 +152,20 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         started: clock::instant(),
     });
     if !has_free(shared, peer.address) {
-        turn_away(&peer);
+        refuse_with_503(&peer);
         return;
     }
     shared.peers().push(Arc::clone(&peer));
     let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
     let work = move || {
-        let place = ConnectionSlot { shared: &mine, peer: &my_peer };
-        conn::run(&mine, place.peer);
+        let slot = ConnectionSlot { shared: &mine, peer: &my_peer };
+        conn::run(&mine, slot.peer);
     };
     let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
         shared.peers().retain(|known| !Arc::ptr_eq(known, &peer));
-        turn_away(&peer);
+        refuse_with_503(&peer);
     }
 }
 
@@ -239,7 +239,7 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
 }
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.
-fn turn_away(peer: &Peer) {
+fn refuse_with_503(peer: &Peer) {
     let answer = Response::refusal(Refusal::Busy);
     let mut bytes = response::head_bytes(&answer, BodyFraming::Whole, true, clock::system());
     bytes.extend_from_slice(&answer.body);

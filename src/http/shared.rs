@@ -26,7 +26,7 @@ impl<S> Shared<S> {
     }
 
     /// Keeps hold of a stream, so that it can be ended at shutdown.
-    pub(super) fn remember(&self, stream: &Arc<EventStream>) {
+    pub(super) fn track_stream(&self, stream: &Arc<EventStream>) {
         let mut streams = self.streams.lock().unpoisoned();
         streams.retain(|known| known.strong_count() > 0);
         streams.push(Arc::downgrade(stream));

@@ -15,7 +15,7 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Room for an answer. Small ones always have it: they are bounded by the number of connections.
+    /// Memory for an answer. Small ones always get it: they are bounded by the number of connections.
     pub(super) fn take(total: &'a AtomicUsize, bytes: usize) -> Option<Held<'a>> {
         let before = total.fetch_add(bytes, Ordering::AcqRel);
         let held = Held { total, bytes };
@@ -109,11 +109,11 @@ impl Buffer {
                 self.storage.resize(size, 0);
             }
         }
-        let room = self.storage.get_mut(self.end..).unwrap_or_default();
-        if room.is_empty() {
+        let free = self.storage.get_mut(self.end..).unwrap_or_default();
+        if free.is_empty() {
             return Err(ErrorKind::OutOfMemory.into());
         }
-        let count = socket.read_by(room, deadline)?;
+        let count = socket.read_by(free, deadline)?;
         self.end += count;
         Ok(count)
     }

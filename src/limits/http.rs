@@ -10,7 +10,7 @@ pub const CONNECTIONS_DEFAULT: usize = 512;
 /// Connections above the cap that may exist for a moment while evicted ones end. Beyond it: 503.
 pub const CONNECTIONS_OVERSHOOT: usize = 32;
 /// Connections of one address that may be open without having sent a whole request head; clients and proxies send it at
-/// once. The oldest makes room.
+/// once. The oldest is closed.
 pub const HEADLESS_PER_ADDRESS: usize = 64;
 /// Requests in a handler at once, per processor core, unless `--workers` says otherwise: handlers wait for disks.
 pub const WORKERS_PER_CORE: usize = 8;
@@ -74,7 +74,7 @@ pub const FORM_BYTES: usize = 64 * 1024;
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
 /// All request bodies being read or handled at one time, bytes. Above it 503.
 pub const BODIES_TOTAL_BYTES: usize = 64 * 1024 * 1024;
-/// A body up to this many bytes needs no room among those: as many as there are connections fit beside them.
+/// A body up to this many bytes is not counted among those: as many as there are connections fit beside them.
 pub const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// All answers that peers have not taken yet, bytes, small ones aside. Above it 503.
 pub const ANSWERS_TOTAL_BYTES: usize = 64 * 1024 * 1024;

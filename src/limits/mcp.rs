@@ -7,7 +7,7 @@ use std::time::Duration;
 pub const SESSIONS: usize = 2_000;
 /// Legacy sessions of one login, so that a client in a loop only evicts itself.
 pub const SESSIONS_PER_PRINCIPAL: usize = 500;
-/// A session nobody used for this long is not taken any more; the client gets 404 and initializes again.
+/// A session that was not used for this long has expired; the client gets 404 and initializes again.
 pub const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 /// Event streams open at once; each costs a connection and its thread.
 pub const STREAMS: usize = 128;

@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
 /// Authorization codes: from the end of the login to the client's exchange.
 pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
-/// A refresh token that nobody used for this long; sliding.
+/// A refresh token expires when it was not used for this long; sliding.
 pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
 /// How long a server that starts waits for the state folder.
 pub const STATE_LOCK_WAIT: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ pub const ACCESS_TOKENS_PER_MACHINE: usize = 50;
 pub const CLIENTS: usize = 1_000;
 /// A registration that never led to a grant is forgotten after this.
 pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Grants in all; the one unused for longest makes room.
+/// Grants in all; the one unused for longest is dropped.
 pub const GRANTS: usize = 1_000;
 /// Authorization codes outstanding.
 pub const CODES: usize = 1_000;
@@ -45,7 +45,7 @@ pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
 /// How often it is said in the log that registrations are refused.
 pub const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
-/// row is somebody who wants to push the others out.
+/// row is an attempt to displace the others.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
 /// Bytes of a redirect URI that is asked for, or of `state`.
 pub const URI_CHARS: usize = 2_000;
@@ -53,7 +53,7 @@ pub const URI_CHARS: usize = 2_000;
 pub const CLIENT_NAME_CHARS: usize = 80;
 /// Passwords checked at the same time: bcrypt takes a quarter second of one core by design.
 pub const PASSWORD_CHECKS: usize = 2;
-/// Logins waiting for a password check; further ones are told to try again.
+/// Logins waiting for a password check; further ones get an answer to try again.
 pub const PASSWORD_QUEUE: usize = 64;
 /// Logins of one source that wait, so that one source cannot fill the queue.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
@@ -67,7 +67,7 @@ pub const PASSWORD_BYTES: usize = 72;
 pub const THROTTLED_SOURCES: usize = 10_000;
 /// Sources that are remembered because a login came from there.
 pub const KNOWN_SOURCES: usize = 256;
-/// Failed logins whose answers are held back at one time, each with its connection; further ones are told to try again.
+/// Failed logins whose answers are held back at one time, each with its connection; further ones get an answer to try again.
 pub const THROTTLE_HELD: usize = 64;
 /// The longest wait of an address that keeps failing.
 pub const THROTTLE_LONGEST: Duration = Duration::from_secs(4);
@@ -77,7 +77,7 @@ pub const CONTROL_BYTES: u64 = 1024;
 pub const CONTROL_WAIT: Duration = Duration::from_secs(10);
 /// Failures of an address are forgotten after this long without another.
 pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);
-/// How long a log line waits for somebody to read the ones before it; then it is lost, and counted.
+/// How long a log line waits until the ones before it are read; then it is dropped, and counted.
 pub const LOG_PATIENCE: Duration = Duration::from_millis(200);
 /// Bytes of a line that are written at once: POSIX's least `PIPE_BUF` is smaller, Linux's is this.
 pub const LOG_PIECE: usize = 4096;

@@ -122,7 +122,7 @@ pub const PASSAGES: usize = 3;
 pub const PASSAGES_CHARS: usize = 8_000;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
-/// How long a change of several files waits for its turn; another one takes milliseconds.
+/// How long a change of several files waits for its lock; another one takes milliseconds.
 pub const TURN_WAIT: Duration = Duration::from_secs(10);
 /// How often it looks whether it has come.
 pub const TURN_PAUSE: Duration = Duration::from_millis(5);
@@ -150,7 +150,7 @@ pub const CRITERION_LIKENESS: f64 = 0.4;
 pub const LISTED: usize = 100;
 /// Acceptance criteria that are shown of a note too long for one answer.
 pub const CRITERIA: usize = 30;
-/// Accomplishments in the graph of a project: more nobody can look at, and Mermaid stops at 500 edges by default.
+/// Accomplishments in the graph of a project: more cannot be read, and Mermaid stops at 500 edges by default.
 pub const GRAPH_NODES: usize = 150;
 /// Characters of a title in a graph or table.
 pub const GRAPH_TITLE: usize = 80;
@@ -191,7 +191,7 @@ pub const GIT_WORDS: usize = 600;
 pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long git may take to end when it is asked to, before it is killed.
 pub const GIT_GRACE: Duration = Duration::from_secs(1);
-/// Between two looks at a lock that somebody else has.
+/// Between two attempts to take a lock that is held.
 pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// How often a commit is pushed, each time on top of what the remote has then; others push now and then, not always.
 pub const GIT_PUSHES: usize = 4;
@@ -205,7 +205,7 @@ pub const GIT_AFTER: Duration = Duration::from_secs(3);
 pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
 /// Bytes of such files that are searched at once.
 pub const GIT_PIECE: u64 = 64 * 1024;
-/// Files that are named when they stay because somebody has changed them.
+/// Files that are named when they stay because they were changed.
 pub const GIT_NAMED: usize = 10;
 /// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.
 pub const GIT_SETTLE: Duration = Duration::from_secs(20);

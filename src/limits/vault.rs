@@ -68,7 +68,7 @@ pub const COMPLAINTS: usize = 1_000;
 /// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
 pub const MALFORMED_SHOWN: u64 = 20;
 /// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in
-/// place write piece by piece. Longer than any pause of theirs that was seen, shorter than anybody notices.
+/// place write piece by piece. Longer than any pause of theirs that was seen, shorter than a person notices.
 pub const AT_REST: Duration = Duration::from_millis(250);
 /// How often it is looked at meanwhile.
 pub const AT_REST_LOOK: Duration = Duration::from_millis(20);

@@ -1,5 +1,5 @@
 //! The YAML block at the head of a note: where it is, and the tags in it. Reading only; writing keeps bytes and is done
-//! by whoever replaces text.
+//! by callers that replace text.
 
 use crate::limits;
 use crate::yaml;

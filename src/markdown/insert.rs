@@ -85,7 +85,7 @@ struct Insertion<'a> {
 /// [`Refused`].
 pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), Refused> {
     let block;
-    let place = match target {
+    let insertion = match target {
         Target::Note => whole_note(note, position)?,
         Target::Heading(wanted) => at_heading(note, wanted, position, create)?,
         Target::Block(id) => {
@@ -97,10 +97,10 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
             Insertion { lines: around(line..line + 1, position), heading: None, id: None }
         }
     };
-    if place.lines.start < note.body() {
+    if insertion.lines.start < note.body() {
         return Err(Refused::Frontmatter);
     }
-    Ok(edit(note, &place, new))
+    Ok(edit(note, &insertion, new))
 }
 
 /// Where a position is beside lines, which have no inside.
@@ -208,8 +208,8 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
 }
 
 /// The edit itself: the text with the note's line ends, apart from what it must not join.
-fn edit(note: &Note<'_>, place: &Insertion<'_>, new: &str) -> (Edit, usize) {
-    let Range { start, end } = place.lines;
+fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) {
+    let Range { start, end } = insertion.lines;
     let is_at_end = end >= note.lines.len();
     let ends_open = is_at_end && !note.lines.is_empty() && !note.text.ends_with('\n');
     let range = note.start(start)..note.start(end);
@@ -217,7 +217,7 @@ fn edit(note: &Note<'_>, place: &Insertion<'_>, new: &str) -> (Edit, usize) {
     let new = new.replace("\r\n", "\n");
     let mut text = new.strip_suffix('\n').unwrap_or(&new).to_owned();
     let has_id = |id: &str| text.to_lowercase().ends_with(&format!(" ^{}", id.to_lowercase()));
-    if let Some(id) = place.id.filter(|id| !has_id(id)) {
+    if let Some(id) = insertion.id.filter(|id| !has_id(id)) {
         let parts = Note::of(&text);
         let last = parts.lines.len().saturating_sub(1);
         let is_line =
@@ -225,14 +225,14 @@ fn edit(note: &Note<'_>, place: &Insertion<'_>, new: &str) -> (Edit, usize) {
         // Behind code, a table or a quote an id stands alone.
         text = if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) };
     }
-    if text.is_empty() && place.heading.is_none() {
+    if text.is_empty() && insertion.heading.is_none() {
         // The lines around do not become one paragraph, or a heading.
         let is_text = |line: Option<usize>| line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })));
         let joins = start < end && is_text(start.checked_sub(1)) && is_text(Some(end));
         return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
     }
     let mut line = start + 1;
-    let own = match &place.heading {
+    let own = match &insertion.heading {
         Some(heading) => {
             line += 1;
             if text.is_empty() { heading.clone() } else { format!("{heading}\n{text}") }

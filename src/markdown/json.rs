@@ -1,5 +1,5 @@
-//! Places in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, the way in which
-//! numbers are written, members that nobody here knows. The text is one that a JSON parser has accepted.
+//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, the way in which
+//! numbers are written, members that are unknown here. The text is one that a JSON parser has accepted.
 
 use super::properties::splice;
 use std::collections::HashSet;
@@ -146,8 +146,8 @@ fn written(text: &str, like: Option<Range<usize>>, lead: &str, new: &[(&str, Str
 
 /// An object with another value for a member, which is added where it is missing.
 pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
-    if let Some(place) = member(text, object, name) {
-        return splice(text, place, value);
+    if let Some(range) = member(text, object, name) {
+        return splice(text, range, value);
     }
     let all = members(text, object);
     match (all.first(), all.last()) {
@@ -181,7 +181,7 @@ fn end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for (offset, byte) in bytes.get(at..).unwrap_or_default().iter().enumerate() {
-        let place = at + offset;
+        let position = at + offset;
         if in_string {
             match byte {
                 _ if escaped => escaped = false,
@@ -189,7 +189,7 @@ fn end(text: &str, at: usize) -> usize {
                 b'"' => {
                     in_string = false;
                     if depth == 0 {
-                        return place + 1;
+                        return position + 1;
                     }
                 }
                 _ => {}
@@ -199,14 +199,14 @@ fn end(text: &str, at: usize) -> usize {
         match byte {
             b'"' => in_string = true,
             b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth == 0 => return place,
+            b'}' | b']' if depth == 0 => return position,
             b'}' | b']' => {
                 depth -= 1;
                 if depth == 0 {
-                    return place + 1;
+                    return position + 1;
                 }
             }
-            b',' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return place,
+            b',' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return position,
             _ => {}
         }
     }

@@ -164,7 +164,7 @@ fn in_canvas(text: &str) -> Vec<Link> {
                     };
                     let mut link = link.inside(&string);
                     // It has a member of its own.
-                    let subpath = json::member(text, node.start, "subpath").and_then(|place| Quoted::json(text, place.start));
+                    let subpath = json::member(text, node.start, "subpath").and_then(|range| Quoted::json(text, range.start));
                     if let Some(subpath) = subpath {
                         link.subpath_at = subpath.outer(0..subpath.text.len());
                         link.subpath = Some(subpath.text).filter(|subpath| subpath.starts_with('#'));

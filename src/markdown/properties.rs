@@ -53,9 +53,10 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     let start = block.as_ptr().addr() - text.as_ptr().addr();
     let end = start + block.len();
     let eol = line_end(text, 0);
-    let edited = match (place_of(text, start..end, key), new) {
-        (Some(place), Some(new)) => replaced(text, &place, new, eol).ok_or_else(|| {
-            let comments = place.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
+    let edited = match (find_property(text, start..end, key), new) {
+        (Some(property), Some(new)) => replaced(text, &property, new, eol).ok_or_else(|| {
+            let comments =
+                property.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
             match comments.take(1).next() {
                 Some(comment) => {
                     format!("the comment \"# {comment}\" beside its {key:?} would be lost; take it out or move it, and repeat the change")
@@ -63,8 +64,8 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
                 None => unsafe_way(),
             }
         })?,
-        (Some(place), None) => {
-            let (first, last) = (place.lines.first().map_or(end, |line| line.start), place.lines.last().map_or(end, |line| line.end));
+        (Some(property), None) => {
+            let (first, last) = (property.lines.first().map_or(end, |line| line.start), property.lines.last().map_or(end, |line| line.end));
             splice(text, first..last, "")
         }
         (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None, false), below(new, eol))),
@@ -101,8 +102,8 @@ pub fn flow(new: &Json, quote: Option<char>) -> String {
 }
 
 /// Text with a part of it replaced.
-pub fn splice(text: &str, place: Range<usize>, new: &str) -> String {
-    let (before, after) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
+pub fn splice(text: &str, range: Range<usize>, new: &str) -> String {
+    let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
     [before, new, after].concat()
 }
 
@@ -113,42 +114,42 @@ struct Property {
 }
 
 /// A property of the outermost mapping; `None` where it is not written as most people and programs do.
-fn place_of(text: &str, block: Range<usize>, key: &str) -> Option<Property> {
+fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property> {
     let mut at = block.start;
     let mut lines = text.get(block)?.split_inclusive('\n').map(|line| {
         at += line.len();
         (at - line.len()..at, line)
     });
-    let (first, colon) = lines.find_map(|(place, line)| {
+    let (first, colon) = lines.find_map(|(range, line)| {
         let rest = [key.to_owned(), format!("\"{key}\""), format!("'{key}'")].iter().find_map(|key| line.strip_prefix(key.as_str()))?;
         let value = rest
             .trim_start_matches(' ')
             .strip_prefix(':')
             .filter(|value| value.is_empty() || value.starts_with([' ', '\t', '\r', '\n']))?;
-        Some((place.clone(), place.end - value.len()))
+        Some((range.clone(), range.end - value.len()))
     })?;
-    let mut place = Property { value: colon, lines: vec![first.clone()] };
+    let mut property = Property { value: colon, lines: vec![first.clone()] };
     // In a block of text number signs and brackets are text.
     let is_text = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
     let depth = |line: &str| if is_text { 0 } else { depth(line) };
     let mut open = depth(text.get(colon..first.end)?);
     let mut waiting = Vec::new();
-    for (line_place, line) in lines {
+    for (line_range, line) in lines {
         let bare = line.trim_end();
         let is_comment = !is_text && open <= 0 && bare.trim_start().starts_with('#');
         let is_set_in = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
         let goes_on = !is_comment && (open > 0 || is_set_in || bare == "-" || bare.starts_with("- "));
         if goes_on {
             open += depth(line);
-            place.lines.append(&mut waiting);
-            place.lines.push(line_place);
+            property.lines.append(&mut waiting);
+            property.lines.push(line_range);
         } else if bare.is_empty() || is_comment {
-            waiting.push(line_place);
+            waiting.push(line_range);
         } else {
             break;
         }
     }
-    Some(place)
+    Some(property)
 }
 
 /// How many brackets a piece of YAML leaves open; as good as it has to be, since the outcome is parsed again.
@@ -171,19 +172,19 @@ fn depth(line: &str) -> i32 {
 }
 
 /// `None` where comments would be lost.
-fn replaced(text: &str, place: &Property, new: &Json, eol: &str) -> Option<String> {
-    let end = place.lines.last().map_or(place.value, |last| last.end);
-    let first_end = place.lines.first().map_or(end, |first| first.end);
-    let rest = text.get(place.value..first_end).unwrap_or_default();
+fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<String> {
+    let end = property.lines.last().map_or(property.value, |last| last.end);
+    let first_end = property.lines.first().map_or(end, |first| first.end);
+    let rest = text.get(property.value..first_end).unwrap_or_default();
     let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
     let ending = text.get(first_end.saturating_sub(if rest.ends_with("\r\n") { 2 } else { usize::from(rest.ends_with('\n')) })..first_end);
     let ending = ending.unwrap_or(eol);
-    if let (Json::Array(items), true) = (new, place.lines.len() > 1 && value.trim().is_empty())
-        && let Some(list) = block_list(text, place, items, eol)
+    if let (Json::Array(items), true) = (new, property.lines.len() > 1 && value.trim().is_empty())
+        && let Some(list) = block_list(text, property, items, eol)
     {
         return Some(splice(text, first_end..end, &list));
     }
-    let further: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
+    let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
     // In another order, or written anew, comments beside items that stay would have no place.
     let is_emptied = new.as_array().is_some_and(Vec::is_empty);
@@ -205,12 +206,12 @@ fn replaced(text: &str, place: &Property, new: &Json, eol: &str) -> Option<Strin
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
-    Some(splice(text, place.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
+    Some(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
 }
 
 /// The lines of a list with those of its items that stay, as they are, and new ones like them.
-fn block_list(text: &str, place: &Property, items: &[Json], eol: &str) -> Option<String> {
-    let old: Vec<&str> = place.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
+fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Option<String> {
+    let old: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let item_of = |line: &str| {
         let (value, _) = without_comment(line.trim().strip_prefix('-')?);
         yaml::parse(value.trim()).ok().and_then(|value| serde_json::to_value(value).ok())

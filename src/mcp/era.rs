@@ -114,7 +114,7 @@ pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Inco
             let why = format!("MCP-Protocol-Version {shown} is not supported; supported: {}", names().join(", "));
             return Err(Error::invalid_params(why));
         }
-        // Whoever claims a version is modern; the check of the envelope says what is wrong with the claim or the header.
+        // A request that claims a version is modern; the check of the envelope says what is wrong with the claim or the header.
         (_, _, _, Some(_)) => MODERN,
         // 2025-06-18, "Protocol Version Header": without anything else, 2025-03-26 is assumed.
         (_, _, _, None) => OLDEST,

@@ -27,7 +27,7 @@ fn instructions(call: &Call<'_>) -> String {
     text
 }
 
-/// What is offered. A list that can change is one whose changes are told; those of tools and prompts cannot.
+/// What is offered. `listChanged` for the list that can change; those of tools and prompts cannot.
 fn capabilities(revision: Revision) -> Value {
     let resources = json!({ "subscribe": true, "listChanged": true });
     if revision.is_modern() {
@@ -42,7 +42,7 @@ fn capabilities(revision: Revision) -> Value {
 /// None; a wish that cannot be met is answered with what can.
 pub fn initialize(call: &Call<'_>) -> Result<Answer, Error> {
     let revision = Revision::negotiate(call.params.get("protocolVersion").and_then(Value::as_str));
-    say_who(call, call.params.get("clientInfo"), revision);
+    log_client(call, call.params.get("clientInfo"), revision);
     let result = json!({
         "protocolVersion": revision.name(),
         "capabilities": capabilities(revision),
@@ -57,7 +57,7 @@ pub fn initialize(call: &Call<'_>) -> Result<Answer, Error> {
 /// # Errors
 /// None.
 pub fn discover(call: &Call<'_>) -> Result<Answer, Error> {
-    say_who(call, call.params.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo")), call.exchange.revision);
+    log_client(call, call.params.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo")), call.exchange.revision);
     let result = json!({
         "supportedVersions": era::names(),
         "capabilities": capabilities(call.exchange.revision),
@@ -66,14 +66,14 @@ pub fn discover(call: &Call<'_>) -> Result<Answer, Error> {
     Ok(Answer::Result(result.to_string()))
 }
 
-fn say_who(call: &Call<'_>, client: Option<&Value>, revision: Revision) {
-    let told = |member: &str| client.and_then(|info| info.get(member)).and_then(Value::as_str).unwrap_or_default();
+fn log_client(call: &Call<'_>, client: Option<&Value>, revision: Revision) {
+    let given = |member: &str| client.and_then(|info| info.get(member)).and_then(Value::as_str).unwrap_or_default();
     let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(64).collect::<String>();
     log::info!(
         "client {} agent={:?} version={:?} protocol={}",
         call.exchange.principal,
-        clean(told("name")),
-        clean(told("version")),
+        clean(given("name")),
+        clean(given("version")),
         revision.name()
     );
 }

@@ -54,7 +54,7 @@ impl Level {
     }
 }
 
-/// `logging/setLevel` (legacy): what the session wants to hear. Without a session there is nobody to tell.
+/// `logging/setLevel` (legacy): the level from which messages are sent to the session. Without a session there is no stream to send them on.
 ///
 /// # Errors
 /// -32602 for a level that does not exist.
@@ -67,9 +67,9 @@ pub fn set_level(call: &Call<'_>) -> Result<Answer, Error> {
     Ok(Answer::Result("{}".into()))
 }
 
-/// Tells the client of an exchange something, if its session asked for messages of this level: on the stream of the
+/// Sends a log message to the client of an exchange, if its session asked for messages of this level: on the stream of the
 /// request where it has one, else on the session's.
-pub(super) fn tell(exchange: &Exchange<'_>, level: Level, logger: &str, data: impl FnOnce() -> Value) {
+pub(super) fn send_to_client(exchange: &Exchange<'_>, level: Level, logger: &str, data: impl FnOnce() -> Value) {
     let Some(session) = exchange.session.filter(|session| session.log_level().is_some_and(|wanted| level >= wanted)) else { return };
     let mut params = Map::new();
     params.insert("level".into(), level.name().into());

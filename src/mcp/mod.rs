@@ -163,7 +163,7 @@ impl Server {
     /// [`rpc::Error::busy`] when all are in use, or all that this caller may have.
     pub fn stream_permit(&self, principal: &Principal, takes_over: bool) -> Result<Permit, rpc::Error> {
         let owner = principal.key();
-        let permit = if takes_over { Some(self.streams.take_beyond(&owner)) } else { self.streams.take(&owner, Duration::ZERO) };
+        let permit = if takes_over { Some(self.streams.take_unbounded(&owner)) } else { self.streams.take(&owner, Duration::ZERO) };
         permit.ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
     }
 

@@ -93,7 +93,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The same for everybody, until another version of this program.
+    /// The same for every client, until another version of this program.
     pub(super) const SAME_FOR_ALL: Cache = Cache { ttl_ms: 3_600_000, scope: "public" };
     /// Depends on what the login may do.
     pub(super) const OF_THE_LOGIN: Cache = Cache { ttl_ms: 300_000, scope: "private" };

@@ -19,7 +19,7 @@ pub fn token(params: &Params) -> Option<&Value> {
 pub(super) struct Progress<'a> {
     channel: &'a dyn Channel,
     token: Option<&'a Value>,
-    told: Cell<(Instant, u64)>,
+    sent: Cell<(Instant, u64)>,
     /// What came too soon after the last; said when its time has come, unless something newer took its place. Without it a
     /// long step that began soon after another would never be named.
     held: RefCell<Option<Step>>,
@@ -33,41 +33,41 @@ struct Step {
 
 impl<'a> Progress<'a> {
     pub(super) fn of(exchange: &Exchange<'a>, params: &'a Params) -> Progress<'a> {
-        Progress { channel: exchange.channel, token: token(params), told: Cell::new((clock::instant(), 0)), held: RefCell::default() }
+        Progress { channel: exchange.channel, token: token(params), sent: Cell::new((clock::instant(), 0)), held: RefCell::default() }
     }
 
-    fn is_time(&self) -> bool {
-        self.told.get().0.elapsed() >= limits::PROGRESS_EVERY
+    fn is_due(&self) -> bool {
+        self.sent.get().0.elapsed() >= limits::PROGRESS_EVERY
     }
 
-    fn tell(&self, token: &Value, step: Step) {
+    fn send(&self, token: &Value, step: Step) {
         let mut params = Map::new();
         params.insert("progressToken".into(), token.clone());
         params.insert("progress".into(), step.done.into());
         params.extend(step.total.map(|total| ("total".to_owned(), total.into())));
         params.insert("message".into(), step.doing.into());
         self.channel.notify(&encode::notification("notifications/progress", &params));
-        self.told.set((clock::instant(), step.done));
+        self.sent.set((clock::instant(), step.done));
     }
 }
 
 impl Caller for Progress<'_> {
     fn has_cancelled(&self) -> bool {
         self.channel.keep_alive();
-        if let Some(token) = self.token.filter(|_| self.is_time())
+        if let Some(token) = self.token.filter(|_| self.is_due())
             && let Some(step) = self.held.take()
         {
-            self.tell(token, step);
+            self.send(token, step);
         }
         self.channel.is_cancelled()
     }
 
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
-        let Some(token) = self.token.filter(|_| done > self.told.get().1) else { return };
+        let Some(token) = self.token.filter(|_| done > self.sent.get().1) else { return };
         let step = Step { done, total, doing: doing.to_owned() };
-        if self.is_time() {
+        if self.is_due() {
             self.held.take();
-            self.tell(token, step);
+            self.send(token, step);
         } else {
             self.held.replace(Some(step));
         }

@@ -70,12 +70,12 @@ impl Session {
         if number == 0 { Some(Arc::clone(&self.standalone)) } else { self.streams().get(&number).cloned() }
     }
 
-    /// Whether somebody is at the other end of the standalone stream.
+    /// Whether a client reads the standalone stream.
     pub fn is_listening(&self) -> bool {
         self.standalone.is_open()
     }
 
-    /// Sends a message on the standalone stream, if somebody listens.
+    /// Sends a message on the standalone stream, if the client listens.
     pub(super) fn send(&self, message: &str) {
         if self.is_listening() {
             self.standalone.send(message);
@@ -232,7 +232,7 @@ mod tests {
         for n in 0..limits::SESSIONS_PER_PRINCIPAL {
             sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(2 + n as u64)).unwrap();
         }
-        assert!(sessions.get(&first.id, &login("a"), Now(999)).is_none(), "a's oldest made room");
+        assert!(sessions.get(&first.id, &login("a"), Now(999)).is_none(), "a's oldest was evicted");
         assert!(sessions.get(&other.id, &login("b"), Now(999)).is_some(), "b's is untouched");
         for n in 0..limits::SESSIONS {
             sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Requests::default(), Now(2000)).unwrap();

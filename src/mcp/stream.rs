@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// The other end, at the moment: a connection. Nothing here waits for the client: what it does not take is queued, within
-/// bounds. (On stdio there is one client, and everybody waits for it.)
+/// bounds. (On stdio there is one client, and senders wait for it.)
 pub trait Listener: Send + Sync {
     /// Sends a message, as an event with this id where events have ids; whether the listener is still there.
     fn send(&self, id: Option<&str>, message: &str) -> bool;
@@ -135,7 +135,7 @@ impl Stream {
         Stream { numbers: Some(numbers), state: Mutex::new(State { listener: None, event: 0, before: 0, done: false }) }
     }
 
-    /// Sends a message; whether anybody was there. On a numbered stream it is kept in any case.
+    /// Sends a message; whether a client was listening. On a numbered stream it is kept in any case.
     pub fn send(&self, message: &str) -> bool {
         let mut state = self.state();
         let id = self.numbers.as_ref().map(|numbers| {
@@ -172,7 +172,7 @@ impl Stream {
     }
 
     /// Whether all that was sent after an event can be sent again, and is not more than a connection takes at once.
-    pub fn remembers_since(&self, event: u64) -> bool {
+    pub fn can_replay_since(&self, event: u64) -> bool {
         let state = self.state();
         let kept = self.numbers.as_ref().map(|numbers| numbers.replay.after(numbers, event)).unwrap_or_default();
         let bytes: usize = kept.iter().map(|(_, message)| message.len()).sum();
@@ -195,7 +195,7 @@ impl Stream {
         }
     }
 
-    /// Whether somebody listens at the moment.
+    /// Whether a client listens at the moment.
     pub fn is_open(&self) -> bool {
         self.state().listener.as_ref().is_some_and(|listener| listener.is_open())
     }
@@ -252,7 +252,7 @@ mod tests {
         assert!(stream.send("a"));
         assert_eq!(first.take(), ["3-0 (prime)", "3-1 a"]);
         first.end();
-        assert!(!stream.send("b"), "nobody was there");
+        assert!(!stream.send("b"), "no client was listening");
         stream.attach(Arc::clone(&second) as Arc<dyn Listener>, Some(1));
         stream.send("c");
         assert_eq!(second.take(), ["3-1 (prime)", "3-2 b", "3-3 c"]);
@@ -291,7 +291,7 @@ mod tests {
         for _ in 0..9 {
             theirs.send(&large);
         }
-        assert!(mine.remembers_since(0));
+        assert!(mine.can_replay_since(0));
     }
 
     #[test]

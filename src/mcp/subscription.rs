@@ -1,7 +1,7 @@
-//! What somebody wants to hear of, and what they have been told: the subscriptions of a legacy session, or one
+//! What a client has subscribed to, and what was sent to it: the subscriptions of a legacy session, or one
 //! `subscriptions/listen` of 2026-07-28.
 //!
-//! A subscription compares the vault with what its client knows. So nothing has to be kept while nobody listens, and a
+//! A subscription compares the vault with what its client knows. So nothing has to be kept while it does not listen, and a
 //! client that comes back hears of what changed meanwhile.
 
 use super::Server;
@@ -23,7 +23,7 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl Wanted {
     /// The last message of the subscription, for a stream that the server ends.
-    pub fn farewell(&self) -> String {
+    pub fn last_message(&self) -> String {
         let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), self.id.to_value())]);
         encode::result(&self.id, &super::modern::with_result_meta("{}", None, meta))
     }
@@ -44,7 +44,7 @@ pub struct Subscription {
 struct Known {
     /// The number of changes to the vault when it was compared last.
     changes: u64,
-    /// The state of the list of files; `None` until somebody listens for the first time.
+    /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
     resources: HashMap<String, (VaultPath, Version, NamePermit)>,
@@ -61,12 +61,12 @@ impl Subscription {
         Subscription { principal, stream, tag: None, list_changes: true, known: Mutex::default() }
     }
 
-    /// Whether somebody listens.
+    /// Whether a client listens.
     pub(super) fn is_open(&self) -> bool {
         self.stream.is_open()
     }
 
-    /// From now on changes to a resource are told. A URI that can never be one of the vault's is taken and never told.
+    /// Subscribes to a resource. A URI that can never be one of the vault's is accepted and never notified.
     ///
     /// # Errors
     /// -32602 or -32603 when there are too many.
@@ -89,7 +89,7 @@ impl Subscription {
         self.known().resources.remove(uri);
     }
 
-    /// The client may have missed something that was told: everything it asked for counts as changed.
+    /// The client may have missed a notification: everything it asked for counts as changed.
     pub fn mark_all_changed(&self) {
         let mut known = self.known();
         known.changes = u64::MAX;
@@ -97,16 +97,16 @@ impl Subscription {
         known.resources.values_mut().for_each(|(_, version, _)| *version = Version::default());
     }
 
-    /// Takes the vault as it is for what the client knows, if it was never told anything.
+    /// Takes the vault as it is for what the client knows, if nothing was ever sent to it.
     fn begin(&self, vault: &Vault) {
         let mut known = self.known();
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert_with(|| vault.clone());
     }
 
-    /// Tells the client what has changed since it was told last. `versions` are those that others have asked for already.
-    fn tell(&self, server: &Server, versions: &mut Versions) {
-        // What nobody hears is kept for when somebody does.
+    /// Notifies the client of what has changed since the last notification. `versions` are those that others have asked for already.
+    fn notify(&self, server: &Server, versions: &mut Versions) {
+        // Without a listener the state stays, for when there is one.
         if !self.is_open() {
             return;
         }
@@ -160,7 +160,7 @@ fn too_many() -> Error {
     Error::invalid_params(format!("too many resources; {} at most", limits::SUBSCRIBED_RESOURCES))
 }
 
-/// The subscriptions with somebody at the other end.
+/// The subscriptions with a listening client.
 #[derive(Default)]
 pub(super) struct Subscriptions {
     open: Mutex<Vec<Arc<Subscription>>>,
@@ -172,12 +172,12 @@ impl Subscriptions {
         self.open.lock().unpoisoned()
     }
 
-    /// Tells everybody what has changed.
-    pub(super) fn tell_all(&self, server: &Server) {
+    /// Notifies all clients of what has changed.
+    pub(super) fn notify_all(&self, server: &Server) {
         let open = self.lock().clone();
         // A folder is gone through once, however many ask for it under however many names.
         let mut versions = Versions::new();
-        open.iter().for_each(|subscription| subscription.tell(server, &mut versions));
+        open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
     }
 
     /// Forgets those whose client has left.
@@ -188,7 +188,7 @@ impl Subscriptions {
 
 impl Server {
     /// The listener of a subscription was connected: what changes from now on is news to it; a client that comes back is
-    /// told what has changed meanwhile.
+    /// notified of what has changed meanwhile.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
         // An unavailable vault is what it is; the first look that works finds the difference.
         if let Ok(vault) = self.vault_of(&subscription.principal) {
@@ -204,8 +204,8 @@ impl Server {
     }
 
     /// Tells a client that has come back what has changed meanwhile.
-    pub fn tell(&self, subscription: &Subscription) {
-        subscription.tell(self, &mut Versions::new());
+    pub fn notify(&self, subscription: &Subscription) {
+        subscription.notify(self, &mut Versions::new());
     }
 
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.

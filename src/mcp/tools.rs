@@ -125,7 +125,7 @@ fn log_call(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Op
     let shown = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
     log::info!("tool={} {}{shown} outcome={outcome} ms={ms}", tool.name, exchange.principal);
     let level = if failed.is_some() { Level::Warning } else { Level::Info };
-    logging::tell(exchange, level, tool.name, || json!({ "path": path, "outcome": outcome, "ms": ms }));
+    logging::send_to_client(exchange, level, tool.name, || json!({ "path": path, "outcome": outcome, "ms": ms }));
 }
 
 /// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content"). The text

@@ -27,7 +27,7 @@ fn watch_once(server: &Server) {
     // A panic must not end the notifications of all clients for good.
     let sent = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
-            server.subscriptions.tell_all(server);
+            server.subscriptions.notify_all(server);
         }
     }));
     if sent.is_err() {

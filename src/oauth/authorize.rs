@@ -89,12 +89,12 @@ impl Oauth {
             (None, _) => return Err(NO_WAY_BACK),
         };
         let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_WAY_BACK)?;
-        if !redirect.place().is_some_and(|place| self.policy.allows(&place)) {
+        if !redirect.target().is_some_and(|target| self.policy.allows(&target)) {
             return Err(NOT_ALLOWED);
         }
         // Anyone may register an application's address with anything in it, and, where `REDIRECT_HOSTS` is `*`, any site; no person
         // has agreed to be sent there yet (RFC 9700 section 4.11.2).
-        let is_named = match redirect.place() {
+        let is_named = match redirect.target() {
             Some(RedirectTarget::Web(host)) => self.policy.names(&host),
             Some(RedirectTarget::Loopback(_)) => true,
             Some(RedirectTarget::Application(_)) | None => false,
@@ -127,7 +127,7 @@ impl Oauth {
 
     /// The person pressed Deny.
     pub fn deny(&self, request: &AuthorizeRequest) -> String {
-        // Whoever registers can press it all day.
+        // Anyone who registers can press it as often as they like.
         log::debug!("login denied client={:?}", request.client.id);
         request.redirect.location(&[("error", "access_denied"), ("error_description", "the request was denied")], &self.origin)
     }
@@ -159,7 +159,7 @@ impl Oauth {
         let failed = || {
             wait = self.throttle.failed(source, now);
             // The user of an earlier login from there may be behind the same proxy.
-            if state.knows(source) { Duration::ZERO } else { wait }
+            if state.has_logged_in(source) { Duration::ZERO } else { wait }
         };
         let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, source, failed) {
             None => return Ok(Approval::Busy),

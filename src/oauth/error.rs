@@ -99,7 +99,7 @@ impl From<NoRandomness> for Error {
 /// URI that the client has registered: an open redirect does not compile.
 #[derive(Debug)]
 pub enum AuthorizeError {
-    /// Show a page; the request proves nothing about where to send anybody.
+    /// Show a page; the request does not prove a redirect target.
     Show {
         /// What is wrong, for a person.
         why: &'static str,

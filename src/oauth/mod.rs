@@ -2,7 +2,7 @@
 //! values and the time, so every attack can be a test; HTTP is elsewhere.
 //!
 //! ```text
-//!  client                                              this room
+//!  client                                           this module
 //!  POST /mcp without a token            ─────────────▶ bearer::authenticate   401 + where the metadata is
 //!  GET  /.well-known/oauth-…            ─────────────▶ metadata
 //!  POST /oauth/register                 ─────────────▶ register::register     client_id, durable before the answer
@@ -120,8 +120,8 @@ impl Default for Policy {
 
 impl Policy {
     /// Whether people may be sent back there.
-    pub fn allows(&self, place: &RedirectTarget) -> bool {
-        let RedirectTarget::Web(host) = place else { return true };
+    pub fn allows(&self, target: &RedirectTarget) -> bool {
+        let RedirectTarget::Web(host) = target else { return true };
         self.names(host) || self.redirect_hosts.iter().any(|known| known == "*")
     }
 
@@ -165,7 +165,7 @@ impl Oauth {
         registered.or_else(|| documents::find(id).filter(|_| self.policy.client_documents))
     }
 
-    /// Notes that a grant is used, to the hour: a list of grants should say which ones nobody uses any more.
+    /// Notes that a grant is used, to the hour: a list of grants should show which are no longer used.
     fn note_use(&self, grant: &store::Grant, now: Now) {
         let hour = limits::USE_NOTED_EVERY;
         if now.since(Now(grant.used)) < hour {

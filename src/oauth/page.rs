@@ -55,11 +55,11 @@ pub fn login(
     notice: Option<Notice>,
 ) -> String {
     let name = escape(&request.client.name);
-    let place = request.redirect.place();
-    let (destination, warning) = match &place {
+    let target = request.redirect.target();
+    let (destination, warning) = match &target {
         Some(RedirectTarget::Web(host)) => (
             format!("<strong>{}</strong>", escape(host)),
-            if place.as_ref().is_some_and(RedirectTarget::is_known) {
+            if target.as_ref().is_some_and(RedirectTarget::is_known) {
                 ""
             } else {
                 "This is not one of the well-known applications. Only continue if you know this address and started this yourself."

@@ -1,7 +1,7 @@
 //! Password checks. bcrypt takes long on purpose, so only a few run at once, in threads of those who wait; only so many
 //! wait, and of those only a few from one address. An address that has logged in before goes first, one that has failed
 //! goes last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
-//! passwords makes nobody wait but itself, and is no faster for coming at once.
+//! passwords delays only itself, and sending them at the same time makes it no faster.
 
 use super::source::Source;
 use super::throttle::Standing;
@@ -38,8 +38,8 @@ struct Waiting {
 }
 
 impl Queue {
-    /// Whose turn it is: the best standing first, then the first to come; nobody who is being checked already.
-    fn turn(&self) -> Option<u64> {
+    /// The next to be checked: the best standing first, then the first to arrive; no source that is being checked already.
+    fn next(&self) -> Option<u64> {
         if self.checking.len() >= limits::PASSWORD_CHECKS {
             return None;
         }
@@ -49,7 +49,7 @@ impl Queue {
         ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
     }
 
-    /// Adds one more, `None` when too many wait. The last of a worse standing makes room if all is full; a source from which
+    /// Adds one more, `None` when too many wait. The last of a worse standing is dropped if all is full; a source from which
     /// a login came before is not bounded by what others at its address do.
     fn join(&mut self, standing: Standing, from: &Source) -> Option<u64> {
         let mine = self.waiting.iter().filter(|waiting| waiting.from == *from).count();
@@ -98,10 +98,10 @@ impl Passwords {
             if !queue.waiting.iter().any(|waiting| waiting.number == number) {
                 return None;
             }
-            if queue.turn() == Some(number) {
+            if queue.next() == Some(number) {
                 break;
             }
-            // Nobody says when an address has rested.
+            // No event says that the delay of an address is over.
             queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unpoisoned().0;
         }
         queue.waiting.retain(|waiting| waiting.number != number);
@@ -133,7 +133,7 @@ impl Passwords {
     }
 }
 
-/// The hash of nothing that anybody knows, with the cost of the users' own hashes.
+/// The hash of a random password, with the cost of the users' own hashes.
 fn dummy_hash(cost: u32) -> String {
     bcrypt::hash(crate::secret::new_token().unwrap_or_default(), cost).unwrap_or_default()
 }
@@ -147,17 +147,17 @@ mod tests {
         let address = |last: u16| &*Box::leak(Box::new(Source::new([203, 0, (last >> 8) as u8, last as u8].into(), false, "")));
         let mut queue = Queue::default();
         let numbers: Vec<u64> = (0..limits::PASSWORD_QUEUE as u16).map(|n| queue.join(Standing::Failed, address(n)).unwrap()).collect();
-        assert_eq!(queue.turn(), Some(numbers[0]));
+        assert_eq!(queue.next(), Some(numbers[0]));
         assert!(queue.join(Standing::Failed, address(1000)).is_none(), "full");
         let new = queue.join(Standing::New, address(1001)).unwrap();
-        assert!(queue.waiting.iter().all(|waiting| waiting.number != numbers[numbers.len() - 1]), "the last of the failures made room");
-        assert_eq!(queue.turn(), Some(new));
+        assert!(queue.waiting.iter().all(|waiting| waiting.number != numbers[numbers.len() - 1]), "the last of the failures was dropped");
+        assert_eq!(queue.next(), Some(new));
         let known = queue.join(Standing::Known, address(1002)).unwrap();
-        assert_eq!(queue.turn(), Some(known));
+        assert_eq!(queue.next(), Some(known));
         queue.checking.push(address(1002).clone());
-        assert_eq!(queue.turn(), Some(new), "one check at a time for each address");
+        assert_eq!(queue.next(), Some(new), "one check at a time for each address");
         queue.checking.push(address(1003).clone());
-        assert_eq!(queue.turn(), None);
+        assert_eq!(queue.next(), None);
         let mut queue = Queue::default();
         let many: Vec<Option<u64>> = (0..6).map(|_| queue.join(Standing::New, address(1))).collect();
         assert_eq!(many.iter().flatten().count(), limits::PASSWORD_QUEUE_PER_SOURCE);
@@ -165,6 +165,6 @@ mod tests {
         let guesses: Vec<Option<u64>> = (0..100).map(|n| queue.join(Standing::New, &through_proxy(&format!("user {n}")))).collect();
         assert_eq!(guesses.iter().flatten().count(), limits::PASSWORD_QUEUE_PER_PROXY);
         let owner = queue.join(Standing::Known, &through_proxy("alex")).unwrap();
-        assert_eq!(queue.turn(), Some(owner), "whoever has logged in through the same proxy before");
+        assert_eq!(queue.next(), Some(owner), "a source that has logged in through the same proxy before");
     }
 }

@@ -109,7 +109,7 @@ impl Redirect {
     }
 
     /// Where it leads.
-    pub fn place(&self) -> Option<RedirectTarget> {
+    pub fn target(&self) -> Option<RedirectTarget> {
         RedirectTarget::of(&self.uri)
     }
 

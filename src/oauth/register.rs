@@ -1,4 +1,4 @@
-//! Dynamic client registration (RFC 7591). Anyone may register; a registration lets nobody in by itself.
+//! Dynamic client registration (RFC 7591). Anyone may register; a registration alone grants nothing.
 
 use super::redirect::RedirectTarget;
 use super::store::Client;
@@ -77,7 +77,7 @@ impl Oauth {
 }
 
 /// What a client says of itself, as far as it is read: of a member that is not, nothing is kept, whatever it is. Anyone may
-/// send one, and a tree of small values would take forty times the room of its text.
+/// send one, and a tree of small values would take forty times the memory of its text.
 #[derive(Deserialize)]
 struct Wish<'a> {
     #[serde(borrow)]
@@ -107,11 +107,11 @@ fn redirect_uris(wish: &Wish<'_>, policy: &Policy) -> Result<Vec<String>, Error>
         let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
         return Err(wrong(&most));
     }
-    let places: Vec<RedirectTarget> = uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
-    if places.is_empty() {
+    let targets: Vec<RedirectTarget> = uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
+    if targets.is_empty() {
         return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));
     }
-    if !places.iter().any(|place| policy.allows(place)) {
+    if !targets.iter().any(|target| policy.allows(target)) {
         return Err(wrong("no redirect URI leads to a host that this server knows; its owner can add one to REDIRECT_HOSTS"));
     }
     Ok(uris)

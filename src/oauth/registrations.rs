@@ -4,7 +4,7 @@
 
 use super::source::network_of;
 use super::store::{Client, Failed};
-use super::throttle::make_room;
+use super::throttle::free_entry;
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -70,7 +70,7 @@ impl Registrations {
         if table.clients.len() >= limits::CLIENTS {
             let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
             table.clients.values().for_each(|(_, from)| *counts.entry(*from).or_default() += 1);
-            // Those of an earlier run go first: whoever made them has logged in since, or never will.
+            // Those of an earlier run go first: their clients have logged in since, or never will.
             let worth = |from: &Option<IpAddr>| from.map_or(usize::MAX, |_| counts.get(from).copied().unwrap_or_default());
             let least = table.clients.values().min_by_key(|(client, from)| (usize::MAX - worth(from), client.created));
             let least = least.map(|(client, _)| client.id.clone());
@@ -112,7 +112,7 @@ impl Registrations {
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let counted = &mut self.table().counted;
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
-        make_room(counted, &network_of(from), |(_, since)| *since);
+        free_entry(counted, &network_of(from), |(_, since)| *since);
         let (count, _) = counted.entry(network_of(from)).or_insert((0, now));
         *count = count.saturating_add(1);
         *count <= limits::REGISTRATIONS_PER_SOURCE

@@ -8,8 +8,8 @@
 //! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64 hex digits, the
 //! secret that refresh tokens are derived with), lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
 //! the members named as there, and `sources`, from where logins came. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
-//! hex, so the file lets nobody in. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, said in
-//! the log, and the server starts with nobody logged in.
+//! hex, so the file alone grants no access. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, reported in
+//! the log, and the server starts without logins.
 
 use super::source::Source;
 use crate::clock::{Deadline, Now};
@@ -46,7 +46,7 @@ pub struct Client {
     pub secret: Option<SecretHash>,
     /// When it registered.
     pub created: u64,
-    /// Whether it ever got a grant; then it does not expire, and makes room only after those that never did.
+    /// Whether it ever got a grant; then it does not expire, and is displaced only after those that never did.
     pub granted: bool,
 }
 
@@ -191,7 +191,7 @@ pub struct State {
 
 impl State {
     /// Whether a login came from there.
-    pub(super) fn knows(&self, source: &Source) -> bool {
+    pub(super) fn has_logged_in(&self, source: &Source) -> bool {
         self.sources.contains(&source.to_string())
     }
 
@@ -252,7 +252,7 @@ impl State {
     }
 
     /// Forgets what has expired.
-    fn tidy(&mut self, now: Now) {
+    fn remove_expired(&mut self, now: Now) {
         self.codes.retain(|_, code| code.expires > now.0);
         self.access_tokens.retain(|_, token| token.expires > now.0);
         let idle = limits::REFRESH_IDLE.as_secs();
@@ -335,7 +335,7 @@ impl Store {
             }
         }
         let store = Store { lock: Some(lock), ..Store::with(state, Some(file)) };
-        // Written at once: a folder that cannot be written is told now, not at the first login.
+        // Written at once: a folder that cannot be written is reported now, not at the first login.
         store.change(now, |_| Ok::<(), Failed>(())).map_err(|_| "the folder cannot be written".to_owned())?;
         Ok(store)
     }
@@ -385,7 +385,7 @@ impl Store {
         let _one_at_a_time = self.writing.lock().unpoisoned();
         let known = self.look();
         let mut next = State::clone(&known);
-        next.tidy(now);
+        next.remove_expired(now);
         let outcome = change(&mut next)?;
         let written = self.put(&next);
         if written.is_err() {
@@ -414,7 +414,7 @@ fn set_aside(file: &Path, now: Now, why: &str) -> Result<(), String> {
     let id = secret::new_id().map_err(|error| error.to_string())?;
     disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{id}", now.0)))
         .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
-    log::error!("{FILE} is damaged ({why}); it was set aside, and everybody has to log in again");
+    log::error!("{FILE} is damaged ({why}); it was set aside, and all users have to log in again");
     Ok(())
 }
 

@@ -51,7 +51,7 @@ impl Throttle {
     pub(super) fn failed(&self, from: &Source, now: Now) -> Duration {
         let mut failures = self.failures.lock().unpoisoned();
         let forgotten = |last: Now| now.since(last) > limits::THROTTLE_MEMORY;
-        make_room(&mut failures, from, |(_, last)| *last);
+        free_entry(&mut failures, from, |(_, last)| *last);
         let (count, last) = failures.entry(from.clone()).or_insert((0, now));
         *count = if forgotten(*last) { 1 } else { count.saturating_add(1) };
         *last = now;
@@ -72,7 +72,7 @@ impl Throttle {
     pub(super) fn standing(&self, state: &State, from: &Source, now: Now) -> Standing {
         let failed = self.failures.lock().unpoisoned().get(from).copied();
         let failed = failed.is_some_and(|(_, last)| now.since(last) <= limits::THROTTLE_MEMORY);
-        match (state.knows(from), failed) {
+        match (state.has_logged_in(from), failed) {
             (true, false) => Standing::Known,
             (true, true) | (false, false) => Standing::New,
             (false, true) => Standing::Failed,
@@ -81,7 +81,7 @@ impl Throttle {
 }
 
 /// Frees an entry for one more source, if none is free: the one that was heard of longest ago goes.
-pub(super) fn make_room<K: Clone + Eq + Hash, T>(sources: &mut HashMap<K, T>, newcomer: &K, when: impl Fn(&T) -> Now) {
+pub(super) fn free_entry<K: Clone + Eq + Hash, T>(sources: &mut HashMap<K, T>, newcomer: &K, when: impl Fn(&T) -> Now) {
     if sources.len() < limits::THROTTLED_SOURCES || sources.contains_key(newcomer) {
         return;
     }

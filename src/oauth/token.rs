@@ -3,7 +3,7 @@
 //! # Refresh tokens
 //!
 //! A refresh token is exchanged for its successor, and the successor is *computed* from it with a key of the server
-//! ([`secret::successor`]). So whoever presents an old token within the window of [`super::Policy`] is led to the newest of
+//! ([`secret::successor`]). So a client that presents an old token within the window of [`super::Policy`] gets the newest of
 //! its family: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
 //! copied: its grant ends. However many followed it, it is known by its mark ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
@@ -83,7 +83,7 @@ impl Oauth {
         }
         let outcome = self.store.change(now, |state| {
             let known = state.codes.get(&code).ok_or(BAD_CODE)?;
-            // Client, address and verifier before anything else: whoever has only seen the code cannot use it up.
+            // Client, address and verifier before anything else: someone who has only seen the code cannot use it up.
             let is_theirs = known.client == client.id
                 && redirect_uri.is_none_or(|uri| uri == known.redirect_uri)
                 && verifier_fits(verifier, &known.challenge);

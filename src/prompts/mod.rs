@@ -21,15 +21,15 @@ pub struct Prompt {
     pub title: &'static str,
     /// What it is for.
     pub description: &'static str,
-    /// What whoever uses it must be allowed to do.
+    /// The access that it needs.
     pub needs: Access,
-    /// What it has to be told.
+    /// Its arguments.
     pub arguments: &'static [Argument],
     /// Its code.
     pub run: fn(&Context<'_>, &Arguments<'_>) -> Result<Vec<Content>, Error>,
 }
 
-/// Something a prompt is told: a text.
+/// An argument of a prompt: a text.
 pub struct Argument {
     /// Its name.
     pub name: &'static str,

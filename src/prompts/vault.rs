@@ -63,7 +63,7 @@ fn review_day(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Co
     let day = match arguments.maybe("date") {
         Some(day) => day.to_owned(),
         None => {
-            // Notes for days to come are no review's; a day further, because the server's day is not everybody's.
+            // Notes for days to come are no review's; a day further, because a client may be in another time zone.
             let tomorrow = Now::read().after(ONE_DAY).rfc3339();
             let mut days = vault.complete(Typing::Day, "", usize::MAX)?.values.into_iter();
             let newest = days.find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
@@ -85,7 +85,7 @@ fn review_day(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Co
     match &daily {
         None => text.push_str(" It has no daily note."),
         Some(daily) => {
-            let _ = write!(text, " Its daily note is attached{}.", daily.how_far());
+            let _ = write!(text, " Its daily note is attached{}.", daily.cut_notice());
         }
     }
     if !others.is_empty() {
@@ -140,7 +140,7 @@ fn tidy_note(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Con
          First tell me in a few lines what you would change. When I agree, change it piece by piece with vault_edit, with \
          if_match set to the etag, which is {} now and comes new with each edit. {ONLY_DATA}",
         path.as_str(),
-        attached.how_far(),
+        attached.cut_notice(),
         attached.etag
     );
     Ok(vec![Content::Text(text), attached.note])
@@ -165,7 +165,7 @@ impl Attached {
         Ok(Attached { note, etag: read.etag, cut: lines.next.map(|(line, _)| line) })
     }
 
-    fn how_far(&self) -> String {
+    fn cut_notice(&self) -> String {
         self.cut.map(|line| format!(" as far as it fits (go on with vault_read from line {line})")).unwrap_or_default()
     }
 }

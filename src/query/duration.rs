@@ -75,13 +75,13 @@ impl Duration {
             (months, 11.0, "a month", "months"),
             (years, f64::INFINITY, "a year", "years"),
         ];
-        let said =
+        let phrase =
             steps.iter().find_map(
                 |(count, end, one, many)| {
                     if *count <= 1.0 { Some((*one).to_owned()) } else { (count < end).then(|| format!("{count} {many}")) }
                 },
             );
-        said.unwrap_or_else(|| "a very long time".into())
+        phrase.unwrap_or_else(|| "a very long time".into())
     }
 
     /// How long ago it was, or how long it will be, from now.

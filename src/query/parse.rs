@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
     /// Operands joined by operators that bind at least this tightly.
     fn binary(&mut self, tightness: u8) -> Result<Expr, Wrong> {
         let outer = self.depth;
-        self.deepen()?;
+        self.enter_nested()?;
         let mut left = self.unary()?;
         loop {
             self.skip_space();
@@ -228,7 +228,7 @@ impl<'a> Parser<'a> {
             let found = OPERATORS.iter().find(|(token, _, own)| *own >= tightness && rest.starts_with(token));
             let Some((token, operator, own)) = found else { break };
             // A chain is a tree as deep as it is long.
-            self.deepen()?;
+            self.enter_nested()?;
             self.at += token.len();
             let right = self.binary(own + 1)?;
             left = Expr::Binary(*operator, Box::new(left), Box::new(right));
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    fn deepen(&mut self) -> Result<(), Wrong> {
+    fn enter_nested(&mut self) -> Result<(), Wrong> {
         self.depth += 1;
         if self.depth > limits::QUERY_DEPTH {
             Err(self.wrong(self.at, format!("it is nested deeper than {}", limits::QUERY_DEPTH)))
@@ -254,7 +254,7 @@ impl<'a> Parser<'a> {
             return self.postfix();
         }
         self.at += 1;
-        self.deepen()?;
+        self.enter_nested()?;
         let operand = Box::new(self.unary()?);
         self.depth -= 1;
         Ok(if is_not { Expr::Not(operand) } else { Expr::Negative(operand) })
@@ -264,7 +264,7 @@ impl<'a> Parser<'a> {
         let mut expr = self.primary()?;
         let outer = self.depth;
         loop {
-            self.deepen()?;
+            self.enter_nested()?;
             if self.take(".") {
                 let at = self.at;
                 let name = self.name()?;

@@ -116,7 +116,7 @@ impl Filter {
 
     /// Puts a file into a slot that is empty.
     pub fn set(&mut self, slot: usize, signature: &Signature) {
-        let (block, word, bit) = place(slot);
+        let (block, word, bit) = position(slot);
         while self.blocks.len() <= block {
             self.blocks.push(vec![Row::default(); self.rows.count()].into_boxed_slice());
         }
@@ -131,7 +131,7 @@ impl Filter {
 
     /// Empties a slot.
     pub fn clear(&mut self, slot: usize) {
-        let (block, word, bit) = place(slot);
+        let (block, word, bit) = position(slot);
         let rows = self.blocks.get_mut(block).into_iter().flatten();
         for (words, count) in rows.zip(&mut self.counts) {
             if let Some(words) = words.get_mut(word).filter(|words| **words & bit != 0) {
@@ -169,7 +169,7 @@ impl Filter {
     }
 }
 
-fn place(slot: usize) -> (usize, usize, u64) {
+fn position(slot: usize) -> (usize, usize, u64) {
     (slot / BLOCK, slot % BLOCK / 64, 1 << (slot % 64))
 }
 

@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn each_byte_is_seen_wherever_it_stands() {
         for byte in 0..0x80_u8 {
-            for place in 0..20 {
+            for position in 0..20 {
                 let mut text = "é-".repeat(8);
-                text.insert((0..=place).rev().find(|&at| text.is_char_boundary(at)).unwrap(), char::from(byte));
-                assert_eq!(quoted(&text), serde_json::to_string(&text).unwrap(), "{byte} {place}");
+                text.insert((0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap(), char::from(byte));
+                assert_eq!(quoted(&text), serde_json::to_string(&text).unwrap(), "{byte} {position}");
             }
         }
     }

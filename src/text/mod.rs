@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`mod@fold`] | text without case, and the way back to the original |
-//! | [`kept`] | a text that is searched without case and takes little room |
+//! | [`kept`] | a text that is searched without case and takes little memory |
 //! | [`filter`] | which files can have a word at all |
 //! | [`pattern`] | regular expressions |
 //! | [`query`] | Obsidian's search language |

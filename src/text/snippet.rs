@@ -79,7 +79,7 @@ pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, u
     (shown, line_of(text, first.start))
 }
 
-/// The same from the text around the match, if it can be told that it is the same.
+/// The same from the text around the match, where that is certain to be the same.
 fn near(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) -> Option<String> {
     let text = kept.folded();
     let from = floor(text, first.start.saturating_sub(CONTEXT * 5)).max(line.start);

@@ -25,8 +25,8 @@ pub fn of_query(query: &str) -> Vec<String> {
             all.push(word.to_owned());
         }
     }
-    let said: Vec<String> = all.iter().filter(|word| !STOP_WORDS.contains(&word.as_str())).cloned().collect();
-    if said.is_empty() { all } else { said }
+    let content: Vec<String> = all.iter().filter(|word| !STOP_WORDS.contains(&word.as_str())).cloned().collect();
+    if content.is_empty() { all } else { content }
 }
 
 /// What an English word and its plural, tenses and nouns begin with; the word itself where no rule fits, and a phrase as it is. At least three letters

@@ -36,7 +36,7 @@ impl Arguments {
                     let value = match default {
                         Default::Text(text) => text.into(),
                         Default::Integer(number) => number.into(),
-                        Default::Flag(truth) => truth.into(),
+                        Default::Flag(boolean) => boolean.into(),
                     };
                     values.insert(field.name.into(), value);
                 }
@@ -100,7 +100,7 @@ impl Arguments {
     }
 
     /// True or false, if it is given.
-    pub fn truth(&self, name: &str) -> Option<bool> {
+    pub fn boolean(&self, name: &str) -> Option<bool> {
         self.values.get(name).and_then(Value::as_bool)
     }
 

@@ -145,9 +145,9 @@ impl Error {
         error.insert("message".into(), self.message.clone().into());
         error.extend(self.code.status().map(|status| ("status".to_owned(), status.into())));
         error.extend(self.facts.clone());
-        let mut told = self.beside.clone();
-        told.insert("error".into(), error.into());
-        Value::Object(told).to_string()
+        let mut members = self.beside.clone();
+        members.insert("error".into(), error.into());
+        Value::Object(members).to_string()
     }
 }
 
@@ -174,15 +174,15 @@ impl From<vault::Error> for Error {
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
             Refused::Disk { .. } => Code::WriteError,
         };
-        let told = Error::new(code, error.to_string());
+        let reported = Error::new(code, error.to_string());
         match error {
-            Refused::Conflict(Some(etag)) => told.with("etag", etag),
+            Refused::Conflict(Some(etag)) => reported.with("etag", etag),
             Refused::Ambiguous { candidates, .. } | Refused::NoTarget { known: candidates, .. } if !candidates.is_empty() => {
-                told.with("candidates", candidates)
+                reported.with("candidates", candidates)
             }
-            Refused::TooLarge { size, limit, .. } => told.with("size", size).with("limit", limit),
-            Refused::NotText { size, media_type, .. } => told.with("size", size).with("mime_type", media_type),
-            _ => told,
+            Refused::TooLarge { size, limit, .. } => reported.with("size", size).with("limit", limit),
+            Refused::NotText { size, media_type, .. } => reported.with("size", size).with("mime_type", media_type),
+            _ => reported,
         }
     }
 }

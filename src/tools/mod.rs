@@ -230,7 +230,7 @@ pub struct Options {
     /// Lines that `vault_read` gives when no range is asked for.
     pub read_lines: usize,
     /// Whether the client is on this machine: then the `context` tools show and take absolute paths, as in the system
-    /// they come from. A remote client is told nothing about the host.
+    /// they come from. A remote client learns nothing about the host.
     pub local: bool,
     /// The server's origin; empty where there is no server.
     pub origin: String,

@@ -1,4 +1,4 @@
-//! Completing what somebody begins to type: paths, notes, topics, days.
+//! Completing what a person begins to type: paths, notes, topics, days.
 
 use super::Vault;
 use super::error::Error;

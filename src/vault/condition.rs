@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 /// Where a condition is fulfilled, in [`File::text`]; `None` where no single range says it.
-type Place = Option<Range<usize>>;
+type Match = Option<Range<usize>>;
 
 /// A file that conditions are held against.
 pub(super) struct File<'a> {
@@ -38,7 +38,7 @@ impl<'a> File<'a> {
     }
 
     /// Whether all of the conditions are fulfilled; then where the first is of which that can be said, in the folded text.
-    pub(super) fn holds(&self, conditions: &[Condition]) -> Result<Option<Place>, Unfinished> {
+    pub(super) fn holds(&self, conditions: &[Condition]) -> Result<Option<Match>, Unfinished> {
         let found = self.all(conditions, None)?;
         let in_folded = |range: Range<usize>| {
             let Some(original) = self.original else { return range };
@@ -46,22 +46,22 @@ impl<'a> File<'a> {
             let start = folded_length(range.start).min(self.folded.len());
             start..folded_length(range.end).clamp(start, self.folded.len())
         };
-        Ok(found.map(|place| place.map(in_folded)))
+        Ok(found.map(|found_at| found_at.map(in_folded)))
     }
 
-    fn all(&self, conditions: &[Condition], part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
+    fn all(&self, conditions: &[Condition], part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
         let mut first = None;
         for condition in conditions {
             match self.find(condition, part)? {
                 None => return Ok(None),
-                Some(place) => first = first.or(place),
+                Some(found_at) => first = first.or(found_at),
             }
         }
         Ok(Some(first))
     }
 
     /// Whether a condition is fulfilled in a part of the text, or in the whole file.
-    fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
+    fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
         Ok(match condition {
             Condition::Has(field, term) => return self.find_term(*field, term, part),
             Condition::Tag(name) => match part {
@@ -76,16 +76,16 @@ impl<'a> File<'a> {
             Condition::All(conditions) => return self.all(conditions, part),
             Condition::Any(conditions) => {
                 for condition in conditions {
-                    if let Some(place) = self.find(condition, part)? {
-                        return Ok(Some(place));
+                    if let Some(found_at) = self.find(condition, part)? {
+                        return Ok(Some(found_at));
                     }
                 }
                 None
             }
             Condition::Within(scope, condition) => {
                 for range in self.parts(*scope, part) {
-                    if let Some(place) = self.find(condition, Some(&range))? {
-                        return Ok(Some(Some(place.unwrap_or(range))));
+                    if let Some(found_at) = self.find(condition, Some(&range))? {
+                        return Ok(Some(Some(found_at.unwrap_or(range))));
                     }
                 }
                 None
@@ -93,7 +93,7 @@ impl<'a> File<'a> {
         })
     }
 
-    fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<Place>, Unfinished> {
+    fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
         let part_of_path = |path: &'a str| if field == Field::Name { name_of(path) } else { path };
         let path = part_of_path(&self.entry.path);
         if part.is_none() && field != Field::Content {

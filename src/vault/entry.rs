@@ -155,14 +155,14 @@ pub(super) fn name_of(path: &str) -> &str {
 pub(super) enum Text {
     /// The text.
     Kept(Kept),
-    /// Its frontmatter; the rest is read again by whoever needs it. For machines with little memory.
+    /// Its frontmatter; the rest is read again when it is needed. For machines with little memory.
     OnDisk {
         /// The frontmatter with its fences; empty where it is too long to be read.
         frontmatter: Box<str>,
         /// Tells one text from another.
         hash: u64,
     },
-    /// Not text by its name: found by name only, as everybody expects.
+    /// Not text by its name: found by name only.
     None,
     /// Text that is too large or did not fit: found by name, tag and property, and answers say so.
     TooMuch {

@@ -30,7 +30,7 @@ pub enum Error {
     InvalidRange(String),
     /// The file is not what the caller read; its current etag, `None` when it is gone.
     Conflict(Option<String>),
-    /// Somebody is changing the file, or has changed it between two looks at it.
+    /// The file is being changed, or was changed between two reads.
     Busy,
     /// The file or text is larger than the limit, in bytes.
     TooLarge {
@@ -94,7 +94,7 @@ pub enum Error {
         doing: &'static str,
         /// The path asked for.
         path: String,
-        /// Told by its kind, or in the system's words where it has none.
+        /// Shown by its kind, or in the system's words where it has none.
         cause: io::Error,
     },
 }
@@ -117,7 +117,7 @@ impl Error {
             io::ErrorKind::NotFound => Error::NotFound { path, hint: String::new() },
             io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(path),
             _ => {
-                // Without a path it is named by whoever knows it, and logged there.
+                // Without a path it is named, and logged, by a caller that knows it.
                 if !path.is_empty() {
                     log::warn!("could not {doing} {path:?}: {cause}");
                 }

@@ -90,16 +90,16 @@ impl Events {
         self.state.lock().unpoisoned()
     }
 
-    /// Watches the folder `place`, whose path below the root is `below`. To be called before the folder is listed: what changes
+    /// Watches the folder `on_disk`, whose path below the root is `below`. To be called before the folder is listed: what changes
     /// afterwards is reported.
     ///
     /// # Errors
     /// Why changes in it would not be reported, in words for the log. A folder that is gone, or may not be read, is none.
-    pub(super) fn watch(&self, below: &str, place: &Path) -> Result<(), String> {
-        let Ok(device) = fs::symlink_metadata(place).map(|found| found.dev()) else { return Ok(()) };
+    pub(super) fn watch(&self, below: &str, on_disk: &Path) -> Result<(), String> {
+        let Ok(device) = fs::symlink_metadata(on_disk).map(|found| found.dev()) else { return Ok(()) };
         let mut state = self.state();
         if state.devices.insert(device) {
-            let kind = rustix::fs::statfs(place).map_or(0, |found| found.f_type as u32);
+            let kind = rustix::fs::statfs(on_disk).map_or(0, |found| found.f_type as u32);
             if !REPORTING.contains(&kind) {
                 return Err(format!("{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"));
             }
@@ -115,7 +115,7 @@ impl Events {
             | WatchFlags::ONLYDIR
             | WatchFlags::DONT_FOLLOW
             | WatchFlags::EXCL_UNLINK;
-        match add_watch(&self.queue, place, flags) {
+        match add_watch(&self.queue, on_disk, flags) {
             Ok(watch) => {
                 let path: Arc<str> = below.into();
                 // A folder that was moved keeps its watch.

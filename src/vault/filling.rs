@@ -57,7 +57,7 @@ impl FirstLook {
     }
 }
 
-/// A look, the first perhaps; however it ends, nobody waits for it afterwards.
+/// A look, the first perhaps; however it ends, no call waits for it afterwards.
 pub(super) struct IndexProgress<'a>(Option<&'a FirstLook>);
 
 impl IndexProgress<'_> {

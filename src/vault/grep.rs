@@ -53,7 +53,7 @@ pub struct Occurrences {
     /// How often.
     pub count: usize,
     /// The first places: line, from 1, and the match in bold with what stands around it.
-    pub places: Vec<(usize, String)>,
+    pub excerpts: Vec<(usize, String)>,
 }
 
 /// The outcome of [`Vault::grep`].
@@ -95,17 +95,17 @@ impl Vault {
             if cancelled {
                 return Err(Error::Cancelled);
             }
-            let (mut count, mut places) = (0, Vec::new());
+            let (mut count, mut excerpts) = (0, Vec::new());
             // A text without case is searched folded, and only what is shown is unfolded.
             if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text) {
                 for at in finder.find_iter(kept.folded().as_bytes()) {
                     count += 1;
-                    if places.len() < limits::GREP_PLACES {
-                        places.push(around_kept(kept, at..at + finder.needle().len(), context));
+                    if excerpts.len() < limits::GREP_PLACES {
+                        excerpts.push(around_kept(kept, at..at + finder.needle().len(), context));
                     }
                 }
                 if count > 0 {
-                    found.notes.push(Occurrences { entry, count, places });
+                    found.notes.push(Occurrences { entry, count, excerpts });
                 }
                 continue;
             }
@@ -120,14 +120,14 @@ impl Vault {
                 && self.text(&entry).is_ok_and(|original| {
                     each_match(pattern, &original, &mut in_time, |from, to| {
                         count += 1;
-                        if places.len() < limits::GREP_PLACES {
-                            places.push((line_of(&original, from), around(&original, from..to, context)));
+                        if excerpts.len() < limits::GREP_PLACES {
+                            excerpts.push((line_of(&original, from), around(&original, from..to, context)));
                         }
                     })
                 });
             found.not_searched += usize::from(!searched);
             if count > 0 {
-                found.notes.push(Occurrences { entry, count, places });
+                found.notes.push(Occurrences { entry, count, excerpts });
             }
         }
         if cancelled {

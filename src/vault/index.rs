@@ -8,7 +8,7 @@ use super::entry::{Entry, Stamp};
 use super::error::Error;
 use super::events::{Events, Wake};
 use super::filling::FirstLook;
-use super::jail::{Jail, Place};
+use super::jail::{Jail, ResolvedPath};
 use super::lexicon;
 use super::path::{VaultPath, text_of};
 use super::refresh_policy::RefreshPolicy;
@@ -65,7 +65,7 @@ impl Drop for Running<'_> {
 pub(super) struct Index {
     pub(super) jail: Jail,
     /// Which folder the root was at the last walk: device and inode.
-    pub(super) place: Mutex<Option<(u64, u64)>>,
+    pub(super) identity: Mutex<Option<(u64, u64)>>,
     pub(super) memory: Memory,
     pub(super) table: RwLock<Table>,
     pub(super) first_look: FirstLook,
@@ -99,7 +99,7 @@ impl Index {
     pub(super) fn new(jail: Jail, memory: Memory) -> io::Result<Index> {
         let events = Events::new().inspect_err(|error| walks_instead(&error.to_string())).ok();
         Ok(Index {
-            place: Mutex::new(jail.identity()),
+            identity: Mutex::new(jail.identity()),
             jail,
             memory,
             table: RwLock::new(Table::new(memory.rows())),
@@ -205,13 +205,13 @@ impl Index {
     /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
     /// that it stayed the same. `None` when it is not served, or cannot be looked at.
     pub(super) fn look(&self, path: &str, was_written: bool) -> Option<Looked> {
-        let _turn = self.looking.lock().unpoisoned();
-        let found = self.jail.existing(&VaultPath::known(path)).and_then(|place| {
-            let metadata = place.metadata().map_err(Error::disk("look at", path))?;
-            Ok((place, metadata))
+        let _lock = self.looking.lock().unpoisoned();
+        let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
+            let metadata = on_disk.metadata().map_err(Error::disk("look at", path))?;
+            Ok((on_disk, metadata))
         });
-        let (place, metadata) = match found {
-            Ok((place, metadata)) if metadata.is_dir() || metadata.is_file() => (place, metadata),
+        let (on_disk, metadata) = match found {
+            Ok((on_disk, metadata)) if metadata.is_dir() || metadata.is_file() => (on_disk, metadata),
             Ok(_) | Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
                 if self.jail.root().join(path).is_symlink() {
                     self.has_links.store(true, Ordering::Release);
@@ -226,7 +226,7 @@ impl Index {
             // What was known of it still holds.
             Err(_) => return None,
         };
-        if place.below() != Path::new(path) {
+        if on_disk.below() != Path::new(path) {
             self.has_links.store(true, Ordering::Release);
         }
         if metadata.is_dir() {
@@ -239,11 +239,11 @@ impl Index {
         if self.get(path).is_none() {
             self.remove(path);
         }
-        self.look_at_file(path, &place, &metadata, was_written);
+        self.look_at_file(path, &on_disk, &metadata, was_written);
         Some(Looked::File)
     }
 
-    fn look_at_file(&self, path: &str, place: &Place, metadata: &Metadata, was_written: bool) {
+    fn look_at_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, was_written: bool) {
         let known = self.get(path);
         if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && was_written)) {
             return;
@@ -254,7 +254,7 @@ impl Index {
             }
             return;
         }
-        if let Some((entry, signature)) = self.load(path, place, known.as_deref()) {
+        if let Some((entry, signature)) = self.load(path, on_disk, known.as_deref()) {
             self.put(entry, &signature);
         }
     }
@@ -269,7 +269,7 @@ impl Index {
     }
 
     /// Takes note of a file that this program just wrote.
-    pub(super) fn wrote(&self, path: &VaultPath) {
+    pub(super) fn note_written(&self, path: &VaultPath) {
         self.look(path.as_str(), true);
         if let Some(entry) = self.get(path.as_str()) {
             entry.is_ours.store(true, Ordering::Release);
@@ -277,7 +277,7 @@ impl Index {
     }
 
     /// Takes note of a file that this program just removed.
-    pub(super) fn removed(&self, path: &VaultPath) {
+    pub(super) fn note_removed(&self, path: &VaultPath) {
         self.look(path.as_str(), true);
     }
 
@@ -321,9 +321,9 @@ impl Index {
 
     /// Whether another program is writing a file in place, which has the name of `at` at the moment, as far as events say; `None`
     /// where there are none.
-    pub(super) fn is_being_written(&self, place: &Place, at: &Path) -> Option<bool> {
+    pub(super) fn is_being_written(&self, on_disk: &ResolvedPath, at: &Path) -> Option<bool> {
         let events = self.events()?;
-        let path = at.file_name().map(|name| place.below().with_file_name(name));
+        let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
         Some(path.as_deref().and_then(text_of).is_some_and(|path| events.is_being_written(&path)))
     }
 

@@ -1,5 +1,5 @@
-//! From a [`VaultPath`] to a place on disk that is inside the vault. The only file that decides
-//! whether a place is.
+//! From a [`VaultPath`] to a path on disk that is inside the vault. The only file that decides
+//! whether a path is.
 
 use super::error::Error;
 use super::path::{VaultPath, is_hidden, text_of};
@@ -58,18 +58,18 @@ impl Jail {
         &self.root
     }
 
-    /// The place of something that exists. Links are resolved and must end inside (rule 3 of the vault).
-    pub(super) fn existing(&self, path: &VaultPath) -> Result<Place, Error> {
+    /// The resolved path of something that exists. Links are resolved and must end inside (rule 3 of the vault).
+    pub(super) fn existing(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         if !self.shows(path.as_str()) {
             return Err(self.absent(path));
         }
         self.refuse_alias(path)?;
-        // Without links on the way, as nearly always, the path is the place.
-        if let Ok(place) = self.place(path.as_str().into())
-            && place.folder.is_held()
-            && place.symlink_metadata().is_ok_and(|found| !found.is_symlink())
+        // Without links on the way, as nearly always, the path is the resolved one.
+        if let Ok(on_disk) = self.on_disk(path.as_str().into())
+            && on_disk.folder.is_held()
+            && on_disk.symlink_metadata().is_ok_and(|found| !found.is_symlink())
         {
-            return Ok(place);
+            return Ok(on_disk);
         }
         let outside = || Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
         let wanted = self.root.join(path.as_str());
@@ -77,7 +77,7 @@ impl Jail {
             Ok(real) if self.serves(&real) => {
                 let below = real.strip_prefix(&self.root).map_err(|_| outside())?;
                 // A name that has become a link since is refused.
-                self.place(below.to_path_buf()).map_err(|_| outside())
+                self.on_disk(below.to_path_buf()).map_err(|_| outside())
             }
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
@@ -95,20 +95,20 @@ impl Jail {
         }
     }
 
-    /// The place of a name in a folder that is held open. `below` is a path from the root without links.
-    fn place(&self, below: PathBuf) -> io::Result<Place> {
+    /// The resolved path of a name in a folder that is held open. `below` is a path from the root without links.
+    fn on_disk(&self, below: PathBuf) -> io::Result<ResolvedPath> {
         let folder = Folder::open(&self.root, below.parent().unwrap_or(Path::new("")))?;
         let path = below.file_name().map_or_else(|| folder.path().to_path_buf(), |name| folder.path().join(name));
-        Ok(Place { path, below, folder })
+        Ok(ResolvedPath { path, below, folder })
     }
 
     /// What is known of a file that is in the index; `None` where one of the names on the way to it is a link.
     pub(super) fn without_links(&self, path: &VaultPath) -> io::Result<Option<fs::Metadata>> {
-        let mut place = self.root.clone();
+        let mut on_disk = self.root.clone();
         let mut found = None;
         for name in path.segments() {
-            place.push(name);
-            let metadata = place.symlink_metadata()?;
+            on_disk.push(name);
+            let metadata = on_disk.symlink_metadata()?;
             if metadata.is_symlink() {
                 return Ok(None);
             }
@@ -118,24 +118,24 @@ impl Jail {
     }
 
     /// A folder that exists, held open itself.
-    pub(super) fn folder(&self, path: &VaultPath) -> Result<Place, Error> {
-        let place = self.existing(path)?;
-        if !place.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
+    pub(super) fn folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+        let on_disk = self.existing(path)?;
+        if !on_disk.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a file, not a folder" });
         }
-        let folder = Folder::open(&self.root, &place.below).map_err(|error| {
+        let folder = Folder::open(&self.root, &on_disk.below).map_err(|error| {
             // It has become a link, or was moved, since.
             if disk::is_of_a_link(&error) {
                 return Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
             }
             Error::disk("read the folder", path.as_str())(error)
         })?;
-        Ok(Place { path: folder.path().to_path_buf(), below: place.below, folder })
+        Ok(ResolvedPath { path: folder.path().to_path_buf(), below: on_disk.below, folder })
     }
 
-    /// The place of one of our own hidden names in the root.
-    pub(super) fn hidden(&self, name: &str) -> io::Result<Place> {
-        self.place(name.into())
+    /// The resolved path of one of our own hidden names in the root.
+    pub(super) fn hidden(&self, name: &str) -> io::Result<ResolvedPath> {
+        self.on_disk(name.into())
     }
 
     /// Refuses a name that leads to something of another name. FAT, NTFS and SMB have such names for hidden files, too:
@@ -155,28 +155,28 @@ impl Jail {
     }
 
     /// The path as its names are on disk: a name that is not there, but is in another Unicode form, is that name. Models
-    /// write NFC, and macOS wrote NFD; nobody can see the difference, and a second file beside the first helps nobody.
+    /// write NFC, and macOS wrote NFD; the two look the same, and a second file beside the first helps no one.
     pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
         if path.as_str().is_ascii() {
             return path;
         }
-        let mut place = self.root.clone();
+        let mut on_disk = self.root.clone();
         let mut known: Vec<String> = Vec::new();
         for segment in path.segments() {
             let path = known.iter().map(String::as_str).chain([segment]).collect::<Vec<_>>().join("/");
-            let name = if segment.is_ascii() || !self.shows(&path) || fs::symlink_metadata(place.join(segment)).is_ok() {
+            let name = if segment.is_ascii() || !self.shows(&path) || fs::symlink_metadata(on_disk.join(segment)).is_ok() {
                 segment.to_owned()
             } else {
-                twin(&place, segment).unwrap_or_else(|| segment.to_owned())
+                find_equivalent_name(&on_disk, segment).unwrap_or_else(|| segment.to_owned())
             };
-            place.push(&name);
+            on_disk.push(&name);
             known.push(name);
         }
         VaultPath::known(&known.join("/"))
     }
 
-    /// The place of a name that something is to be moved to; its folder exists afterwards.
-    pub(super) fn new_name(&self, path: &VaultPath) -> Result<Place, Error> {
+    /// The resolved path of a name that something is to be moved to; its folder exists afterwards.
+    pub(super) fn new_name(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         let folder = match self.folder(&path.parent()) {
             Err(Error::NotFound { .. }) => self.create_folders(&path.parent())?,
             other => other?,
@@ -184,9 +184,9 @@ impl Jail {
         Ok(folder.child(path.name()))
     }
 
-    /// The place where a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
+    /// The resolved path at which a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
     /// made, otherwise they are [`Error::NotFound`].
-    pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<Place, Error> {
+    pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<ResolvedPath, Error> {
         let infolder = |error| match error {
             Error::NotAllowed { why: "it is a file, not a folder", .. } => {
                 Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" }
@@ -206,15 +206,15 @@ impl Jail {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(wanted),
             Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
             Ok(_) => {
-                let place = self.existing(path)?;
-                let found = place.metadata().map_err(Error::disk("write the file", path.as_str()))?;
+                let on_disk = self.existing(path)?;
+                let found = on_disk.metadata().map_err(Error::disk("write the file", path.as_str()))?;
                 if found.is_dir() {
                     return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder, not a file" });
                 }
                 if !found.is_file() {
                     return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
                 }
-                Ok(place)
+                Ok(on_disk)
             }
         }
     }
@@ -228,7 +228,7 @@ impl Jail {
         self.root.join(folder.as_str())
     }
 
-    fn create_folders(&self, path: &VaultPath) -> Result<Place, Error> {
+    fn create_folders(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         let mut folder = self.folder(&VaultPath::known(""))?;
         let mut known = String::new();
         for segment in path.segments() {
@@ -247,13 +247,13 @@ impl Jail {
 
     /// Where a link found on a walk leads, if that is a served place inside.
     pub(super) fn follow(&self, link: &Path) -> Option<PathBuf> {
-        disk::canonicalize(link).ok().filter(|place| self.serves(place))
+        disk::canonicalize(link).ok().filter(|on_disk| self.serves(on_disk))
     }
 
     /// Inside the root, and not hidden there either: a link must not be a way into `.obsidian`.
-    fn serves(&self, place: &Path) -> bool {
+    fn serves(&self, on_disk: &Path) -> bool {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
-        place
+        on_disk
             .strip_prefix(&self.root)
             .is_ok_and(|below| !below.iter().any(hidden) && text_of(below).is_some_and(|below| self.shows(&below)))
     }
@@ -265,26 +265,26 @@ impl Jail {
 
 /// Where something is, in a folder that is held open; used as a path.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ResolvedPath {
     path: PathBuf,
     /// Its path from the root, with all links resolved.
     below: PathBuf,
     folder: Folder,
 }
 
-impl Place {
+impl ResolvedPath {
     /// The path from the root, with all links resolved.
     pub(super) fn below(&self) -> &Path {
         &self.below
     }
 
     /// A name in this folder; to be used while this value lives.
-    fn child(self, name: &str) -> Place {
-        Place { path: self.path.join(name), below: self.below.join(name), folder: self.folder }
+    fn child(self, name: &str) -> ResolvedPath {
+        ResolvedPath { path: self.path.join(name), below: self.below.join(name), folder: self.folder }
     }
 }
 
-impl Deref for Place {
+impl Deref for ResolvedPath {
     type Target = Path;
 
     fn deref(&self) -> &Path {
@@ -298,7 +298,7 @@ fn is_short_name(name: &str) -> bool {
 }
 
 /// A name in this folder that is the same as `wanted` in composed form.
-fn twin(folder: &Path, wanted: &str) -> Option<String> {
+fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
     let composed: String = wanted.nfc().collect();
     let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     names.into_iter().find(|name| !name.is_ascii() && name.nfc().eq(composed.chars()))

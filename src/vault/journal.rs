@@ -56,15 +56,16 @@ mod in_base64 {
 pub(super) struct Noted {
     #[serde(flatten)]
     pub(super) step: Step,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) place: String,
+    #[serde(rename = "place", default, skip_serializing_if = "String::is_empty")]
+    pub(super) trash_name: String,
 }
 
 impl Noted {
     /// Whether this program can have written it: the name in the trash is a plain one. Another program that
     /// writes into the vault may have put it there.
     pub(super) fn is_plain(&self) -> bool {
-        let is_name = VaultPath::file(&self.place).is_ok_and(|name| name.as_str() == self.place && name.name() == self.place);
+        let is_name =
+            VaultPath::file(&self.trash_name).is_ok_and(|name| name.as_str() == self.trash_name && name.name() == self.trash_name);
         is_name == matches!(self.step, Step::Trash { .. })
     }
 }
@@ -95,20 +96,20 @@ pub(super) enum State {
     Open,
     /// Its files are as it makes them.
     Done,
-    /// Somebody has changed what it made.
+    /// What it made was changed since.
     DoneAndMore,
-    /// Somebody has changed what was there before.
+    /// What was there before was changed since.
     Theirs,
 }
 
 /// Whether the disk, or its owner, has something to do before anything goes on.
-pub(super) fn is_the_disks(error: &Error) -> bool {
+pub(super) fn is_disk_failure(error: &Error) -> bool {
     matches!(error, Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable)
 }
 
-/// Whether a text that somebody has changed was changed from what a step made, and not from what was before: it has the
+/// Whether a text that was changed since was changed from what a step made, and not from what was before: it has the
 /// pieces that the step put in, or, where it put in none, lacks those that it took out.
-pub(super) fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
+pub(super) fn derives_from_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
     let pieces = |text: &[u8]| -> HashSet<String> {
         let text = String::from_utf8_lossy(text).into_owned();
         text.split(['\n', ',', '[', ']']).map(str::trim).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
@@ -118,7 +119,7 @@ pub(super) fn has_what_was_new(before: &[u8], after: &[u8], here: &[u8]) -> bool
     if added.is_empty() {
         return before.difference(&after).all(|piece| !here.contains(piece));
     }
-    // More than half: somebody may have changed one of them.
+    // More than half: one of them may have been changed.
     added.iter().filter(|piece| here.contains(**piece)).count() * 2 > added.len()
 }
 

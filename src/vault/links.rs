@@ -119,7 +119,7 @@ impl LinkIndex {
         }
     }
 
-    fn learn(&mut self, id: Id, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
+    fn add(&mut self, id: Id, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
         let files = self.files.entry(key_of(&entry.path).into()).or_default();
         files.insert((comparable_name(&entry.path).into(), Arc::clone(&entry.path)));
         let mut keys: Vec<Box<str>> = Vec::new();
@@ -250,7 +250,7 @@ impl Vault {
         gone.into_iter().for_each(|id| index.forget(id));
         for ((id, entry), paths) in fresh.iter().zip(found) {
             index.forget(*id);
-            index.learn(*id, entry, paths);
+            index.add(*id, entry, paths);
         }
         index.version = Some(version);
         Ok(index)

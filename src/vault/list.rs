@@ -3,7 +3,7 @@
 use super::Vault;
 use super::entry::{Entry, Stamp};
 use super::error::{Error, words};
-use super::jail::Place;
+use super::jail::ResolvedPath;
 use super::path::VaultPath;
 use super::walk::{self, Kind};
 use crate::text::fold::fold;
@@ -109,9 +109,9 @@ impl Vault {
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a file), or the disk's.
     pub fn list(&self, folder: &VaultPath) -> Result<Vec<Child>, Error> {
         let folder = &self.jail.as_on_disk(folder.clone());
-        let place = self.folder_place(folder)?;
+        let on_disk = self.folder_on_disk(folder)?;
         let mut children = Vec::new();
-        for (name, found) in self.served_children(folder, &place).map_err(Error::disk("read the folder", folder.as_str()))? {
+        for (name, found) in self.served_children(folder, &on_disk).map_err(Error::disk("read the folder", folder.as_str()))? {
             children.push(match found {
                 Kind::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
                 Kind::Folder { .. } => Child::Folder { name },
@@ -125,7 +125,7 @@ impl Vault {
 
     /// How many files and folders are served directly in a folder. Only links are looked at: a folder may have thousands.
     pub fn count_children(&self, folder: &VaultPath) -> usize {
-        let Ok(place) = self.jail.folder(folder) else { return 0 };
+        let Ok(on_disk) = self.jail.folder(folder) else { return 0 };
         let is_served = |entry: &fs::DirEntry| {
             let Ok(name) = entry.file_name().into_string() else { return false };
             let path = walk::joined(folder.as_str(), &name);
@@ -134,18 +134,18 @@ impl Vault {
                 _ => walk::classify(&self.jail, &path, entry, &name).is_ok_and(|found| found.is_some()),
             }
         };
-        fs::read_dir(&*place).map_or(0, |entries| entries.flatten().filter(is_served).count())
+        fs::read_dir(&*on_disk).map_or(0, |entries| entries.flatten().filter(is_served).count())
     }
 
     /// A folder that a list or search is narrowed to, as it is on disk; it has to exist.
     pub(super) fn narrowed(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
         let Some(folder) = below else { return Ok(None) };
         let folder = self.jail.as_on_disk(folder.clone());
-        self.folder_place(&folder)?;
+        self.folder_on_disk(&folder)?;
         Ok(Some(folder))
     }
 
-    fn folder_place(&self, folder: &VaultPath) -> Result<Place, Error> {
+    fn folder_on_disk(&self, folder: &VaultPath) -> Result<ResolvedPath, Error> {
         self.index.refuse_if_away()?;
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
@@ -160,9 +160,9 @@ impl Vault {
     ///
     /// # Errors
     /// The disk's, also when nothing at all in it could be looked at: that is not an empty folder.
-    fn served_children(&self, folder: &VaultPath, place: &Path) -> std::io::Result<Vec<(String, Kind)>> {
+    fn served_children(&self, folder: &VaultPath, on_disk: &Path) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
-        for entry in fs::read_dir(place)? {
+        for entry in fs::read_dir(on_disk)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {

@@ -3,7 +3,7 @@
 use super::entry::{Entry, Stamp, Text};
 use super::error::words;
 use super::index::{Index, Memory};
-use super::jail::Place;
+use super::jail::ResolvedPath;
 use super::media::{self, Kind};
 use super::properties::warn_of_frontmatter;
 use super::walk;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 impl Index {
     /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
-    pub(super) fn load(&self, path: &str, place: &Place, known: Option<&Entry>) -> Option<(Entry, Signature)> {
+    pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath, known: Option<&Entry>) -> Option<(Entry, Signature)> {
         let kind = media::of(path);
         let entry = |stamp: Stamp, tags: Vec<String>, text: Text, mut signature: Signature, uncertain: bool| {
             let entry = Entry {
@@ -41,12 +41,12 @@ impl Index {
             entry.folded_tags().iter().for_each(|tag| signature.add(tag));
             (entry, signature)
         };
-        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(place);
+        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(on_disk);
         if !is_text {
-            return Some(entry(Stamp::of(&place.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
+            return Some(entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
         }
         let seen = clock::system();
-        let (bytes, stamp, stable) = match walk::read_stamped(place, limits::INDEXED_BYTES + 1) {
+        let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
                 if self.is_new_complaint(path.to_owned()) {
@@ -54,7 +54,7 @@ impl Index {
                 }
                 // Tried again each time: when the right to read is given, no stamp changes.
                 return Some(entry(
-                    Stamp::of(&place.metadata().ok()?),
+                    Stamp::of(&on_disk.metadata().ok()?),
                     Vec::new(),
                     Text::TooMuch { frontmatter: Box::default() },
                     Signature::new(Rows::Names),

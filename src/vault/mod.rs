@@ -104,7 +104,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use index::Index;
-use jail::{Jail, Place};
+use jail::{Jail, ResolvedPath};
 use scope::Scope;
 use sha2::{Digest, Sha256};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -152,7 +152,7 @@ pub struct Shared {
 /// What the whole vault and its parts have in common.
 #[derive(Debug)]
 struct Locks {
-    /// Writers of one file take turns; chosen by the hash of its place.
+    /// Writers of one file lock each other out; the lock is chosen by the hash of its resolved path.
     files: Vec<Mutex<()>>,
     /// Who changes several files as one.
     transactions: Mutex<()>,
@@ -229,8 +229,8 @@ impl Vault {
     fn real(&self, path: &str) -> String {
         let (mut folder, mut rest) = (path, String::new());
         loop {
-            if let Ok(place) = self.jail.existing(&VaultPath::known(folder)) {
-                let real = if rest.is_empty() { place.below().to_path_buf() } else { place.below().join(rest) };
+            if let Ok(on_disk) = self.jail.existing(&VaultPath::known(folder)) {
+                let real = if rest.is_empty() { on_disk.below().to_path_buf() } else { on_disk.below().join(rest) };
                 return text_of(&real).unwrap_or_default();
             }
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
@@ -329,8 +329,8 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a folder), or the disk's.
     pub fn entry(&self, path: &VaultPath) -> Result<Arc<Entry>, Error> {
-        let (path, place) = self.locate(path)?;
-        let metadata = place.metadata().map_err(Error::disk("read the file", path.as_str()))?;
+        let (path, on_disk) = self.locate(path)?;
+        let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
         if !metadata.is_file() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
         }
@@ -347,7 +347,7 @@ impl Vault {
         self.jail.root()
     }
 
-    /// The place of a file on this machine, for a client on this machine.
+    /// The absolute path of a file on this machine, for a client on this machine.
     pub fn absolute(&self, path: &str) -> String {
         self.jail.root().join(path).display().to_string()
     }
@@ -358,11 +358,11 @@ impl Vault {
         text_of(below)
     }
 
-    /// The place of an existing file, and its path as it is on disk.
-    fn locate(&self, path: &VaultPath) -> Result<(VaultPath, Place), Error> {
+    /// The resolved path of an existing file, and its path as it is on disk.
+    fn locate(&self, path: &VaultPath) -> Result<(VaultPath, ResolvedPath), Error> {
         let path = self.jail.as_on_disk(path.clone());
         match self.jail.existing(&path) {
-            Ok(place) => Ok((path, place)),
+            Ok(on_disk) => Ok((path, on_disk)),
             Err(Error::NotFound { .. }) => {
                 self.index.refuse_if_away()?;
                 Err(Error::NotFound { hint: self.similar(&path), path: path.as_str().into() })
@@ -392,10 +392,10 @@ impl Vault {
         }
     }
 
-    /// Waits for the turn to write at a place. A place and not a path: one file may have two names.
-    fn write_turn(&self, place: &Place) -> Option<MutexGuard<'_, ()>> {
+    /// Locks a file against other writers. By its resolved path: one file may have two names.
+    fn lock_for_writing(&self, on_disk: &ResolvedPath) -> Option<MutexGuard<'_, ()>> {
         let mut hasher = DefaultHasher::new();
-        place.below().hash(&mut hasher);
+        on_disk.below().hash(&mut hasher);
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
         self.locks.files.get(number).map(|lock| lock.lock().unpoisoned())
     }

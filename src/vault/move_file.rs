@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What becomes of a link.
-enum Fate {
+enum Decision {
     Stays,
     /// It has to name this file.
     Changes(String),
@@ -48,21 +48,21 @@ impl<'a> Moves<'a> {
         meant(path, is_canvas_path, folder, stay.chain(new))
     }
 
-    fn fate(&self, path: &str, is_canvas_path: bool, source: &str) -> Fate {
+    fn decide(&self, path: &str, is_canvas_path: bool, source: &str) -> Decision {
         let (folder, new_folder) = (folder_of(source), folder_of(self.new_path(source)));
         match meant(path, is_canvas_path, folder, self.index.files(&key_of(path))) {
-            Resolved::Missing => Fate::Stays,
-            Resolved::Several(files) if files.iter().any(|file| self.moved.contains_key(*file)) => Fate::Ambiguous(files.join(", ")),
-            Resolved::Several(_) => Fate::Stays,
+            Resolved::Missing => Decision::Stays,
+            Resolved::Several(files) if files.iter().any(|file| self.moved.contains_key(*file)) => Decision::Ambiguous(files.join(", ")),
+            Resolved::Several(_) => Decision::Stays,
             Resolved::One(file) => {
                 let wanted = self.new_path(file);
                 // Other programs follow a relative path only as it is written.
                 let was_exact = !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
                 let is_broken = was_exact && !leads_to(path, new_folder, wanted);
                 if !is_broken && self.meant_after(path, is_canvas_path, new_folder) == Resolved::One(wanted) {
-                    Fate::Stays
+                    Decision::Stays
                 } else {
-                    Fate::Changes(wanted.to_owned())
+                    Decision::Changes(wanted.to_owned())
                 }
             }
         }
@@ -124,12 +124,12 @@ impl Vault {
     }
 
     fn plan_move(&self, index: &LinkIndex, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Plan, Error> {
-        let (_, place) = self.locate(from)?;
+        let (_, on_disk) = self.locate(from)?;
         if options.if_match.is_some() {
             must_match(&self.bytes(from)?, options.if_match)?;
         }
         match self.jail.existing(to) {
-            Ok(found) if found.below() == place.below() || crate::disk::is_same_file(&found, &place) => {}
+            Ok(found) if found.below() == on_disk.below() || crate::disk::is_same_file(&found, &on_disk) => {}
             Ok(_) => return Err(Error::Exists(to.as_str().into())),
             Err(Error::NotFound { .. }) => drop(self.may_create(to)?),
             Err(error) => return Err(error),
@@ -152,7 +152,7 @@ impl Vault {
         let keys: BTreeSet<String> = moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
         for key in &keys {
             index.each_link(key, &mut |path, is_canvas_path, source| {
-                if !sources.contains(source) && !matches!(moves.fate(path, is_canvas_path, source), Fate::Stays) {
+                if !sources.contains(source) && !matches!(moves.decide(path, is_canvas_path, source), Decision::Stays) {
                     sources.insert(source);
                 }
             });
@@ -163,11 +163,11 @@ impl Vault {
             let (mut edits, mut left) = (Vec::new(), Vec::new());
             let mut leave = |link: &Link, reason: String| left.push((link.range.start, reason));
             for link in links.iter().filter(|link| !link.path.is_empty()) {
-                match moves.fate(&link.path, link.syntax == Syntax::CanvasPath, &entry.path) {
-                    Fate::Stays => {}
-                    Fate::Ambiguous(files) => leave(link, format!("several files have this name: {files}")),
-                    Fate::Changes(_) if !options.update_links => leave(link, "update_links is false".into()),
-                    Fate::Changes(wanted) => match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
+                match moves.decide(&link.path, link.syntax == Syntax::CanvasPath, &entry.path) {
+                    Decision::Stays => {}
+                    Decision::Ambiguous(files) => leave(link, format!("several files have this name: {files}")),
+                    Decision::Changes(_) if !options.update_links => leave(link, "update_links is false".into()),
+                    Decision::Changes(wanted) => match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
                         Some(text) => edits.push(Edit { range: link.path_at.clone(), text }),
                         None => leave(link, "a link of this kind cannot have the characters of the new name".into()),
                     },

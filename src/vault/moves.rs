@@ -2,10 +2,10 @@
 
 use super::Vault;
 use super::error::Error;
-use super::jail::Place;
+use super::jail::ResolvedPath;
 use super::journal::Noted;
 use super::path::VaultPath;
-use super::write::{existing, naming};
+use super::write::{existing, with_path};
 use crate::disk::{self, Folder};
 use crate::limits;
 use std::path::Path;
@@ -15,22 +15,23 @@ pub(super) const TRASH: &str = ".trash";
 impl Vault {
     /// The folder for what was deleted; made where it is missing.
     pub(super) fn trash(&self) -> Result<Folder, Error> {
-        let place = self.jail.hidden(TRASH).map_err(Error::disk("create the folder", TRASH))?;
-        if place.is_symlink() {
+        let on_disk = self.jail.hidden(TRASH).map_err(Error::disk("create the folder", TRASH))?;
+        if on_disk.is_symlink() {
             return Err(Error::NotAllowed { path: TRASH.into(), why: "it is a link; nothing is moved there" });
         }
-        disk::create_folder(&place).map_err(Error::disk("create the folder", TRASH))?;
+        disk::create_folder(&on_disk).map_err(Error::disk("create the folder", TRASH))?;
         Folder::open(self.jail.root(), Path::new(TRASH)).map_err(Error::disk("create the folder", TRASH))
     }
 
     /// A name in the trash that nothing has yet.
-    pub(super) fn place_in_trash(&self, path: &VaultPath, taken: &[Noted]) -> Result<String, Error> {
+    pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[Noted]) -> Result<String, Error> {
         let folder = self.trash()?;
         let (stem, ending) =
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));
         let names =
             std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{ending}")));
-        let is_taken = |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.place == name);
+        let is_taken =
+            |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.trash_name == name);
         names
             .into_iter()
             .find(|name| !is_taken(name))
@@ -40,35 +41,35 @@ impl Vault {
     pub(super) fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         let old = &self.movable(from)?;
         let new = self.jail.new_name(to)?;
-        let _turn = self.write_turn(old);
-        disk::rename(old, &new, || self.index.refuse_if_away()).map_err(|error| naming(error, from))?;
+        let _lock = self.lock_for_writing(old);
+        disk::rename(old, &new, || self.index.refuse_if_away()).map_err(|error| with_path(error, from))?;
         self.moved_files(from, Some(to));
         Ok(())
     }
 
     /// With `known`, only a file with these bytes.
-    pub(super) fn to_trash(&self, path: &VaultPath, place: &str, known: Option<&[u8]>) -> Result<(), Error> {
+    pub(super) fn to_trash(&self, path: &VaultPath, trash_name: &str, known: Option<&[u8]>) -> Result<(), Error> {
         let old = &self.movable(path)?;
         let trash = self.trash()?;
-        let _turn = self.write_turn(old);
+        let _lock = self.lock_for_writing(old);
         let look = || known.map_or_else(|| self.index.refuse_if_away(), |known| self.is_still(old, old, path, Some(known)));
-        disk::rename(old, &trash.path().join(place), look).map_err(|error| naming(error, path))?;
+        disk::rename(old, &trash.path().join(trash_name), look).map_err(|error| with_path(error, path))?;
         self.moved_files(path, None);
         Ok(())
     }
 
-    pub(super) fn bring_back(&self, place: &str, path: &VaultPath) -> Result<(), Error> {
+    pub(super) fn bring_back(&self, trash_name: &str, path: &VaultPath) -> Result<(), Error> {
         let trash = self.trash()?;
-        let old = trash.path().join(place);
+        let old = trash.path().join(trash_name);
         if !old.symlink_metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
             return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
         }
         let new = self.jail.new_name(path)?;
-        disk::rename(&old, &new, || Ok(())).map_err(|error| naming(error, path))?;
+        disk::rename(&old, &new, || Ok(())).map_err(|error| with_path(error, path))?;
         if new.is_dir() {
             return self.index.refresh_now();
         }
-        self.index.wrote(path);
+        self.index.note_written(path);
         Ok(())
     }
 
@@ -76,25 +77,25 @@ impl Vault {
     pub(super) fn moved_files(&self, from: &VaultPath, to: Option<&VaultPath>) {
         let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
         for path in below.iter().chain([from]) {
-            self.index.removed(path);
+            self.index.note_removed(path);
             let rest = path.as_str().get(from.as_str().len()..).unwrap_or_default();
             if let Some(to) = to {
-                self.index.wrote(&VaultPath::known(&format!("{}{rest}", to.as_str())));
+                self.index.note_written(&VaultPath::known(&format!("{}{rest}", to.as_str())));
             }
         }
     }
 
-    /// The place of a file or folder that may be moved: its own name, and not a link to another.
-    pub(super) fn movable(&self, path: &VaultPath) -> Result<Place, Error> {
-        let (path, place) = self.locate(path)?;
+    /// The resolved path of a file or folder that may be moved: its own name, and not a link to another.
+    pub(super) fn movable(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+        let (path, on_disk) = self.locate(path)?;
         self.check_grant(path.as_str())?;
-        if place.below() != Path::new(path.as_str()) {
+        if on_disk.below() != Path::new(path.as_str()) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
-        existing(&place, &path)?;
+        existing(&on_disk, &path)?;
         if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), limits::DEPTH) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it has files that are not served; move it by hand" });
         }
-        Ok(place)
+        Ok(on_disk)
     }
 }

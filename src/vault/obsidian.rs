@@ -24,9 +24,9 @@ impl Vault {
     pub(super) fn obsidian(&self, name: &str) -> Value {
         let path = format!(".obsidian/{name}");
         let read = || {
-            let place = self.jail.hidden(&path).ok()?;
-            place.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-            let bytes = disk::read_at_most(&place, limits::OBSIDIAN_BYTES).ok()?;
+            let on_disk = self.jail.hidden(&path).ok()?;
+            on_disk.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+            let bytes = disk::read_at_most(&on_disk, limits::OBSIDIAN_BYTES).ok()?;
             let parsed = serde_json::from_slice(&bytes);
             if parsed.is_err() {
                 log::warn!("{path} is not JSON; Obsidian's defaults are used");

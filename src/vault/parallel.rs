@@ -16,7 +16,7 @@ impl Vault {
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<R>, Error> {
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        // Whoever is free takes the next piece, so all are done at the same time.
+        // A free thread takes the next piece, so all are done at the same time.
         let work = |go_on: &dyn Fn(usize) -> bool| {
             let mut pieces: Vec<(usize, Vec<R>)> = Vec::new();
             while !stopped.load(Ordering::Relaxed) {

@@ -54,7 +54,7 @@ impl Word {
     }
 
     /// Whether nothing stands in for it.
-    pub(super) fn is_as_asked(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         self.texts.first() == Some(&self.asked)
     }
 }
@@ -105,7 +105,7 @@ pub(super) struct Close {
     pub(super) match_type: MatchType,
     /// The words that it has.
     pub(super) words: u64,
-    places: Vec<Occurrence>,
+    all: Vec<Occurrence>,
 }
 
 /// What is looked for of one text of a word: its stem.
@@ -163,7 +163,7 @@ impl<'a> Ranker<'a> {
     /// The query's own words that are not among some given as bits, or for which another stands in.
     pub(super) fn missing(&self, having: u64) -> Vec<String> {
         let asked = self.words.iter().take(self.asked).enumerate();
-        let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || !word.is_as_asked());
+        let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || !word.is_exact());
         missing.map(|(_, word)| word.asked.clone()).collect()
     }
 
@@ -179,21 +179,21 @@ impl<'a> Ranker<'a> {
         let in_path = Short::new(path);
         let (mut beside, mut in_name) = (0_u64, 0_u64);
         let mut frequencies = vec![0.0_f32; self.words.len()];
-        let mut places: Vec<Occurrence> = Vec::new();
+        let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
             let best = |fields: &[Short<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
             let in_path = in_path.has(form);
             let named = best(&names) * NAME + best(&tags) * TAG;
             beside |= u64::from(named > 0.0) << form.number;
             in_name |= u64::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
-            let occurrences = occurrences(text, form, &mut places);
+            let occurrences = occurrences(text, form, &mut all);
             if let Some(sum) = frequencies.get_mut(form.number) {
                 *sum += named + in_path * FOLDER + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
             }
         }
         let weighed = frequencies.iter().zip(self.words).map(|(frequency, word)| word.weight * frequency * (K1 + 1.0) / (frequency + K1));
-        places.sort_unstable();
-        let best = best_passage(&places, beside, self.words, limits::PASSAGE_BYTES);
+        all.sort_unstable();
+        let best = best_passage(&all, beside, self.words, limits::PASSAGE_BYTES);
         let score = weighed.sum::<f32>() + PASSAGE * best.weight;
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
         let class = if name == self.phrase {
@@ -216,7 +216,7 @@ impl<'a> Ranker<'a> {
             None if in_name == 0 => MatchType::Content,
             None => MatchType::Filename,
         };
-        Close { class, score, phrase_at, passage, match_type, words, places }
+        Close { class, score, phrase_at, passage, match_type, words, all }
     }
 }
 
@@ -225,7 +225,7 @@ impl Close {
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
         let in_passage = || {
             let (from, to) = self.passage?;
-            let inside: Vec<Occurrence> = self.places.iter().filter(|(at, ..)| (from..=to).contains(at)).copied().collect();
+            let inside: Vec<Occurrence> = self.all.iter().filter(|(at, ..)| (from..=to).contains(at)).copied().collect();
             best_passage(&inside, 0, words, limits::SNIPPET_BYTES).at
         };
         self.phrase_at.or_else(in_passage)
@@ -233,16 +233,16 @@ impl Close {
 
     /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long.
     pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
-        let mut places = self.places.clone();
+        let mut all = self.all.clone();
         let mut found: Vec<Range<usize>> = Vec::new();
         let mut least = 0.0;
-        while found.len() < limits::PASSAGES && !places.is_empty() {
-            let best = best_passage(&places, 0, words, limits::PASSAGE_CHARS);
+        while found.len() < limits::PASSAGES && !all.is_empty() {
+            let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);
             let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
             least = best.weight * ENOUGH;
             let range = part_of(text, at.0..best.end);
-            places.retain(|(from, to, _)| *to <= range.start || *from >= range.end);
-            places.retain(|place| (place.0, place.1) != at);
+            all.retain(|(from, to, _)| *to <= range.start || *from >= range.end);
+            all.retain(|one| (one.0, one.1) != at);
             if !found.iter().any(|known| known.start < range.end && range.start < known.end) {
                 found.push(range);
             }
@@ -274,7 +274,7 @@ fn aliases(entry: &Entry) -> Vec<String> {
 type Occurrence = (usize, usize, usize);
 
 /// The weighed number of occurrences of a form in a text; each is noted.
-fn occurrences(text: &str, form: &Form<'_>, places: &mut Vec<Occurrence>) -> f32 {
+fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
     let length = form.stem.needle().len();
     let mut count = 0.0;
     for at in form.stem.find_iter(text.as_bytes()).take(limits::RANKED_OCCURRENCES) {
@@ -288,7 +288,7 @@ fn occurrences(text: &str, form: &Form<'_>, places: &mut Vec<Occurrence>) -> f32
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
         let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE };
-        places.push((at, at + length, form.number));
+        all.push((at, at + length, form.number));
     }
     count
 }
@@ -304,13 +304,13 @@ struct BestPassage {
     end: usize,
 }
 
-/// The passage of so many bytes with the heaviest words; `places` are in order.
-fn best_passage(places: &[Occurrence], beside: u64, words: &[Word], length: usize) -> BestPassage {
+/// The passage of so many bytes with the heaviest words; `all` are in order.
+fn best_passage(all: &[Occurrence], beside: u64, words: &[Word], length: usize) -> BestPassage {
     let of_beside = words.iter().enumerate().filter(|(number, _)| beside >> number & 1 == 1).map(|(_, word)| word.weight).sum();
     let mut best = BestPassage { words: beside, weight: of_beside, at: None, end: 0 };
     // Where each word is next, from a place on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
-    for &(from, to, number) in places.iter().rev() {
+    for &(from, to, number) in all.iter().rev() {
         if let Some(next) = next.get_mut(number) {
             *next = Some((from, to));
         }

@@ -125,8 +125,8 @@ impl Vault {
     /// be resolved again. `None`: it has to be looked at.
     fn bytes_as_indexed(&self, path: &VaultPath, limit: u64) -> Option<(Vec<u8>, Stamp)> {
         let entry = self.index.get(path.as_str())?;
-        let place = self.jail.root().join(path.as_str());
-        let bytes = if entry.stamp.size <= limit { walk::read_known(&place, entry.stamp)? } else { return None };
+        let on_disk = self.jail.root().join(path.as_str());
+        let bytes = if entry.stamp.size <= limit { walk::read_known(&on_disk, entry.stamp)? } else { return None };
         Some((bytes, entry.stamp))
     }
 
@@ -134,8 +134,8 @@ impl Vault {
         if let Some((bytes, stamp)) = self.bytes_as_indexed(path, limit) {
             return Ok((path.clone(), bytes, stamp));
         }
-        let (path, place) = self.locate(path)?;
-        let metadata = place.metadata().map_err(Error::disk("read the file", path.as_str()))?;
+        let (path, on_disk) = self.locate(path)?;
+        let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
         if metadata.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
         }
@@ -147,7 +147,7 @@ impl Vault {
         if metadata.len() > limit {
             return Err(too_large(metadata.len()));
         }
-        let (bytes, stamp, _) = walk::read_stamped(&place, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+        let (bytes, stamp, _) = walk::read_stamped(&on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
         if bytes.len() as u64 > limit {
             return Err(too_large(bytes.len() as u64));
         }

@@ -2,7 +2,7 @@
 
 use super::Vault;
 use super::error::Error;
-use super::journal::{Journal, Noted, State, Step, has_what_was_new, is_the_disks};
+use super::journal::{Journal, Noted, State, Step, derives_from_new, is_disk_failure};
 use super::path::VaultPath;
 use super::transaction::{OWN_FILES, Transaction};
 use crate::disk;
@@ -20,10 +20,10 @@ impl Vault {
 }
 
 impl Transaction<'_> {
-    /// Takes back what a crash left half done; or finishes it, where somebody has gone on from what was done already.
+    /// Undoes what a crash left half done; or finishes it, where a file was changed since on top of what was done.
     pub(super) fn recover(&self) -> Result<(), Error> {
-        let place = self.vault.own_file(0)?;
-        let bytes = match disk::read_at_most(&place, limits::JOURNAL_BYTES) {
+        let on_disk = self.vault.own_file(0)?;
+        let bytes = match disk::read_at_most(&on_disk, limits::JOURNAL_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Vec::new(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -34,15 +34,15 @@ impl Transaction<'_> {
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
         let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Noted::is_plain)) else {
             log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
-            let names = (0..limits::TRASH_NAMES).map(|number| place.with_extension(format!("foreign-{number}")));
+            let names = (0..limits::TRASH_NAMES).map(|number| on_disk.with_extension(format!("foreign-{number}")));
             return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
-                Some(name) => disk::set_aside(&place, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
+                Some(name) => disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
                 None => Ok(()),
             };
         };
         // What cannot be looked at now is looked at by the next change, and the journal stays until then.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Noted, State)>, Error>>()?;
-        // Where somebody has gone on from what was done, the rest is done too; otherwise what was done is taken back.
+        // Where a file was changed since on top of what was done, the rest is done too; otherwise what was done is undone.
         let forward = !shown && all.iter().any(|(_, state)| *state == State::DoneAndMore);
         let is_over = !shown && all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
         log::warn!(
@@ -58,8 +58,8 @@ impl Transaction<'_> {
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
                 // The disk has to be mended first.
-                error if is_the_disks(&error) => return Err(error),
-                other => log::warn!("a file stays as somebody has made it: {other}"),
+                error if is_disk_failure(&error) => return Err(error),
+                other => log::warn!("a file stays as it was changed since: {other}"),
             }
         }
         self.forget();
@@ -74,7 +74,7 @@ impl Transaction<'_> {
             // It has another name still.
             None => State::Open,
             Some(here) if here == after => State::Done,
-            Some(here) if has_what_was_new(before.unwrap_or_default(), after, &here) => State::DoneAndMore,
+            Some(here) if derives_from_new(before.unwrap_or_default(), after, &here) => State::DoneAndMore,
             Some(_) => State::Theirs,
         };
         let either = |is_done: bool| if is_done { State::Done } else { State::Open };
@@ -87,8 +87,8 @@ impl Transaction<'_> {
             })
         };
         match state() {
-            Err(error) if is_the_disks(&error) => Err(error),
-            // Somebody has made something else of it: a folder, a link, a huge file.
+            Err(error) if is_disk_failure(&error) => Err(error),
+            // It is something else now: a folder, a link, a huge file.
             other => Ok(other.unwrap_or(State::Theirs)),
         }
     }

@@ -63,15 +63,15 @@ impl Index {
     /// # Errors
     /// [`Error::Unavailable`].
     pub(super) fn refuse_if_away(&self) -> Result<(), Error> {
-        let known = *self.place.lock().unpoisoned();
+        let known = *self.identity.lock().unpoisoned();
         let moved = self.jail.identity() != known && self.read(|entries| !entries.is_empty());
-        // Another folder may be the vault now; whoever looks knows.
+        // Another folder may be the vault now; a walk finds out.
         if moved { self.refresh_now() } else { Ok(()) }
     }
 
     /// Looks at all that has changed before `asked`.
     pub(super) fn take_changes(&self, asked: Instant) -> Result<(), Error> {
-        let _turn = self.refreshing.lock().unpoisoned();
+        let _lock = self.refreshing.lock().unpoisoned();
         let last_began = self.refresh_policy.last_began();
         let Some(events) = self.events().filter(|_| last_began.is_some()) else {
             // A walk that began later has seen everything.
@@ -79,7 +79,7 @@ impl Index {
             return if is_newer { Ok(()) } else { self.walk() };
         };
         let changed = events.take();
-        let is_known = self.jail.identity() == *self.place.lock().unpoisoned();
+        let is_known = self.jail.identity() == *self.identity.lock().unpoisoned();
         let incomplete = changed.incomplete.or_else(|| (!is_known).then_some("another folder is at the vault's path"));
         let is_gone = self.gone.load(Ordering::Acquire);
         if let Some(why) = incomplete.filter(|_| !is_gone) {
@@ -100,7 +100,7 @@ impl Index {
         let began = clock::instant();
         let differing = self.find_differing("", false)?;
         self.refresh_policy.walked(began, began.elapsed());
-        let _turn = self.refreshing.lock().unpoisoned();
+        let _lock = self.refreshing.lock().unpoisoned();
         self.look_at_all(differing, None)
     }
 
@@ -118,12 +118,12 @@ impl Index {
     /// Whether what was found in the vault's place is another folder than before, and no vault but what lies below one whose
     /// file system has gone: an empty folder, or one on another device with whatever was left there. `known` of the files are
     /// those of the index.
-    pub(super) fn is_another(&self, found: &Found, known: usize, place: Option<(u64, u64)>) -> bool {
-        let before = *self.place.lock().unpoisoned();
-        if before == place {
+    pub(super) fn is_another(&self, found: &Found, known: usize, identity: Option<(u64, u64)>) -> bool {
+        let before = *self.identity.lock().unpoisoned();
+        if before == identity {
             return false;
         }
-        let same_device = before.map(|(device, _)| device) == place.map(|(device, _)| device);
+        let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
         let indexed = self.read(BTreeMap::len);
         if same_device { !found.any && indexed > 0 } else { known * 2 < indexed }
     }
@@ -145,7 +145,7 @@ impl Index {
     /// The paths below a folder where the disk and the index differ, for [`Index::look_at_all`]; for the empty path those of the
     /// whole vault.
     pub(super) fn find_differing(&self, below: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
-        let place = self.jail.identity();
+        let identity = self.jail.identity();
         let number = self.walks.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
         let (mut known, mut differing) = (0, Vec::new());
         let mut see = |path: &str, stamp: Stamp| {
@@ -163,8 +163,8 @@ impl Index {
         let found = Walk { jail: &self.jail, events: self.events().as_deref(), clean, see: &mut see }.below(below).and_then(|found| {
             // A mount point whose file system has gone is an empty folder, and another one than before. One that goes in the
             // middle of a walk is another one at its end.
-            let is_another = below.is_empty() && self.is_another(&found, known, place);
-            if is_another || self.jail.identity() != place { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
+            let is_another = below.is_empty() && self.is_another(&found, known, identity);
+            if is_another || self.jail.identity() != identity { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
         });
         let found = found.map_err(|error| {
             if !self.gone.swap(true, Ordering::AcqRel) {
@@ -173,7 +173,7 @@ impl Index {
             Error::Unavailable
         })?;
         if below.is_empty() {
-            *self.place.lock().unpoisoned() = place;
+            *self.identity.lock().unpoisoned() = identity;
             self.has_links.store(found.has_links, Ordering::Release);
             if self.gone.swap(false, Ordering::AcqRel) {
                 log::info!("the vault can be read again");

@@ -32,7 +32,7 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
         count += 1;
     }
     made.extend_from_slice(bytes.get(from..).unwrap_or_default());
-    if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearly(bytes, edit.old))) }
+    if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearest_text(bytes, edit.old))) }
 }
 
 /// The bytes with the one place where `old_text` stands replaced. Line ends of both kinds are the same for finding it, and those
@@ -49,14 +49,14 @@ pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Resu
     };
     let new_text = with_line_ends(new_text, bytes, &place);
     let (Some(before), Some(after)) = (bytes.get(..place.start), bytes.get(place.end..)) else {
-        return Err(Error::TextNotFound(nearly(bytes, old_text)));
+        return Err(Error::TextNotFound(nearest_text(bytes, old_text)));
     };
     Ok([before, new_text.as_bytes(), after].concat())
 }
 
 /// Where a text stands when CR LF and LF are the same; whole line ends of the file.
 fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
-    let not_found = || Error::TextNotFound(nearly(bytes, text));
+    let not_found = || Error::TextNotFound(nearest_text(bytes, text));
     let carriage_returns: Vec<usize> = memchr::memmem::find_iter(bytes, b"\r\n").collect();
     if carriage_returns.is_empty() && !text.contains("\r\n") {
         return Err(not_found());
@@ -103,7 +103,7 @@ fn with_line_ends(text: &str, bytes: &[u8], place: &Range<usize>) -> String {
 }
 
 /// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
-/// stands twice in `aaa`, and nobody can tell which is meant.
+/// occurs twice in `aaa`, and which is meant is not known.
 fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let finder = memchr::memmem::Finder::new(text);
     let first = finder.find(bytes)?;
@@ -120,7 +120,7 @@ fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// What a model most often gets wrong, said so that the next try works.
-fn nearly(bytes: &[u8], old_text: &str) -> String {
+fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     let text = String::from_utf8_lossy(bytes);
     if old_text.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) && text.contains(old_text) {
         return "It has U+FFFD where the file has bytes that are not UTF-8: choose a piece of text without them.".into();

@@ -133,11 +133,11 @@ impl Vault {
         self.refresh_now()?;
         let mut wanted: Vec<VaultPath> = Vec::new();
         for path in paths {
-            let (path, place) = self.locate(path)?;
+            let (path, on_disk) = self.locate(path)?;
             if if_match.is_some() {
                 must_match(&self.bytes(&path)?, if_match)?;
             }
-            if place.is_dir() {
+            if on_disk.is_dir() {
                 let others: Vec<Arc<Entry>> = self.index.below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
@@ -176,8 +176,8 @@ impl Vault {
             }
         }
         let steps: Vec<Step> = wanted.iter().map(|path| Step::Trash { path: path.clone() }).collect();
-        let places = transaction.change(&steps)?;
-        let files = wanted.iter().zip(places).map(|(path, place)| (path.as_str().to_owned(), place)).collect();
+        let trashed = transaction.change(&steps)?;
+        let files = wanted.iter().zip(trashed).map(|(path, trashed_to)| (path.as_str().to_owned(), trashed_to)).collect();
         Ok(Deleted { files, broken_links, broken })
     }
 

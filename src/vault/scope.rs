@@ -1,5 +1,5 @@
 //! What of a vault exists for a caller: the one place that decides it, for the owner's `HIDE` and for grants of folders. (Names
-//! with a dot are hidden from everybody, by the path itself.)
+//! with a dot are hidden from every login, by the path itself.)
 
 use super::path::{VaultPath, is_hidden, rest_below};
 use regex::Regex;

@@ -143,7 +143,7 @@ impl Vault {
         }
         let all = (1_u64 << asked) - 1;
         // A word that stands in for another does not make a file one that has all of them.
-        let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.is_as_asked());
+        let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.is_exact());
         let exact = exact.fold(0_u64, |bits, (number, _)| bits | 1 << number);
         let has_all = |candidate: &Candidate| candidate.words & exact & all == all;
         let total = found.iter().filter(|candidate| has_all(candidate)).count();
@@ -350,16 +350,16 @@ impl Vault {
                 _ => Some(self.text(entry).map_err(|_| Unread)?),
             };
             let found = File::new(entry, &text, original.as_deref(), &in_time).holds(conditions).map_err(|_| Unread)?;
-            Ok(found.map(|place| (*candidate, place)))
+            Ok(found.map(|at| (*candidate, at)))
         };
         let bytes = files.iter().filter_map(|(_, entry)| entry.as_ref()).map(|entry| entry.text_bytes()).sum();
         let (mut fulfilling, mut unread) = (Vec::new(), 0);
         for outcome in self.on_all_cores(&files, bytes, &look, go_on)? {
             match outcome {
                 Ok(None) => {}
-                Ok(Some((candidate, place))) => {
+                Ok(Some((candidate, at))) => {
                     fulfilling.push(candidate);
-                    fulfilled_at.extend(place.map(|range| (candidate.id, (range.start, range.end))));
+                    fulfilled_at.extend(at.map(|range| (candidate.id, (range.start, range.end))));
                 }
                 Err(Unread) => unread += 1,
             }

@@ -1,16 +1,16 @@
 //! Several files changed as one: all of them, or none. What they were is written down first, in a hidden file of the
 //! vault's root. A failure half way puts them back. After a crash the next start or the next change does that, or, where
-//! somebody has gone on from what was done already, does the rest.
+//! a file was changed since on top of what was done, does the rest.
 //!
 //! Either way, bytes are replaced only where they are the ones written down: what a person saved meanwhile stays, and goes
 //! along when a file gets its name back.
 
 use super::error::Error;
-use super::jail::Place;
+use super::jail::ResolvedPath;
 use super::journal::{Journal, Noted, Purpose, Step};
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash, wait_for_lock};
-use super::write::wrote;
+use super::write::kept_of_write;
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
 use crate::lock::Unpoisoned;
@@ -18,12 +18,12 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
-/// The names, in the vault's root, of the file with what is being changed and of the one that says whose turn it is. No
+/// The names, in the vault's root, of the file with what is being changed and of the lock file. No
 /// tool sees them.
 pub const OWN_FILES: [&str; 2] = [".vault-sync-mcp-journal.json", ".vault-sync-mcp.lock"];
 const TRASH: &str = ".trash";
 
-/// The turn to change several files; others wait, also in other processes.
+/// Holds the lock for changes of several files; others wait, also in other processes.
 #[derive(Debug)]
 pub struct Transaction<'a> {
     pub(super) vault: &'a Vault,
@@ -32,18 +32,18 @@ pub struct Transaction<'a> {
 }
 
 impl Vault {
-    /// Waits for the turn to change several files, and takes back, or finishes, what a crash left half done.
+    /// Takes the lock for changes of several files, and undoes, or finishes, what a crash left half done.
     ///
     /// # Errors
-    /// The disk's; [`Error::Busy`] when somebody else does not come to an end.
+    /// The disk's; [`Error::Busy`] when another process holds the lock for too long.
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
         // What a crash has left may concern all of the vault.
         if self.whole.is_some() {
             drop(self.whole().begin_transaction()?);
         }
         let here = self.locks.transactions.lock().unpoisoned();
-        let place = self.own_file(1)?;
-        let everywhere = wait_for_lock(&place).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
+        let on_disk = self.own_file(1)?;
+        let everywhere = wait_for_lock(&on_disk).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
         let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };
         if self.whole.is_none() {
             transaction.recover()?;
@@ -53,15 +53,15 @@ impl Vault {
         Ok(transaction)
     }
 
-    /// A file of our own in the vault's root. A link there was put by somebody else and leads who knows where.
-    pub(super) fn own_file(&self, number: usize) -> Result<Place, Error> {
+    /// A file of our own in the vault's root. A link there was made by another program and may lead anywhere.
+    pub(super) fn own_file(&self, number: usize) -> Result<ResolvedPath, Error> {
         let name = OWN_FILES.get(number).copied().unwrap_or_default();
-        let place = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
-        // Opening a named pipe would wait for whoever writes to it.
-        if place.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        let on_disk = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
+        // Opening a named pipe would wait for a writer.
+        if on_disk.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             return Err(Error::NotAllowed { path: name.into(), why: "it is no plain file; remove it" });
         }
-        Ok(place)
+        Ok(on_disk)
     }
 
     /// What tells this vault on this computer from copies elsewhere.
@@ -74,9 +74,9 @@ impl Vault {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // Still locked: whoever waits for it finds that its name is gone, and makes it anew. In a repository it would be untracked.
-        if let Ok(place) = self.vault.own_file(1) {
-            disk::discard(&place);
+        // Still locked: a process that waits for it finds that its name is gone, and creates it again. In a repository it would be untracked.
+        if let Ok(on_disk) = self.vault.own_file(1) {
+            disk::discard(&on_disk);
         }
     }
 }
@@ -103,13 +103,13 @@ impl Transaction<'_> {
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
         files.iter().try_for_each(|path| self.vault.check_grant(path))?;
         let noted = self.note(steps, Purpose::Change)?;
-        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.taken_away(noted)).collect());
+        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.kept_of_step(noted)).collect());
         // What was not begun must not be finished after a crash.
         let kept = kept.inspect_err(|_| self.forget())?;
         self.vault.finish(kept, self.take_all(&noted))?;
         self.forget();
-        let in_trash = noted.into_iter().filter(|noted| !noted.place.is_empty());
-        Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.place)).collect())
+        let in_trash = noted.into_iter().filter(|noted| !noted.trash_name.is_empty());
+        Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
     }
 
     /// Does all steps, calls `act`, and takes the steps back, after a crash in between too: for a program that has to see files as
@@ -138,18 +138,18 @@ impl Transaction<'_> {
     fn note(&self, steps: &[Step], purpose: Purpose) -> Result<Vec<Noted>, Error> {
         let mut noted: Vec<Noted> = Vec::new();
         for step in steps {
-            let place = match step {
-                Step::Trash { path, .. } => self.vault.place_in_trash(path, &noted)?,
+            let trash_name = match step {
+                Step::Trash { path, .. } => self.vault.free_trash_name(path, &noted)?,
                 _ => String::new(),
             };
-            noted.push(Noted { step: step.clone(), place });
+            noted.push(Noted { step: step.clone(), trash_name });
         }
         let shown = purpose == Purpose::Show;
         if shown || noted.len() > 1 {
             let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.clone() };
             let journal = serde_json::to_vec(&journal).unwrap_or_default();
-            let place = self.vault.own_file(0)?;
-            disk::replace(&place, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
+            let on_disk = self.vault.own_file(0)?;
+            disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
         }
         Ok(noted)
     }
@@ -176,10 +176,10 @@ impl Transaction<'_> {
     }
 
     /// What is to be kept of a step.
-    fn taken_away(&self, Noted { step, place }: &Noted) -> Vec<Change> {
+    fn kept_of_step(&self, Noted { step, trash_name }: &Noted) -> Vec<Change> {
         match step {
-            Step::Create { path, bytes } => vec![wrote(path, None, bytes)],
-            Step::Replace { path, before, after } => vec![wrote(path, Some(before), after)],
+            Step::Create { path, bytes } => vec![kept_of_write(path, None, bytes)],
+            Step::Replace { path, before, after } => vec![kept_of_write(path, Some(before), after)],
             Step::Remove { .. } => Vec::new(),
             Step::Rename { from, to } => {
                 let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
@@ -192,7 +192,7 @@ impl Transaction<'_> {
                 let bytes = self.vault.bytes(path).ok();
                 let did = Did::Trashed {
                     path: path.as_str().to_owned(),
-                    trashed_to: format!("{TRASH}/{place}"),
+                    trashed_to: format!("{TRASH}/{trash_name}"),
                     before: bytes.as_deref().map(hash),
                     bytes: bytes.as_ref().map_or(0, Vec::len),
                 };
@@ -201,26 +201,26 @@ impl Transaction<'_> {
         }
     }
 
-    pub(super) fn take(&self, Noted { step, place }: &Noted) -> Result<(), Error> {
+    pub(super) fn take(&self, Noted { step, trash_name }: &Noted) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => self.vault.put(path, None, bytes),
             Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Remove { path, bytes, .. } => self.vault.remove(path, bytes),
-            Step::Trash { path } => self.vault.to_trash(path, place, None),
+            Step::Trash { path } => self.vault.to_trash(path, trash_name, None),
         }
     }
 
     /// Puts a file back. With `keep`, one that was made stays in the trash: a journal may be an old one that a sync program
-    /// has brought back, and its file somebody's by now.
-    pub(super) fn undo(&self, Noted { step, place }: &Noted, keep: bool) -> Result<(), Error> {
+    /// has brought back, and its file may have been changed by now.
+    pub(super) fn undo(&self, Noted { step, trash_name }: &Noted, keep: bool) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => {
-                let place = self.vault.place_in_trash(path, &[])?;
-                self.vault.to_trash(path, &place, Some(bytes))?;
+                let trash_name = self.vault.free_trash_name(path, &[])?;
+                self.vault.to_trash(path, &trash_name, Some(bytes))?;
                 if !keep {
                     // It has the bytes that were just checked.
-                    disk::discard(&self.vault.trash()?.path().join(place));
+                    disk::discard(&self.vault.trash()?.path().join(trash_name));
                 }
                 Ok(())
             }
@@ -228,10 +228,10 @@ impl Transaction<'_> {
             Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Remove { path, bytes, mode } => {
                 self.vault.put(path, None, bytes)?;
-                let place = self.vault.jail.existing(path)?;
-                disk::set_mode(&place, *mode).map_err(Error::disk("write the file", path.as_str()))
+                let on_disk = self.vault.jail.existing(path)?;
+                disk::set_mode(&on_disk, *mode).map_err(Error::disk("write the file", path.as_str()))
             }
-            Step::Trash { path } => self.vault.bring_back(place, path),
+            Step::Trash { path } => self.vault.bring_back(trash_name, path),
         }
     }
 
@@ -277,11 +277,11 @@ mod tests {
         let (mut found, mut open) = (Vec::new(), vec![root.to_path_buf()]);
         while let Some(folder) = open.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
-                let place = entry.unwrap().path();
-                if place.is_dir() {
-                    open.push(place);
-                } else if !place.ends_with(OWN_FILES[1]) {
-                    found.push((place.strip_prefix(root).unwrap().display().to_string(), std::fs::read(&place).unwrap()));
+                let on_disk = entry.unwrap().path();
+                if on_disk.is_dir() {
+                    open.push(on_disk);
+                } else if !on_disk.ends_with(OWN_FILES[1]) {
+                    found.push((on_disk.strip_prefix(root).unwrap().display().to_string(), std::fs::read(&on_disk).unwrap()));
                 }
             }
         }
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
         let journal = Journal { version: 1, vault: vault.identity(), shown: false, steps: Vec::new() };
-        let noted = Noted { step: steps()[4].clone(), place: String::new() };
+        let noted = Noted { step: steps()[4].clone(), trash_name: String::new() };
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
         vault.recover();
@@ -343,7 +343,7 @@ mod tests {
         std::fs::remove_dir_all(root).unwrap();
     }
 
-    /// Whoever can put files into the vault could have had others moved, emptied or deleted.
+    /// Another program that can write to the vault must not have files moved, emptied or deleted by a journal of its own.
     #[test]
     fn a_journal_written_elsewhere_changes_nothing() {
         let (root, vault) = vault();
@@ -353,8 +353,8 @@ mod tests {
         let ours = vault.identity();
         let gone = STANDARD.encode("secret");
         for (identity, steps) in [
-            (ours.as_str(), format!(r#"{{"step":"trash","path":"x.md","place":"{}","bytes":"{gone}"}}"#, outside.display())),
-            (&ours, format!(r#"{{"step":"trash","path":"x.md","place":"../sub/b.md","bytes":"{gone}"}}"#)),
+            (ours.as_str(), format!(r#"{{"step":"trash","path":"x.md","on_disk":"{}","bytes":"{gone}"}}"#, outside.display())),
+            (&ours, format!(r#"{{"step":"trash","path":"x.md","on_disk":"../sub/b.md","bytes":"{gone}"}}"#)),
             (&ours, r#"{"step":"replace","path":"a.md","before":"%%%","after":"YQ=="}"#.to_owned()),
             (&ours, r#"{"step":"create","path":"../x.md","after":"YQ=="}"#.to_owned()),
             (&ours, r#"{"step":"create","path":".obsidian/x.md","after":"YQ=="}"#.to_owned()),
@@ -417,11 +417,11 @@ mod tests {
         assert_eq!(after(1, &put("sub/c.md", "b and more")), before("sub/b.md=b and more", "{}", "gone"));
         // Replaced, and then edited.
         assert_eq!(after(2, &put("sub/c.md", "title c and more")), finished("sub/c.md=title c and more", "{\"node\":1}"));
-        // All done; somebody edits the last one, or empties the trash.
+        // All done; the last one is edited, or the trash emptied.
         assert_eq!(after(4, &put("c.canvas", "{\"node\":1} {}")), finished("sub/c.md=title c", "{\"node\":1} {}"));
         let emptied = after(3, &|root| std::fs::remove_file(root.join(".trash/gone.md")).unwrap());
         assert_eq!(emptied, ["a.md=a", "c.canvas={}", "sub/b.md=b"]);
-        // The canvas was not reached, and somebody edits it.
+        // The canvas was not reached, and is edited.
         assert_eq!(after(3, &put("c.canvas", "mine")), before("sub/b.md=b", "mine", "gone"));
     }
 

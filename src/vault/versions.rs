@@ -1,6 +1,6 @@
 //! What tools have replaced and deleted, kept outside the vault, with who did it: `versions/log.jsonl` in the state folder has one line
 //! for each change of a file, and `versions/` the bytes before, by their SHA-256. A line is written before its change is made; where
-//! that fails, another line says so. Other processes of this program take turns by a lock.
+//! that fails, another line says so. Other processes of this program are kept out by a lock.
 
 use super::{Error, etag};
 use crate::clock::Deadline;
@@ -141,12 +141,12 @@ impl Versions {
     }
 
     fn keep_bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
-        let place = self.folder.join(hash(bytes));
-        if std::fs::read(&place).is_ok_and(|known| known == bytes) {
+        let on_disk = self.folder.join(hash(bytes));
+        if std::fs::read(&on_disk).is_ok_and(|known| known == bytes) {
             return Ok(());
         }
-        disk::discard(&place);
-        disk::append(&place, bytes, true)?;
+        disk::discard(&on_disk);
+        disk::append(&on_disk, bytes, true)?;
         // Many small ones are many lines.
         self.fresh.fetch_add(bytes.len() as u64 + 4096, Ordering::Relaxed);
         Ok(())
@@ -263,10 +263,10 @@ pub(super) fn new_id() -> Result<String, Error> {
 ///
 /// # Errors
 /// What the disk says.
-pub(super) fn wait_for_lock(place: &Path) -> std::io::Result<Option<File>> {
+pub(super) fn wait_for_lock(on_disk: &Path) -> std::io::Result<Option<File>> {
     let until = Deadline::after(limits::TURN_WAIT);
     loop {
-        match disk::take_lock(place)? {
+        match disk::take_lock(on_disk)? {
             None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
             taken => return Ok(taken),
         }

@@ -33,7 +33,7 @@ pub(super) enum Kind {
     File(Metadata),
     /// A folder, its real place, and whether a link led there.
     Folder {
-        place: PathBuf,
+        on_disk: PathBuf,
         linked: bool,
     },
 }
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 struct Folder {
     /// Its path below the root.
     below: String,
-    place: PathBuf,
+    on_disk: PathBuf,
     depth: usize,
     /// Whether a link led to it, or to one above it.
     linked: bool,
@@ -67,24 +67,24 @@ impl Walk<'_> {
     /// Only when the root itself cannot be read.
     pub(super) fn below(mut self, path: &str) -> io::Result<Found> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let first = Folder { below: path.to_owned(), place: self.jail.root().join(path), depth, linked: false };
+        let first = Folder { below: path.to_owned(), on_disk: self.jail.root().join(path), depth, linked: false };
         let mut found = Found::default();
-        let (mut open, mut linked, mut linked_places) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
+        let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
                 // Folders that links lead to come last, in the order of the links' paths, and each place once: links may form
                 // circles, and many of them many ways.
                 let Some((_, folder)) = linked.pop_first() else { return Ok(found) };
-                if linked_places.insert(folder.place.clone()) {
+                if linked_folders.insert(folder.on_disk.clone()) {
                     open.push(folder);
                 }
                 continue;
             };
             // A folder that a link leads to is watched under its own path.
-            if let Some(Err(why)) = self.events.filter(|_| !folder.linked).map(|events| events.watch(&folder.below, &folder.place)) {
+            if let Some(Err(why)) = self.events.filter(|_| !folder.linked).map(|events| events.watch(&folder.below, &folder.on_disk)) {
                 found.unwatched = Some(why);
             }
-            let entries = match fs::read_dir(&folder.place) {
+            let entries = match fs::read_dir(&folder.on_disk) {
                 Err(error) if folder.below.is_empty() => return Err(error),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
@@ -145,10 +145,10 @@ impl Walk<'_> {
                 (self.see)(&path, Stamp::of(&metadata));
             }
             // Never below itself.
-            Ok(Some(Kind::Folder { place, linked: true })) if folder.place.starts_with(&place) => {}
+            Ok(Some(Kind::Folder { on_disk, linked: true })) if folder.on_disk.starts_with(&on_disk) => {}
             Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => leave("folders nested too deeply"),
-            Ok(Some(Kind::Folder { place, linked })) => {
-                return Some((Folder { below: path, place, depth: folder.depth + 1, linked: linked || folder.linked }, linked));
+            Ok(Some(Kind::Folder { on_disk, linked })) => {
+                return Some((Folder { below: path, on_disk, depth: folder.depth + 1, linked: linked || folder.linked }, linked));
             }
         }
         None
@@ -164,7 +164,7 @@ pub(super) fn joined(below: &str, name: &str) -> String {
 /// inside the vault (rules 2 and 3 of the vault).
 ///
 /// # Errors
-/// Why it cannot be told, other than that it is gone.
+/// Why it cannot be read, other than that it is gone.
 pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) -> io::Result<Option<Kind>> {
     let unless_gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
@@ -178,15 +178,15 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
         Err(error) => return unless_gone(error),
     };
     if kind.is_dir() {
-        return Ok(Some(Kind::Folder { place: entry.path(), linked: false }));
+        return Ok(Some(Kind::Folder { on_disk: entry.path(), linked: false }));
     }
     if kind.is_file() {
         return entry.metadata().map(|metadata| Some(Kind::File(metadata))).or_else(unless_gone);
     }
     let followed = if kind.is_symlink() { jail.follow(&entry.path()) } else { None };
-    let Some(place) = followed else { return Ok(None) };
-    let found = match fs::metadata(&place) {
-        Ok(metadata) if metadata.is_dir() => Kind::Folder { place, linked: true },
+    let Some(on_disk) = followed else { return Ok(None) };
+    let found = match fs::metadata(&on_disk) {
+        Ok(metadata) if metadata.is_dir() => Kind::Folder { on_disk, linked: true },
         Ok(metadata) if metadata.is_file() => Kind::File(metadata),
         Ok(_) => return Ok(None),
         Err(error) => return unless_gone(error),
@@ -195,13 +195,13 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
 }
 
 /// Whether a file whose name does not say what it is begins as text does: its first bytes are UTF-8 without a NUL.
-pub(super) fn begins_as_text(place: &Path) -> bool {
+pub(super) fn begins_as_text(on_disk: &Path) -> bool {
     let read = |(mut file, _): (fs::File, Stamp)| {
         let mut bytes = [0; limits::SNIFFED_BYTES];
         let count = file.read(&mut bytes)?;
         Ok(bytes.get(..count).unwrap_or_default().to_vec())
     };
-    open_stamped(place).and_then(read).is_ok_and(|bytes: Vec<u8>| {
+    open_stamped(on_disk).and_then(read).is_ok_and(|bytes: Vec<u8>| {
         // The last character may be cut.
         let whole =
             std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none() && bytes.len() == limits::SNIFFED_BYTES, |_| true);
@@ -210,20 +210,20 @@ pub(super) fn begins_as_text(place: &Path) -> bool {
 }
 
 /// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read. A link is not followed.
-pub(super) fn read_stamped(place: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
-    let (mut file, stamp) = open_stamped(place)?;
+pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
+    let (mut file, stamp) = open_stamped(on_disk)?;
     read_open(&mut file, stamp, max)
 }
 
 /// As [`read_stamped`], of a file that has this stamp and stays like that; `None` if not.
-pub(super) fn read_known(place: &Path, known: Stamp) -> Option<Vec<u8>> {
-    let (mut file, stamp) = open_stamped(place).ok().filter(|(_, stamp)| *stamp == known)?;
+pub(super) fn read_known(on_disk: &Path, known: Stamp) -> Option<Vec<u8>> {
+    let (mut file, stamp) = open_stamped(on_disk).ok().filter(|(_, stamp)| *stamp == known)?;
     let (bytes, _, stable) = read_open(&mut file, stamp, known.size.saturating_add(1)).ok()?;
     stable.then_some(bytes)
 }
 
-fn open_stamped(place: &Path) -> io::Result<(fs::File, Stamp)> {
-    let file = disk::open_plain(place)?;
+fn open_stamped(on_disk: &Path) -> io::Result<(fs::File, Stamp)> {
+    let file = disk::open_plain(on_disk)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

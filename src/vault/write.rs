@@ -5,7 +5,7 @@
 //! another program.
 
 use super::error::Error;
-use super::jail::Place;
+use super::jail::ResolvedPath;
 use super::path::VaultPath;
 use super::replace_text::{Replacement, replace_all, replace_once};
 use super::versions::{Change, Did, hash, new_id};
@@ -53,7 +53,7 @@ pub(super) struct Kept {
 }
 
 /// What is kept of a file that is written.
-pub(super) fn wrote(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
+pub(super) fn kept_of_write(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
     let did =
         Did::Wrote { path: path.as_str().to_owned(), before: before.map(hash), after: hash(after), bytes: before.map_or(0, <[u8]>::len) };
     Change { did, bytes: before.map(<[u8]>::to_vec) }
@@ -66,7 +66,7 @@ impl Vault {
     /// Creates a file, or replaces all of it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the file has another etag, or somebody makes it at the same moment; [`Error::Exists`], [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
+    /// [`Error::Conflict`] when the file has another etag, or another program creates it at the same moment; [`Error::Exists`], [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
     /// [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder without `create_dirs`, or the disk's. The file
     /// then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<Written, Error> {
@@ -85,7 +85,7 @@ impl Vault {
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
         let (created, previous) = outcome?;
-        self.index.wrote(path);
+        self.index.note_written(path);
         Ok(Written { previous, ..Written::of(path, created, content.as_bytes()) })
     }
 
@@ -93,28 +93,30 @@ impl Vault {
     fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<(bool, Option<String>), Error> {
         let if_match = if let Over::Etag(etag) = over { Some(etag) } else { None };
         let exists = || Error::Exists(path.as_str().into());
-        let place = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
+        let on_disk = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
             Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
             other => other?,
         };
-        let _turn = self.write_turn(&place);
+        let _lock = self.lock_for_writing(&on_disk);
         let (mut tries, patience) = (0..limits::EDIT_RETRIES, Deadline::after(limits::REST_PATIENCE));
         loop {
             self.index.refuse_if_away()?;
-            self.wait_for_rest(path, &place, patience)?;
-            let before = existing(&place, path)?;
+            self.wait_until_closed(path, &on_disk, patience)?;
+            let before = existing(&on_disk, path)?;
             if before.is_some() && matches!(over, Over::Nothing) {
                 return Err(exists());
             }
-            let known = current(&place, path)?.map(|(bytes, _)| bytes);
+            let known = current(&on_disk, path)?.map(|(bytes, _)| bytes);
             let found = known.as_deref().map(etag);
             if if_match.is_some() && found.as_deref() != if_match {
                 return Err(Error::Conflict(found));
             }
-            match self.replace(path, &place, known.as_deref(), content.as_bytes(), before.as_ref()) {
+            match self.replace(path, &on_disk, known.as_deref(), content.as_bytes(), before.as_ref()) {
                 // The file is new, and the caller has not read it.
                 Err(Error::Busy) if matches!(over, Over::Nothing) => return Err(exists()),
-                Err(Error::Busy) if before.is_none() => return Err(Error::Conflict(current(&place, path)?.map(|(bytes, _)| etag(&bytes)))),
+                Err(Error::Busy) if before.is_none() => {
+                    return Err(Error::Conflict(current(&on_disk, path)?.map(|(bytes, _)| etag(&bytes))));
+                }
                 // Another program has saved it since.
                 Err(Error::Busy) if tries.next().is_some() => {}
                 other => return other.map(|previous| (before.is_none(), previous)),
@@ -126,14 +128,14 @@ impl Vault {
     fn replace(
         &self,
         path: &VaultPath,
-        place: &Place,
+        on_disk: &ResolvedPath,
         known: Option<&[u8]>,
         bytes: &[u8],
         before: Option<&Metadata>,
     ) -> Result<Option<String>, Error> {
-        let kept = self.keep(vec![path.as_str().to_owned()], || vec![wrote(path, known, bytes)])?;
-        let outcome = disk::replace(place, bytes, mode_of(before), |at| self.is_still(at, place, path, known));
-        let ids = self.finish(kept, outcome.map_err(|error| naming(error, path)))?;
+        let kept = self.keep(vec![path.as_str().to_owned()], || vec![kept_of_write(path, known, bytes)])?;
+        let outcome = disk::replace(on_disk, bytes, mode_of(before), |at| self.is_still(at, on_disk, path, known));
+        let ids = self.finish(kept, outcome.map_err(|error| with_path(error, path)))?;
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
 
@@ -142,11 +144,11 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] when it is another, or a program is writing it; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
-    pub(super) fn is_still(&self, at: &Path, place: &Place, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
+    pub(super) fn is_still(&self, at: &Path, on_disk: &ResolvedPath, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
         self.index.refuse_if_away()?;
         match (current(at, path)?, known) {
             (None, None) => Ok(()),
-            (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(place, at) != Some(true) => Ok(()),
+            (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(on_disk, at) != Some(true) => Ok(()),
             _ => Err(Error::Busy),
         }
     }
@@ -187,8 +189,8 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] when it stays open.
-    fn wait_for_rest(&self, path: &VaultPath, place: &Place, patience: Deadline) -> Result<(), Error> {
-        while self.index.is_being_written(place, place).unwrap_or_else(|| self.may_be_half(path, place)) {
+    fn wait_until_closed(&self, path: &VaultPath, on_disk: &ResolvedPath, patience: Deadline) -> Result<(), Error> {
+        while self.index.is_being_written(on_disk, on_disk).unwrap_or_else(|| self.may_be_incomplete(path, on_disk)) {
             if patience.left().is_none() {
                 return Err(Error::Busy);
             }
@@ -199,8 +201,8 @@ impl Vault {
 
     /// Whether a file, on a file system that reports no changes, was written so recently that more may follow. One that this
     /// program wrote is whole. So is one that was renamed, which changes its ctime and not its mtime.
-    fn may_be_half(&self, path: &VaultPath, place: &Path) -> bool {
-        let Ok(found) = fs::metadata(place) else { return false };
+    fn may_be_incomplete(&self, path: &VaultPath, on_disk: &Path) -> bool {
+        let Ok(found) = fs::metadata(on_disk) else { return false };
         let stamp = Stamp::of(&found);
         let is_ours = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.is_ours());
         let (written, changed) = disk::times(&found);
@@ -214,8 +216,8 @@ impl Vault {
     /// Those of [`Vault::write`].
     pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
         check_size(path, size)?;
-        let place = self.may_create(path)?;
-        match existing(&place.join(path.name()), path)? {
+        let on_disk = self.may_create(path)?;
+        match existing(&on_disk.join(path.name()), path)? {
             Some(_) => Ok(()),
             None => self.check_new_name(path, None),
         }
@@ -225,23 +227,23 @@ impl Vault {
     ///
     /// # Errors
     /// Those of [`Vault::write`].
-    pub(super) fn may_create(&self, path: &VaultPath) -> Result<Place, Error> {
+    pub(super) fn may_create(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         self.check_grant(path.as_str())?;
         self.index.refuse_if_away()?;
         let mut folder = path.parent();
-        let place = loop {
+        let on_disk = loop {
             match self.jail.existing(&folder) {
                 Err(Error::NotFound { .. }) if !folder.is_root() => folder = folder.parent(),
                 other => break other?,
             }
         };
-        if !place.is_dir() {
+        if !on_disk.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" });
         }
-        if !disk::may_write_in(&place) {
+        if !disk::may_write_in(&on_disk) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
-        Ok(place)
+        Ok(on_disk)
     }
 
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
@@ -249,7 +251,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
-        let kept = self.keep(vec![path.as_str().to_owned()], || vec![wrote(path, known, bytes)])?;
+        let kept = self.keep(vec![path.as_str().to_owned()], || vec![kept_of_write(path, known, bytes)])?;
         let outcome = self.put(path, known, bytes);
         self.finish(kept, outcome).map(drop)
     }
@@ -258,14 +260,14 @@ impl Vault {
     pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
         check_size(path, bytes.len())?;
         self.index.refuse_if_away()?;
-        let place = self.jail.for_writing(path, true)?;
-        let _turn = self.write_turn(&place);
-        self.wait_for_rest(path, &place, Deadline::after(limits::REST_PATIENCE))?;
-        let before = existing(&place, path)?;
-        let look = |at: &Path| self.is_still(at, &place, path, known);
-        look(&place)?;
-        disk::replace(&place, bytes, mode_of(before.as_ref()), look).map_err(|error| naming(error, path))?;
-        self.index.wrote(path);
+        let on_disk = self.jail.for_writing(path, true)?;
+        let _lock = self.lock_for_writing(&on_disk);
+        self.wait_until_closed(path, &on_disk, Deadline::after(limits::REST_PATIENCE))?;
+        let before = existing(&on_disk, path)?;
+        let look = |at: &Path| self.is_still(at, &on_disk, path, known);
+        look(&on_disk)?;
+        disk::replace(&on_disk, bytes, mode_of(before.as_ref()), look).map_err(|error| with_path(error, path))?;
+        self.index.note_written(path);
         Ok(())
     }
 
@@ -274,12 +276,12 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when they are not those; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
     pub fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
-        let (path, place) = &self.locate(path)?;
-        let _turn = self.write_turn(place);
-        self.wait_for_rest(path, place, Deadline::after(limits::REST_PATIENCE))?;
-        existing(place, path)?;
-        disk::remove(place, || self.is_still(place, place, path, Some(known))).map_err(|error| naming(error, path))?;
-        self.index.removed(path);
+        let (path, on_disk) = &self.locate(path)?;
+        let _lock = self.lock_for_writing(on_disk);
+        self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
+        existing(on_disk, path)?;
+        disk::remove(on_disk, || self.is_still(on_disk, on_disk, path, Some(known))).map_err(|error| with_path(error, path))?;
+        self.index.note_removed(path);
         Ok(())
     }
 
@@ -316,23 +318,23 @@ impl Vault {
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
     pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut MakeBytes<'_>) -> Result<Written, Error> {
-        let (path, place) = &self.locate(path)?;
-        let _turn = self.write_turn(place);
+        let (path, on_disk) = &self.locate(path)?;
+        let _lock = self.lock_for_writing(on_disk);
         let patience = Deadline::after(limits::REST_PATIENCE);
         for _ in 0..limits::EDIT_RETRIES {
-            self.wait_for_rest(path, place, patience)?;
+            self.wait_until_closed(path, on_disk, patience)?;
             let bytes = self.bytes(path)?;
             must_match(&bytes, if_match)?;
             let edited = change(&bytes)?;
             check_size(path, edited.len())?;
-            let before = existing(place, path)?;
+            let before = existing(on_disk, path)?;
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
             // moment; if they differ, the edit is made anew in what it wrote.
-            let previous = match self.replace(path, place, Some(&bytes), &edited, before.as_ref()) {
+            let previous = match self.replace(path, on_disk, Some(&bytes), &edited, before.as_ref()) {
                 Err(Error::Busy) => continue,
                 other => other?,
             };
-            self.index.wrote(path);
+            self.index.note_written(path);
             return Ok(Written { previous, ..Written::of(path, false, &edited) });
         }
         let bytes = self.bytes(path)?;
@@ -361,8 +363,8 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
-    match fs::metadata(place) {
+pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
+    match fs::metadata(on_disk) {
         // A rename would replace even a file that its owner made read-only; that mark is a wish to be respected.
         Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
         Ok(metadata) => Ok(Some(metadata)),
@@ -372,9 +374,9 @@ pub(super) fn existing(place: &Path, path: &VaultPath) -> Result<Option<Metadata
 }
 
 /// The bytes of the file at this moment, and whether it stayed the same while they were read; `None` when it is gone. A file too large to be read here has no etag that
-/// anybody could have been given.
-fn current(place: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
-    match read_stamped(place, limits::NOTE_BYTES + 1) {
+/// a client could have been given.
+fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
+    match read_stamped(on_disk, limits::NOTE_BYTES + 1) {
         Ok((bytes, _, stayed)) => check_size(path, bytes.len()).map(|()| Some((bytes, stayed))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::disk("read the file", path.as_str())(error)),
@@ -386,7 +388,7 @@ fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
 }
 
 /// A failure of the disk under the name the caller knows. One that has a name already is in the log.
-pub(super) fn naming(error: Error, path: &VaultPath) -> Error {
+pub(super) fn with_path(error: Error, path: &VaultPath) -> Error {
     match error {
         Error::Disk { cause, .. } if matches!(cause.kind(), ErrorKind::AlreadyExists | ErrorKind::ResourceBusy) => Error::Busy,
         Error::Disk { doing, path: unnamed, cause } if unnamed.is_empty() => {

@@ -18,7 +18,7 @@ pub struct Guard {
 const CLIENT_ORIGINS: [&str; 2] = ["https://claude.ai", "https://claude.com"];
 
 impl Guard {
-    /// A page of a stranger must not be able to talk to a server in somebody's network by giving it a name of its own
+    /// A foreign web page must not reach a server in a private network by giving it a host name of its own
     /// (DNS rebinding): the Host must be ours, and the Origin, where there is one, one that is allowed.
     ///
     /// # Errors

@@ -153,7 +153,7 @@ impl Caller<'_> {
             Outcome::Initialized(answer, revision) => {
                 match self.app.mcp.sessions.open(&self.principal, revision, Requests::default(), self.now) {
                     Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
-                    // Without random numbers there is no id that nobody can guess; everything works without a session too.
+                    // Without random numbers there is no id that cannot be guessed; everything works without a session too.
                     Err(_) => answered(answer, accepted),
                 }
             }
@@ -199,10 +199,10 @@ impl Caller<'_> {
             Ok(permit) => permit,
             Err(busy) => return no_stream(busy.answering(Some(wanted.id))),
         };
-        let farewell = Some(wanted.farewell());
+        let last_message = Some(wanted.last_message());
         let listening = Listening { _permit: permit, engine: Arc::clone(&self.app.mcp), subscription: Arc::default() };
         let subscription = Arc::clone(&listening.subscription);
-        self.events(listening, farewell, move |engine, connection| {
+        self.events(listening, last_message, move |engine, connection| {
             let _ = subscription.set(engine.subscribe(wanted, Stream::plain(connection)));
         })
     }
@@ -230,7 +230,7 @@ impl Caller<'_> {
             Some(None) => return wrong(400, "Last-Event-ID is not an id of this server"),
         };
         // What a session heard on its standalone stream was news of the vault, and the vault is compared anew.
-        let whole = |stream: &Arc<Stream>| number == 0 || after.is_none_or(|event| stream.remembers_since(event));
+        let whole = |stream: &Arc<Stream>| number == 0 || after.is_none_or(|event| stream.can_replay_since(event));
         let Some(stream) = session.stream(number).filter(whole) else {
             return wrong(400, "what followed on the stream of this Last-Event-ID is not kept any more; ask again");
         };
@@ -238,7 +238,7 @@ impl Caller<'_> {
             Ok(permit) => permit,
             Err(busy) => return no_stream(busy),
         };
-        let may_have_missed = after.map_or(!stream.is_open() && stream.has_sent(), |event| !stream.remembers_since(event));
+        let may_have_missed = after.map_or(!stream.is_open() && stream.has_sent(), |event| !stream.can_replay_since(event));
         if number == 0 {
             // What changes from this moment on is news, also while the head is still on its way.
             self.app.mcp.listening(&session.subscription);
@@ -250,7 +250,7 @@ impl Caller<'_> {
                     session.subscription.mark_all_changed();
                 }
                 engine.listening(&session.subscription);
-                engine.tell(&session.subscription);
+                engine.notify(&session.subscription);
             }
         })
     }
@@ -259,7 +259,7 @@ impl Caller<'_> {
     fn events(
         &self,
         permit: impl Send + 'static,
-        farewell: Option<String>,
+        last_message: Option<String>,
         attach: impl FnOnce(&Server, Arc<dyn Listener>) + Send + 'static,
     ) -> Reply {
         let (engine, oauth, token) = (Arc::clone(&self.app.mcp), Arc::clone(&self.app.oauth), self.token);
@@ -267,10 +267,10 @@ impl Caller<'_> {
         let may_go_on = Box::new(move || owner.holder(token, Now::read()).is_some());
         let attach = Box::new(move |events: Arc<EventStream>| {
             // Something to read at once: a client, and every proxy on the way, sees that the stream is open.
-            events.beat();
+            events.send_heartbeat();
             attach(&engine, Arc::new(Granted { connection: Connection(events), oauth, token }));
         });
-        Reply::Events(event_stream(), Events { attach, permit: Box::new(permit), may_go_on, farewell })
+        Reply::Events(event_stream(), Events { attach, permit: Box::new(permit), may_go_on, last_message })
     }
 
     /// DELETE: the client is done with its session.
@@ -363,7 +363,7 @@ impl Channel for OneAnswer<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.running.is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_come)
+        self.running.is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_hung_up)
     }
 }
 
@@ -377,18 +377,18 @@ struct AnswerStream<'a> {
 
 impl Channel for AnswerStream<'_> {
     fn notify(&self, message: &str) -> bool {
-        // Nobody there is no reason to say it elsewhere: the client may come back for it.
+        // Without a listener it is not sent elsewhere: the client may come back for it.
         self.stream.send(message);
         true
     }
 
     fn is_cancelled(&self) -> bool {
-        self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_come)
+        self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_hung_up)
     }
 
     fn keep_alive(&self) {
-        if self.events.silent_for() >= limits::HEARTBEAT {
-            self.events.beat();
+        if self.events.idle_time() >= limits::HEARTBEAT {
+            self.events.send_heartbeat();
         }
     }
 }

@@ -98,7 +98,7 @@ impl Service for App {
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &HangUp) -> Reply {
         let reply = match (ticket.route, ticket.caller) {
             (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, principal, token, peer),
-            // The guard above lets nobody come here.
+            // The guard above has refused the request before this.
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
             (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),

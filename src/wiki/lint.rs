@@ -51,7 +51,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     }
     let has_index: HashSet<&str> = TREES.into_iter().filter(|tree| wiki.iter().any(|entry| *entry.path == *index_of(tree))).collect();
     for entry in &wiki {
-        look_around(entry, &has_index, &linked, &mut found);
+        check_links(entry, &has_index, &linked, &mut found);
     }
     for tree in TREES.into_iter().filter(|tree| *tree != "shared" && !has_index.contains(tree)) {
         if wiki.iter().any(|entry| entry.path.starts_with(&format!("{tree}/"))) {
@@ -99,10 +99,10 @@ fn actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
         }
     }
     // A folder without files is in no index.
-    let places = TREES.iter().flat_map(|tree| [format!("{tree}/reminders"), format!("{tree}/wiki/reminders")]);
-    for place in std::iter::once("reminders".to_owned()).chain(places) {
-        if vault.root().join(&place).is_dir() {
-            finding(&place, reminders);
+    let folders = TREES.iter().flat_map(|tree| [format!("{tree}/reminders"), format!("{tree}/wiki/reminders")]);
+    for folder in std::iter::once("reminders".to_owned()).chain(folders) {
+        if vault.root().join(&folder).is_dir() {
+            finding(&folder, reminders);
         }
     }
 }
@@ -152,7 +152,7 @@ fn look_at(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found:
 }
 
 /// What others say of a page.
-fn look_around(entry: &Entry, has_index: &HashSet<&str>, linked: &Linked, found: &mut Vec<Finding>) {
+fn check_links(entry: &Entry, has_index: &HashSet<&str>, linked: &Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let Some(here) = tree(path).filter(|_| !FRAME.contains(&entry.name())) else { return };
     let mut finding = |rule, what: String| found.push(Finding { page: path.to_owned(), line: 0, rule, what });

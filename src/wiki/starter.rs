@@ -63,16 +63,16 @@ pub fn write(vault: &Path) -> Result<Vec<(&'static str, Made)>, (&'static str, i
 }
 
 fn folders(vault: &Path, path: &str) -> io::Result<Made> {
-    let mut place = vault.to_path_buf();
+    let mut on_disk = vault.to_path_buf();
     let mut made = Made::Kept;
     for name in path.split('/') {
-        place.push(name);
-        match place.symlink_metadata() {
+        on_disk.push(name);
+        match on_disk.symlink_metadata() {
             Ok(found) if found.is_dir() => {}
-            // A link may lead out of the vault, and a file of this name is somebody's.
+            // A link may lead out of the vault, and a file of this name belongs to a person.
             Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
             Err(_) => {
-                disk::create_folder(&place)?;
+                disk::create_folder(&on_disk)?;
                 made = Made::New;
             }
         }
@@ -84,12 +84,12 @@ fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<Made> {
     if let Some((above, _)) = path.rsplit_once('/') {
         folders(vault, above)?;
     }
-    let place = vault.join(path);
-    let is_free = || match place.symlink_metadata() {
+    let on_disk = vault.join(path);
+    let is_free = || match on_disk.symlink_metadata() {
         Ok(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
         Err(_) => Ok(()),
     };
-    match is_free().and_then(|()| disk::replace(&place, bytes, Mode::New, |_| is_free())) {
+    match is_free().and_then(|()| disk::replace(&on_disk, bytes, Mode::New, |_| is_free())) {
         Ok(()) => Ok(Made::New),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Kept),
         Err(error) => Err(error),

@@ -3,7 +3,7 @@
 use super::{by_id, page, snapshot};
 use crate::accomplishments::{Accomplishment, TaskStatus};
 use crate::tools::paging::{CURSOR, NEXT_CURSOR, TRUNCATED};
-use crate::tools::reply::fitting;
+use crate::tools::reply::fitting_in;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
 use serde_json::{Value, json};
@@ -79,26 +79,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let orphans: Vec<Value> = orphans.collect();
     let orphaned = orphans.len();
     // Half of an answer is for each.
-    let half = |items: Vec<Value>| {
-        let mut room = crate::limits::RESULT_CHARS / 2;
-        items.into_iter().take_while(move |item| {
-            let cost = item.to_string().len();
-            let fits = cost < room;
-            room = room.saturating_sub(cost);
-            fits
-        })
-    };
-    let shown = |found: &Accomplishment| json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": half(in_progress(found).collect()).collect::<Vec<_>>() });
+    let half = |items: Vec<Value>| fitting_in(crate::limits::RESULT_CHARS / 2, items.into_iter());
+    let shown = |found: &Accomplishment| json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": half(in_progress(found).collect()) });
     let all: Vec<(String, &Accomplishment)> = marked.into_iter().map(|found| (by_id(found), found)).collect();
     let (count, accomplishments, next) = page(arguments, all, shown)?;
-    let room = if accomplishments.iter().map(|item| item.to_string().len()).sum::<usize>() > crate::limits::RESULT_CHARS / 2 {
-        0
-    } else {
-        orphaned
-    };
+    let fits = json!(accomplishments).to_string().len() <= crate::limits::RESULT_CHARS / 2;
     let mut reply = json!({
         "accomplishments": accomplishments,
-        "orphaned_in_progress_tasks": fitting(half(orphans).take(room)),
+        "orphaned_in_progress_tasks": if fits { half(orphans) } else { Vec::new() },
         "summary": { "accomplishments_in_progress": count, "tasks_in_progress": tasks, "orphaned_tasks": orphaned },
     });
     if let (Ok(Value::Object(next)), Some(members)) = (serde_json::to_value(next), reply.as_object_mut()) {

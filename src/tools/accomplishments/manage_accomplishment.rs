@@ -78,6 +78,6 @@ fn data(given: &Arguments) -> Data<'_> {
         depends_on: given.has("depends_on").then(|| given.texts("depends_on").collect()),
         canvas_source: given.maybe("canvas_source"),
         notes: given.maybe("notes"),
-        in_progress: given.truth("inProgress"),
+        in_progress: given.boolean("inProgress"),
     }
 }

@@ -43,7 +43,7 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-/// What is told of a task that was changed.
+/// The result for a task that was changed.
 pub(super) const BRIEF: [Field; 4] = [
     required("task_id", ANY_TEXT, "Its id now"),
     required("number", COUNT, "Its number"),

@@ -18,7 +18,7 @@ mod update_doc;
 pub use status::overview;
 
 use super::paging::{self, Next};
-use super::reply::fitting;
+use super::reply::{fitting, fitting_in};
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
@@ -266,14 +266,7 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
     }
     if let Some(Value::Array(tasks)) = members.remove("tasks") {
         let count = tasks.len();
-        let mut room = limits::RESULT_CHARS / 2;
-        let fits = |task: &Value| {
-            let cost = task.to_string().len();
-            let fits = cost < room;
-            room = room.saturating_sub(cost);
-            fits
-        };
-        let tasks: Vec<Value> = tasks.into_iter().skip(from_task).take_while(fits).collect();
+        let tasks = fitting_in(limits::RESULT_CHARS / 2, tasks.into_iter().skip(from_task));
         if from_task + tasks.len() < count {
             members.insert("next_task".into(), (from_task + tasks.len()).into());
         }

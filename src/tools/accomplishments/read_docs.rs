@@ -4,10 +4,12 @@ use super::{CANVAS_SOURCE, Refused, canvas_of, line, projects, refused};
 use crate::accomplishments::docs::PREFIX;
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, Next};
+use crate::tools::reply::fitting_in;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::Error as VaultError;
+use crate::vault::read::fitting;
 use serde_json::{Map, Value, json};
 
 pub(super) static TOOL: Tool = Tool {
@@ -76,20 +78,15 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
     let canvas = canvas_of(context, arguments)?;
     let given = |name: &str| arguments.has(name).then(|| arguments.number(name));
     let read = projects.read_document(context.vault, name, &canvas, given("from_line"), given("to_line")).map_err(refused)?;
-    // As many lines as fit; a single one that does not is cut.
-    let (mut content, mut lines, mut room) = (String::new(), 0, limits::RESULT_CHARS - 2_000);
-    for line in read.content.split_inclusive('\n') {
-        let cost = json!(line).to_string().len();
-        if cost > room {
-            break;
-        }
-        room -= cost;
-        lines += 1;
-        content.push_str(line);
+    // As many lines as fit.
+    let (whole, mut content) = (read.content.len(), read.content);
+    content.truncate(fitting(&content, &mut (limits::RESULT_CHARS - 2_000)));
+    let truncated = content.len() < whole;
+    if truncated {
+        content.truncate(content.rfind('\n').map_or(0, |end| end + 1));
     }
-    let to = read.range.0 + lines;
-    let truncated = to < read.range.1;
-    if truncated && lines == 0 {
+    let to = read.range.0 + content.split_inclusive('\n').count();
+    if content.is_empty() && truncated {
         return Err(Error::new(Code::TooLarge, format!("Line {} of {name} is too long for one answer.", read.range.0)));
     }
     Reply::of(&Answer {
@@ -108,15 +105,9 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let canvas = canvas_of(context, arguments)?;
     let found = projects.documents(context.vault, &canvas).map_err(refused)?;
     let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
-    let mut names_room = limits::RESULT_CHARS / 4;
-    let listed = names.iter().take_while(|name| {
-        let cost = json!(name).to_string().len() + 1;
-        let fits = cost < names_room;
-        names_room = names_room.saturating_sub(cost);
-        fits
-    });
-    let document_names: Vec<String> = listed.cloned().collect();
-    let mut room = (limits::RESULT_CHARS - 2_000).saturating_sub(document_names.iter().map(|name| name.len() + 6).sum());
+    let document_names: Vec<String> = fitting_in(limits::RESULT_CHARS / 4, names.iter().cloned());
+    let mut left = (limits::RESULT_CHARS - 2_000).saturating_sub(json!(document_names).to_string().len());
+    let mut fits = |chars: usize| left.checked_sub(chars).inspect(|rest| left = *rest).is_some();
     let after = paging::after(arguments)?;
     let start = match &after {
         // Also where the last one was renamed meanwhile.
@@ -134,19 +125,15 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             // One that went away in between is not there.
             Err(Refused::Vault(VaultError::NotFound { .. })) => continue,
             Err(_) => {
-                let named = json!(name).to_string().len() + 1;
-                if named < room {
-                    room -= named;
+                if fits(json!(name).to_string().len() + 1) {
                     unreadable.push(name.clone());
                 }
                 continue;
             }
         };
         let cost = json!(read.content).to_string().len() + json!(name).to_string().len() + 4;
-        if cost > room {
-            let named = json!(name).to_string().len() + 1;
-            if cost > limits::RESULT_CHARS / 2 && named < room {
-                room -= named;
+        if !fits(cost) {
+            if cost > limits::RESULT_CHARS / 2 && fits(json!(name).to_string().len() + 1) {
                 too_long.push(name.clone());
                 last = Some(name.clone());
                 continue;
@@ -154,7 +141,6 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             complete = false;
             break;
         }
-        room -= cost;
         documents.insert(name.clone(), read.content.into());
         last = Some(name.clone());
     }

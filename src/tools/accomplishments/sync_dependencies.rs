@@ -1,7 +1,7 @@
 //! `sync_dependencies`: the notes of a canvas brought in line with its edges.
 
 use super::{CANVAS_SOURCE, SUCCESS, canvas_of, projects, refused};
-use crate::tools::reply::fitting;
+use crate::tools::reply::{fitting, fitting_in};
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
@@ -43,18 +43,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         .updates
         .iter()
         .map(|update| json!({ "id": update.id, "title": update.title, "old_depends_on": update.old, "new_depends_on": update.new }));
-    // Errors first: they are what somebody has to do something about.
+    // Errors first: they are what a person has to mend.
     let errors = fitting(done.errors.iter());
     let left = crate::limits::RESULT_CHARS.saturating_sub(errors.iter().map(|error| error.len() + 4).sum::<usize>());
-    let mut room = left.saturating_sub(1_000);
-    let updates: Vec<_> = updates
-        .take_while(|update| {
-            let cost = update.to_string().len() + 1;
-            let fits = cost <= room;
-            room = room.saturating_sub(cost);
-            fits
-        })
-        .collect();
+    let updates = fitting_in(left.saturating_sub(1_000), updates);
     let mut reply = json!({
         "success": true,
         "canvas_source": canvas.as_str(),

@@ -100,15 +100,15 @@ fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
     context.systems.agent.as_ref().ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
 }
 
-/// Whoever called a tool listens to the session.
+/// The caller of a tool follows the session.
 struct Listening<'a> {
     caller: &'a dyn Caller,
-    heard: Cell<u64>,
+    reports: Cell<u64>,
 }
 
 impl<'a> Listening<'a> {
     fn of(context: &Context<'a>) -> Listening<'a> {
-        Listening { caller: context.caller, heard: Cell::new(0) }
+        Listening { caller: context.caller, reports: Cell::new(0) }
     }
 }
 
@@ -117,9 +117,9 @@ impl Watcher for Listening<'_> {
         self.caller.has_cancelled()
     }
 
-    fn hear(&self, _so_far: &SoFar, doing: &str) {
-        self.heard.set(self.heard.get() + 1);
-        self.caller.progress(self.heard.get(), None, doing);
+    fn report(&self, _so_far: &SoFar, doing: &str) {
+        self.reports.set(self.reports.get() + 1);
+        self.caller.progress(self.reports.get(), None, doing);
     }
 }
 

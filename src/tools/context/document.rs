@@ -97,14 +97,14 @@ impl Document<'_> {
             self.sections.iter().map(|section| section.length.unwrap_or_else(|| (section.make)().chars().count())).collect();
         let total_chars = lengths.iter().sum();
         // With one chunk there is no line at its head.
-        let room = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
-        let room = room.saturating_sub(self.head.len()).max(1);
+        let budget = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
+        let budget = budget.saturating_sub(self.head.len()).max(1);
         let (mut text, mut number, mut used) = (String::new(), 0, 0);
         for (section, length) in self.sections.iter().zip(lengths) {
-            if used > 0 && used + length > room {
+            if used > 0 && used + length > budget {
                 (number, used) = (number + 1, 0);
             }
-            if length <= room {
+            if length <= budget {
                 if number == wanted {
                     text.push_str(&(section.make)());
                 }
@@ -114,7 +114,7 @@ impl Document<'_> {
             let whole = (section.make)();
             let mut rest = &*whole;
             loop {
-                let (now, later) = cut(rest, room);
+                let (now, later) = cut(rest, budget);
                 if number == wanted {
                     text.push_str(now);
                 }
@@ -135,9 +135,9 @@ impl Document<'_> {
     }
 }
 
-/// The first `room` characters, ended after a line where there is one in the second half, and the rest.
-fn cut(text: &str, room: usize) -> (&str, &str) {
-    let Some((end, _)) = text.char_indices().nth(room) else { return (text, "") };
+/// The first `budget` characters, ended after a line where there is one in the second half, and the rest.
+fn cut(text: &str, budget: usize) -> (&str, &str) {
+    let Some((end, _)) = text.char_indices().nth(budget) else { return (text, "") };
     let line_end = text.get(..end).and_then(|part| part.rfind('\n')).map(|at| at + 1).filter(|at| *at > end / 2);
     text.split_at_checked(line_end.unwrap_or(end)).unwrap_or((text, ""))
 }

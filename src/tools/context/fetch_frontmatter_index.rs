@@ -43,7 +43,7 @@ fn row(entry: &Entry) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A text as one cell of a table, and not a longer one than helps anybody; paths are whole.
+/// A text as one cell of a table, and cut where it is long; paths are whole.
 fn cell(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace('|', "\\|")
 }

@@ -91,11 +91,11 @@ fn section(context: &Context<'_>, number: usize, found: &Occurrences) -> String 
         shown_path(context, entry),
         about.join("; ")
     );
-    for (line, snippet) in &found.places {
+    for (line, snippet) in &found.excerpts {
         text.push_str(&format!("   line {line}: {snippet}\n"));
     }
-    if found.count > found.places.len() {
-        text.push_str(&format!("   and {} more\n", found.count - found.places.len()));
+    if found.count > found.excerpts.len() {
+        text.push_str(&format!("   and {} more\n", found.count - found.excerpts.len()));
     }
     text.push('\n');
     text

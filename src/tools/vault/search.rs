@@ -202,9 +202,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         limits::RESULT_CHARS
     };
     let frame = answer(Vec::new(), found.hits.last())?.json.chars().count();
-    let room = most.saturating_sub(frame);
-    let results = found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(room));
-    let results = fitting_in(room, results);
+    let budget = most.saturating_sub(frame);
+    let results = found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget));
+    let results = fitting_in(budget, results);
     let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
     let is_cut = found.more || results.len() < found.hits.len();
     answer(results, last.filter(|_| is_cut))
