@@ -1,6 +1,7 @@
 //! Dates and times of day in the owner's time zone, and how Obsidian writes them (moment.js).
 
 use crate::clock::{Now, civil, days_of, number, parse_date};
+use crate::slice::Part;
 use tz::TimeZone;
 
 /// A time zone of the system's zone data.
@@ -196,7 +197,7 @@ impl DateTime {
                 }
                 (None, None) => {
                     shown.push(first);
-                    rest.get(first.len_utf8()..).unwrap_or_default()
+                    rest.part(first.len_utf8()..)
                 }
             };
         }

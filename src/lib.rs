@@ -9,8 +9,9 @@
 //! |---|---|---|
 //! | `limits` | every bound, with unit and reason | |
 //! | `lock` | locks that stay in use after a panic | |
+//! | `slice` | parts of texts by ranges that were computed from them | |
 //! | `clock` | the only place that asks the time | |
-//! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` |
+//! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` `slice` |
 //! | `secret` | random tokens, hashes, comparison in constant time | |
 //! | `percent` | percent-encoding | `secret` |
 //! | `form` | form and query decoding | `limits` `percent` |
@@ -18,21 +19,21 @@
 //! | `cursor` | cursors of paged lists | |
 //! | `quota` | a shared number of permits | `lock` |
 //! | `principal` | who is asking, and what they may do | `vault` |
-//! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` |
-//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `limits` `text` `yaml` |
-//! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` |
+//! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` `slice` |
+//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `limits` `slice` `text` `yaml` |
+//! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` `slice` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
-//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` |
+//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `percent` `principal` `quota` `secret` `vault` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `text` |
-//! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` `lock` |
-//! | `query` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `text` `vault` `yaml` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
+//! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` `lock` `slice` |
+//! | `query` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
-//! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `vault` `wiki` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `query` `text` `uri` `vault` |
+//! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `query` `slice` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` `uri` `vault` |
@@ -110,6 +111,7 @@ pub mod quota;
 pub mod rpc;
 pub mod secret;
 pub mod settings;
+pub mod slice;
 pub mod stdio;
 pub mod text;
 pub mod tools;

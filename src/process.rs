@@ -3,6 +3,7 @@
 
 use crate::clock::Deadline;
 use crate::lock::Unpoisoned;
+use crate::slice::Part;
 use regex::Regex;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::OsStr;
@@ -231,7 +232,7 @@ fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep:
         while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
             let mut bytes = into.0.lock().unpoisoned();
             if bytes.len() < keep {
-                bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
+                bytes.extend_from_slice(piece.part(..count));
             }
         }
         let _ = tell.send(Event::Closed);
@@ -246,13 +247,13 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
         let mut line = Vec::new();
         let event_of = |line: Vec<u8>| if line.len() > keep { Event::Cut } else { Event::Line(line) };
         while let Ok(count @ 1..) = pipe.read(&mut piece) {
-            let mut rest = piece.get(..count).unwrap_or_default();
+            let mut rest = piece.part(..count);
             while let Some(end) = memchr::memchr(b'\n', rest) {
-                extend(&mut line, rest.get(..end).unwrap_or_default(), keep);
+                extend(&mut line, rest.part(..end), keep);
                 if tell.send(event_of(std::mem::take(&mut line))).is_err() {
                     return;
                 }
-                rest = rest.get(end + 1..).unwrap_or_default();
+                rest = rest.part(end + 1..);
             }
             extend(&mut line, rest, keep);
         }
@@ -266,7 +267,7 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
 fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
     // One byte more than is kept shows that there was more.
     let left = (keep + 1).saturating_sub(line.len()).min(piece.len());
-    line.extend_from_slice(piece.get(..left).unwrap_or_default());
+    line.extend_from_slice(piece.part(..left));
 }
 
 /// A program's words on their way to a client: one line of at most `most` characters, without absolute paths of this

@@ -5,6 +5,7 @@ use super::markdown::{Kind, Line, lines, marks_at, section, section_text, with_s
 use crate::limits;
 use crate::markdown::blocks::line_end;
 use crate::markdown::properties::splice;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// One acceptance criterion.
@@ -49,7 +50,7 @@ pub(super) fn criteria(lines: &[Line<'_>]) -> Vec<FoundCriterion> {
         blank = 0;
     }
     for found in &mut found {
-        let below = lines.get(found.lines.start + 1..found.lines.end).unwrap_or_default();
+        let below = lines.part(found.lines.start + 1..found.lines.end);
         let indent = below.iter().find(|line| !line.is_blank()).map_or(0, |line| line.text.len() - line.text.trim_start().len());
         let dedented = below.iter().map(|line| line.text.get(indent..).filter(|_| line.is_indented()).unwrap_or(line.text.trim_start()));
         found.criterion.details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
@@ -116,7 +117,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
         let count = old.iter().filter(|found| found.group == group).count();
         let own = items.iter().filter(|(of, ..)| *of == group);
         let own: Vec<(Option<usize>, &String)> = own.map(|(_, chosen, block)| (chosen.map(|number| number - first), block)).collect();
-        edited = with_list(&edited, ranges.get(first..first + count).unwrap_or_default(), &own, eol);
+        edited = with_list(&edited, ranges.part(first..first + count), &own, eol);
     }
     edited
 }
@@ -128,7 +129,7 @@ pub(super) fn new_criterion(ticked: Option<bool>, text: &str) -> String {
 /// Which old criterion each wanted one is: the same words, else, of those that are left, the one that is most like it, if that is
 /// like it at all.
 pub(super) fn choose(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
-    let bare = |text: &str| text.get(..marks_at(text)).unwrap_or_default().to_lowercase();
+    let bare = |text: &str| text.part(..marks_at(text)).to_lowercase();
     let known: Vec<String> = old.iter().map(|found| bare(&found.criterion.text)).collect();
     let mut taken = vec![false; old.len()];
     let mut chosen: Vec<Option<usize>> = vec![None; wanted.len()];
@@ -157,13 +158,13 @@ pub(super) fn choose(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) ->
 
 /// A criterion's lines with other words in the first of them; its marks stay, unless the words have marks of their own.
 pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
-    let (old_words, new_words) = (old.get(..marks_at(old)).unwrap_or_default(), new.get(..marks_at(new)).unwrap_or_default());
+    let (old_words, new_words) = (old.part(..marks_at(old)), new.part(..marks_at(new)));
     if old_words == new_words && (old == new || new == new_words) {
         return block.to_owned();
     }
     let first_line = block.find('\n').unwrap_or(block.len());
     let Some(at) = block.get(..first_line).and_then(|line| line.rfind(old)) else { return block.to_owned() };
-    let marks = if new_words == new { old.get(old_words.len()..).unwrap_or_default() } else { "" };
+    let marks = if new_words == new { old.part(old_words.len()..) } else { "" };
     splice(block, at..at + old.len(), &format!("{new}{marks}"))
 }
 
@@ -204,7 +205,7 @@ fn remove_all(text: &str, old: &[Range<usize>], numbers: Range<usize>) -> String
 
 /// Puts blocks in the place of one, which ends as it did: the last line of a file may have no end.
 fn put<'a>(text: &str, range: Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
-    let old = text.get(range.clone()).unwrap_or_default();
+    let old = text.part(range.clone());
     // The line that was there keeps its own end.
     let own = match old {
         "" => eol,

@@ -6,6 +6,7 @@ use super::position::{Position, position_for};
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error};
 use crate::secret;
+use crate::slice::Part;
 use crate::vault::{Vault, VaultPath};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -153,7 +154,7 @@ pub(super) fn connect(canvas: &mut Edited, blocker: &str, blocked: &str) -> Resu
         return Ok(());
     }
     let id = secret::new_id().map_err(|error| Error::InvalidArgument(error.to_string()))?;
-    canvas.add_edge(id.get(..16).unwrap_or_default(), blocker, blocked);
+    canvas.add_edge(id.part(..16), blocker, blocked);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::canvas::{Canvas, form};
 use super::{Accomplishments, Error, text};
 use crate::markdown::blocks::line_end;
+use crate::slice::Part;
 use crate::vault::journal::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, etag};
 
@@ -68,7 +69,7 @@ impl Accomplishments {
         }
         if let Some(docs) = &self.options.docs {
             for entry in vault.files_below(docs, ".md") {
-                let below = entry.path.get(docs.as_str().len()..).unwrap_or_default().trim_start_matches('/');
+                let below = entry.path.part(docs.as_str().len()..).trim_start_matches('/');
                 found.push((format!("{PREFIX}{below}"), VaultPath::file(&entry.path)?));
             }
         }
@@ -237,7 +238,7 @@ fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(
         return Err(Error::InvalidArgument("content must not be empty.".into()));
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let (before, after) = (lines.get(..from).unwrap_or_default().concat(), lines.get(to..).unwrap_or_default().concat());
+    let (before, after) = (lines.part(..from).concat(), lines.part(to..).concat());
     let eol = line_end(text, 0);
     let content = if eol == "\r\n" { content.replace("\r\n", "\n").replace('\n', eol) } else { content.to_owned() };
     let count = count_lines(content.as_bytes());

@@ -2,6 +2,7 @@
 
 use super::markdown::{Kind, Line, with_block_id};
 use super::status::TaskStatus;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// The fields, by the name they have in a note, in the order in which they are written.
@@ -21,15 +22,15 @@ pub(super) struct Field {
 impl Field {
     /// The bytes that another value replaces, and the value. Of a status or an estimate only the words that say it go.
     pub(super) fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
-        let old = text.get(self.value.clone()).unwrap_or_default();
+        let old = text.part(self.value.clone());
         match self.name.as_str() {
             "Status" => {
-                let line = text.get(self.value.start..self.first_end).unwrap_or_default();
+                let line = text.part(self.value.start..self.first_end);
                 let is_read = |line: &str| TaskStatus::named(value) == Some(TaskStatus::read(line));
                 (self.value.start..self.first_end, with_leading(line, value, status_words(line), is_read))
             }
             "Estimate" => {
-                let line = text.get(self.value.start..self.first_end).unwrap_or_default();
+                let line = text.part(self.value.start..self.first_end);
                 (self.value.start..self.first_end, with_leading(line, value, hour_words(line), |line| hours(line) == hours(value)))
             }
             "Goal" => (self.value.clone(), written(&with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
@@ -90,7 +91,7 @@ pub(super) fn value(lines: &[Line<'_>], field: &Field) -> String {
     let mut text = String::new();
     for (number, line) in lines.get(field.lines.clone()).into_iter().flatten().enumerate() {
         let from = if number == 0 { line.text.len() - (line.range.start + line.text.len()).saturating_sub(field.value.start) } else { 0 };
-        let part = line.text.get(from..).unwrap_or_default();
+        let part = line.text.part(from..);
         if number == 0 {
             text.push_str(part.trim());
         } else {
@@ -106,15 +107,15 @@ pub(super) fn value(lines: &[Line<'_>], field: &Field) -> String {
 /// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
 pub(super) fn with_leading(line: &str, value: &str, old_words: usize, is_read: impl Fn(&str) -> bool) -> String {
     let old = line.trim_start();
-    let rest = old.get(old_words..).unwrap_or_default();
+    let rest = old.part(old_words..);
     let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
     let new = format!(" {value}{gap}{rest}");
     let is_known = old_words > 0 || rest.is_empty() || rest.starts_with("%%") || super::markdown::marks_at(rest) == 0;
     if value.is_empty() || is_known && is_read(&new) {
         return new;
     }
-    let marks = old.get(super::markdown::marks_at(old)..).unwrap_or_default();
-    let words = old.get(..old.len() - marks.len()).unwrap_or_default().replace("%%", "").trim().to_owned();
+    let marks = old.part(super::markdown::marks_at(old)..);
+    let words = old.part(..old.len() - marks.len()).replace("%%", "").trim().to_owned();
     format!(" {value} %% {words} %%{marks}")
 }
 
@@ -153,11 +154,11 @@ pub(super) fn hour_words(line: &str) -> usize {
     if number == 0 {
         return 0;
     }
-    let rest = line.get(number..).unwrap_or_default();
+    let rest = line.part(number..);
     let gap = rest.len() - rest.trim_start_matches(' ').len();
-    let unit = rest.get(gap..).unwrap_or_default();
+    let unit = rest.part(gap..);
     let letters = unit.len() - unit.trim_start_matches(|c: char| c.is_alphabetic()).len();
-    match unit.get(..letters).unwrap_or_default().to_lowercase().as_str() {
+    match unit.part(..letters).to_lowercase().as_str() {
         "h" | "hr" | "hrs" | "hour" | "hours" => number + gap + letters,
         _ => number,
     }

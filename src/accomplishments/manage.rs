@@ -15,6 +15,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::markdown::properties::flow;
 use crate::secret;
+use crate::slice::Part;
 use crate::vault::{Vault, VaultPath};
 use serde_json::Value;
 
@@ -126,7 +127,7 @@ impl Accomplishments {
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, true)?;
             let node = secret::new_id().map_err(no_randomness)?;
-            let node = node.get(..16).unwrap_or_default();
+            let node = node.part(..16);
             let (at, from) = {
                 let canvas = canvas.read()?;
                 let mut nodes = Vec::new();

@@ -3,6 +3,7 @@
 use crate::markdown::blocks::{self, line_end};
 use crate::markdown::parts::without_closing;
 use crate::markdown::properties::splice;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// What a line is.
@@ -82,7 +83,7 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
         };
         is_setext_open = matches!(line.kind, blocks::Kind::Setext(_));
         let end = all.get(number + 1).map_or(text.len(), |next| next.range.start);
-        let own = text.get(line.range.clone()).unwrap_or_default();
+        let own = text.part(line.range.clone());
         lines.push(Line { range: line.range.start..end, text: own, kind });
     }
     lines
@@ -107,12 +108,12 @@ pub(super) fn marks_at(text: &str) -> usize {
     const DATED: [&str; 6] = ["✅", "➕", "❌", "📅", "⏳", "🛫"];
     let mut end = text.trim_end().len();
     loop {
-        let rest = text.get(..end).unwrap_or_default().trim_end();
+        let rest = text.part(..end).trim_end();
         let token_at = rest
             .rfind(char::is_whitespace)
             .map_or(0, |at| at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8));
-        let token = rest.get(token_at..).unwrap_or_default();
-        let before = rest.get(..token_at).unwrap_or_default().trim_end();
+        let token = rest.part(token_at..);
+        let before = rest.part(..token_at).trim_end();
         let is_id =
             token.strip_prefix('^').is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
         let footnote = Some(token).filter(|token| token.ends_with(']')).and_then(|token| token.rfind("[^"));
@@ -123,7 +124,7 @@ pub(super) fn marks_at(text: &str) -> usize {
             (_, Some(sign)) => before.len() - sign.len(),
             _ => return end,
         };
-        end = text.get(..mark_at).unwrap_or_default().trim_end().len();
+        end = text.part(..mark_at).trim_end().len();
     }
 }
 
@@ -132,15 +133,15 @@ pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._"
 
 /// A text with the block id at the end of the one that it replaces: links lead to it.
 pub(super) fn with_block_id(old: &str, new: &str) -> String {
-    let id = old.trim_end().get(without_block_id(old).len()..).unwrap_or_default();
+    let id = old.trim_end().part(without_block_id(old).len()..);
     if id.is_empty() || new.is_empty() || new.ends_with(id.trim_start()) { new.to_owned() } else { format!("{new}{id}") }
 }
 
 /// A text without a block id at its end.
 pub(super) fn without_block_id(text: &str) -> &str {
     let text = text.trim_end();
-    let words = text.rfind(char::is_whitespace).map_or("", |at| text.get(..at).unwrap_or_default());
-    let last = text.get(words.len()..).unwrap_or_default();
+    let words = text.rfind(char::is_whitespace).map_or("", |at| text.part(..at));
+    let last = text.part(words.len()..);
     if last.trim_start().starts_with('^') && marks_at(text) <= words.len() { words.trim_end() } else { text }
 }
 
@@ -150,7 +151,7 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     let content = content.replace("\r\n", "\n").replace('\n', eol);
     let all = lines(text);
     if let Some(section) = section(&all, name) {
-        let body = all.get(section.body.clone()).unwrap_or_default();
+        let body = all.part(section.body.clone());
         let has_text = |line: &&Line<'_>| !line.is_blank();
         if let (Some(first), Some(last)) = (body.iter().find(has_text), body.iter().rev().find(has_text)) {
             return splice(text, first.range.start..last.range.start + last.text.len(), &content);
@@ -170,7 +171,7 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     let order = |name: &str| SECTIONS.iter().position(|section| section.eq_ignore_ascii_case(name));
     let later = all.iter().find(|line| line.kind == Kind::Heading(2) && order(line.heading()) > order(name));
     let at = later.map_or(text.len(), |later| later.range.start);
-    let before = text.get(..at).unwrap_or_default();
+    let before = text.part(..at);
     let gap = match before.trim_end_matches(['\r', ' ']) {
         before if before.is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") => String::new(),
         before if before.ends_with('\n') => eol.to_owned(),
@@ -187,7 +188,7 @@ pub(super) fn section_text(text: &str, lines: &[Line<'_>], name: &str) -> String
     let Some(section) = section(lines, name) else { return String::new() };
     let body = lines.get(section.body).unwrap_or_default();
     let range = body.first().map_or(0..0, |first| first.range.start..body.last().map_or(0, |last| last.range.end));
-    let content = text.get(range).unwrap_or_default().trim();
+    let content = text.part(range).trim();
     if NOTHING.contains(&content) { String::new() } else { content.replace("\r\n", "\n") }
 }
 

@@ -6,6 +6,7 @@ use super::criteria::{Criterion, boxed, criteria, with_criteria};
 use super::markdown::{Kind, SECTIONS, lines, marks_at, section_text, with_block_id, with_section};
 use super::task::{self, Found, Task};
 use crate::markdown::properties::{self, splice};
+use crate::slice::Part;
 use serde_yaml::{Mapping, Value};
 
 /// What a note's body says.
@@ -126,7 +127,7 @@ impl Note {
             wanted.push((ticked, text));
         }
         let edited = with_criteria(&self.text, &wanted);
-        let bare = |text: &str| text.get(..marks_at(text)).unwrap_or_default().to_owned();
+        let bare = |text: &str| text.part(..marks_at(text)).to_owned();
         let mut now: Vec<String> = criteria(&lines(&edited)).iter().map(|found| bare(&found.criterion.text)).collect();
         let mut as_wanted: Vec<String> = wanted.iter().map(|(_, text)| bare(text)).collect();
         // Each stays below its own heading, so the order in the note may be another.
@@ -192,7 +193,7 @@ fn others(text: &str, but: &str) -> Vec<(String, String)> {
         if let Kind::Heading(1 | 2) = line.kind {
             sections.push((line.text.to_owned(), String::new()));
         } else if let Some((_, body)) = sections.last_mut() {
-            body.push_str(text.get(line.range.clone()).unwrap_or_default().trim_end());
+            body.push_str(text.part(line.range.clone()).trim_end());
             body.push('\n');
         }
     }

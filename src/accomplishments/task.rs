@@ -5,6 +5,7 @@ use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_se
 use super::status::TaskStatus;
 use crate::markdown::blocks::line_end;
 use crate::markdown::properties::splice;
+use crate::slice::Part;
 
 /// A task.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +87,7 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     let lines = lines(text);
     let whole = |text: &str| with_section(text, "Tasks", block.trim_end());
     let Some(tasks) = section(&lines, "Tasks") else { return whole(text) };
-    let mut not_blank = lines.get(tasks.body.clone()).unwrap_or_default().iter().filter(|line| !line.is_blank());
+    let mut not_blank = lines.part(tasks.body.clone()).iter().filter(|line| !line.is_blank());
     if not_blank.next().is_some_and(|first| NOTHING.contains(&first.text.trim())) && not_blank.next().is_none() {
         return whole(text);
     }

@@ -7,6 +7,7 @@
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::markdown::frontmatter;
+use crate::slice::Part;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -76,7 +77,7 @@ impl Skill {
         let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
         let described = yaml.as_ref().and_then(|yaml| yaml.get("description")).and_then(serde_yaml::Value::as_str);
         let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
-        let body = text.get(frontmatter::end(&text)..).unwrap_or_default();
+        let body = text.part(frontmatter::end(&text)..);
         let mut beside = Vec::new();
         *budget = budget.checked_sub(text.len())?;
         collect(folder, "", 3, budget, &mut beside);

@@ -1,6 +1,7 @@
 //! Files on Linux and macOS.
 
 use crate::limits;
+use crate::slice::Part;
 use rustix::fs::{Access, CWD, OFlags, RenameFlags, XattrFlags, access, renameat_with};
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
@@ -175,13 +176,13 @@ fn copy_attributes(from: &Path, to: &File) -> bool {
     let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return true };
     let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
     let mut list_is_there = true;
-    for name in names.get(..length).unwrap_or_default().split(|&byte| byte == 0) {
+    for name in names.part(..length).split(|&byte| byte == 0) {
         // What a program may do by an attribute (security.capability) is not for its next version.
         if name != LIST && name != b"security.selinux" && !name.starts_with(b"user.") {
             continue;
         }
         let read = rustix::fs::getxattr(from, name, &mut value);
-        let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty()));
+        let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.part(..length), XattrFlags::empty()));
         list_is_there &= name != LIST || put.is_ok();
     }
     list_is_there

@@ -14,6 +14,7 @@ use super::socket::{Buffer, Held, TimedSocket};
 use super::{Events, HangUp, Reply, Service, Work};
 use crate::clock::{self, Deadline};
 use crate::limits;
+use crate::slice::Part;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -142,7 +143,7 @@ impl<S: Service> Connection<'_, S> {
                     }
                 }
                 if let Some(length) = scanner.scan(self.buffer.bytes())? {
-                    let head = Head::parse(self.buffer.bytes().get(..length).unwrap_or_default())?;
+                    let head = Head::parse(self.buffer.bytes().part(..length))?;
                     self.buffer.consume(length);
                     return Ok(Some(head));
                 }
@@ -177,7 +178,7 @@ impl<S: Service> Connection<'_, S> {
                 Framing::None => (0, true),
                 Framing::Length(length) => {
                     let used = bytes.len().min(length - body.len());
-                    body.extend_from_slice(bytes.get(..used).unwrap_or_default());
+                    body.extend_from_slice(bytes.part(..used));
                     (used, body.len() == length)
                 }
                 Framing::Chunked => {

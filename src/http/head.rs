@@ -5,6 +5,7 @@
 
 use super::error::Refusal;
 use crate::limits;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// A request method. Everything that is not used here is [`Method::Other`] and ends in a 405.
@@ -65,9 +66,9 @@ impl HeadScanner {
     /// As soon as the head cannot become a good one: too long, a line feed without a carriage return, empty lines
     /// that never end.
     pub fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refusal> {
-        while let Some(found) = memchr::memchr(b'\n', bytes.get(self.seen..).unwrap_or_default()) {
+        while let Some(found) = memchr::memchr(b'\n', bytes.part(self.seen..)) {
             let newline = self.seen + found;
-            let line = bytes.get(self.line_started..newline).unwrap_or_default();
+            let line = bytes.part(self.line_started..newline);
             let Some(line) = line.strip_suffix(b"\r") else {
                 return Err(Refusal::Malformed("lines of a request end with CR LF"));
             };

@@ -2,6 +2,7 @@
 
 use crate::clock::Deadline;
 use crate::limits;
+use crate::slice::Part;
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
@@ -87,7 +88,7 @@ impl Buffer {
     const MOST: usize = limits::HEAD_BYTES + 1024;
 
     pub(super) fn bytes(&self) -> &[u8] {
-        self.storage.get(self.start..self.end).unwrap_or_default()
+        self.storage.part(self.start..self.end)
     }
 
     pub(super) fn consume(&mut self, count: usize) {

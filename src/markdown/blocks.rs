@@ -2,6 +2,7 @@
 //! Obsidian's comments and math. Containers (quotes, callouts, lists) are not nested: a line is what stands behind its markers.
 
 use super::frontmatter;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// What a line is.
@@ -57,7 +58,7 @@ pub fn lines(text: &str) -> Vec<Line> {
     // Whether the paragraph that goes on is a table or HTML, which have no headings.
     let mut is_table_or_html = false;
     let mut start = if body > 3 { 0 } else { body };
-    for whole in text.get(start..).unwrap_or_default().split_inclusive('\n') {
+    for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
         let range = start..start + line.len();
         start += whole.len();

@@ -2,6 +2,7 @@
 //! by callers that replace text.
 
 use crate::limits;
+use crate::slice::Part;
 use crate::yaml;
 use serde_yaml::Value;
 use std::ops::Range;
@@ -28,7 +29,7 @@ pub fn block(text: &str) -> Option<&str> {
 pub fn end(text: &str) -> usize {
     let Some(block) = block(text) else { return if text.starts_with('\u{feff}') { 3 } else { 0 } };
     let fence = block.as_ptr().addr() - text.as_ptr().addr() + block.len();
-    let rest = text.get(fence..).unwrap_or_default();
+    let rest = text.part(fence..);
     fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
 }
 
@@ -144,8 +145,8 @@ pub(super) fn without_comment(rest: &str) -> (&str, &str) {
             Some(open) if c == open => quote = None,
             Some(_) => {}
             None if c == '#' && before.is_whitespace() => {
-                let value = rest.get(..at).unwrap_or_default().trim_end();
-                return (value, rest.get(value.len()..).unwrap_or_default());
+                let value = rest.part(..at).trim_end();
+                return (value, rest.part(value.len()..));
             }
             None if matches!(c, '"' | '\'') && (first || matches!(before, '[' | ',' | ' ')) => quote = Some(c),
             None => {}

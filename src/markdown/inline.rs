@@ -2,6 +2,7 @@
 
 use super::blocks::{Kind, Line, blocks, lines};
 use crate::limits;
+use crate::slice::Part;
 use crate::text::floor;
 use std::ops::Range;
 
@@ -49,7 +50,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     let mut hidden = false;
     let mut shown: Vec<Line> = Vec::new();
     for line in lines {
-        let bare = text.get(line.range.clone()).unwrap_or_default().trim_start_matches(['>', ' ', '\t']);
+        let bare = text.part(line.range.clone()).trim_start_matches(['>', ' ', '\t']);
         match line.kind {
             Kind::Code | Kind::Frontmatter => {}
             // Comments of Obsidian have tags and links.
@@ -149,7 +150,7 @@ fn destination(text: &str) -> Option<usize> {
 
 /// The beginning of a text, as far as code, math and links reach at most.
 fn near(text: &str) -> &str {
-    text.get(..floor(text, limits::INLINE_BYTES)).unwrap_or_default()
+    text.part(..floor(text, limits::INLINE_BYTES))
 }
 
 /// The same, to the end of the line.

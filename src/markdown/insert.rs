@@ -3,6 +3,7 @@
 use super::blocks::{Kind, line_end};
 use super::parts::{Block, NotOne, Note};
 use super::properties::splice;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// Text in the place of a range of bytes.
@@ -25,11 +26,11 @@ pub fn apply_all(text: &str, edits: &[Edit]) -> String {
     in_order.sort_unstable_by_key(|edit| edit.range.start);
     let (mut made, mut at) = (String::with_capacity(text.len()), 0);
     for edit in in_order {
-        made.push_str(text.get(at..edit.range.start).unwrap_or_default());
+        made.push_str(text.part(at..edit.range.start));
         made.push_str(&edit.text);
         at = edit.range.end;
     }
-    made + text.get(at..).unwrap_or_default()
+    made + text.part(at..)
 }
 
 /// The part of a note that a position refers to.

@@ -2,6 +2,7 @@
 //! numbers are written, members that are unknown here. The text is one that a JSON parser has accepted.
 
 use super::properties::splice;
+use crate::slice::Part;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -74,7 +75,7 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
             (Some(_), Some(above)) => above.end,
             _ => element.start,
         };
-        kept.push_str(text.get(from..element.end).unwrap_or_default());
+        kept.push_str(text.part(from..element.end));
         before = Some(number);
     }
     let start = if before.is_some() { first.start } else { array + 1 };
@@ -85,7 +86,7 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
 /// neighbouring array, if there is one.
 pub fn with_element(text: &str, array: usize, like: Option<Range<usize>>, members: &[(&str, String)]) -> String {
     let all = elements(text, array);
-    let lead = |at: usize| text.get(at..space(text, at)).unwrap_or_default();
+    let lead = |at: usize| text.part(at..space(text, at));
     match (all.first(), all.last()) {
         (Some(_), Some(last)) => {
             let lead = all.len().checked_sub(2).and_then(|before| all.get(before)).map_or_else(
@@ -116,7 +117,7 @@ pub fn with_element(text: &str, array: usize, like: Option<Range<usize>>, member
 /// Obsidian writes) or it has no lines at all.
 fn written(text: &str, like: Option<Range<usize>>, lead: &str, new: &[(&str, String)]) -> String {
     let sample = like.map(|like| (like.clone(), members(text, like.start)));
-    let gap = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let gap = |from: usize, to: usize| text.part(from..to);
     let (open, colon, comma, close) = match sample.as_ref().and_then(|(like, members)| Some((like, members, members.first()?))) {
         Some((like, members, first)) => {
             let comma = members.get(1).map_or(",", |second| gap(first.value.end, second.name.start));
@@ -133,7 +134,7 @@ fn written(text: &str, like: Option<Range<usize>>, lead: &str, new: &[(&str, Str
             let colon = outer.first().map_or(":", |member| gap(member.name.end, member.value.start));
             let unit = lead.rsplit('\n').next().unwrap_or_default();
             if colon.len() > 1 && lead.contains('\n') {
-                let inner = format!("{lead}{}", unit.get(unit.len() / 2..).unwrap_or_default());
+                let inner = format!("{lead}{}", unit.part(unit.len() / 2..));
                 (inner.clone(), colon, format!(",{inner}"), lead.to_owned())
             } else {
                 (String::new(), colon, if colon.len() > 1 { ", ".to_owned() } else { ",".to_owned() }, String::new())
@@ -153,7 +154,7 @@ pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String
     match (all.first(), all.last()) {
         (Some(first), Some(last)) => {
             let colon = text.get(first.name.end..first.value.start).unwrap_or(":");
-            let lead = text.get(object + 1..first.name.start).unwrap_or_default();
+            let lead = text.part(object + 1..first.name.start);
             let lead = if lead.is_empty() {
                 // What stands after the comma, which need not follow the value at once.
                 all.get(1).and_then(|second| text.get(space(text, first.value.end) + 1..second.name.start)).unwrap_or_default()
@@ -172,7 +173,7 @@ fn byte(text: &str, at: usize) -> Option<u8> {
 
 /// The first byte from `at` on that is not white space.
 pub fn space(text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    let rest = text.as_bytes().part(at..);
     at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())
 }
 
@@ -180,7 +181,7 @@ pub fn space(text: &str, at: usize) -> usize {
 fn end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (offset, byte) in bytes.get(at..).unwrap_or_default().iter().enumerate() {
+    for (offset, byte) in bytes.part(at..).iter().enumerate() {
         let position = at + offset;
         if in_string {
             match byte {

@@ -5,6 +5,7 @@ use super::frontmatter;
 use super::inline::{Span, prose, spans};
 use super::json;
 use super::quoted::{Quoted, Quoting};
+use crate::slice::Part;
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
@@ -113,10 +114,10 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         let mut at = from;
         while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
             at += found;
-            let before = text.get(from..at).unwrap_or_default().trim_end_matches([' ', '\t']);
+            let before = text.part(from..at).trim_end_matches([' ', '\t']);
             let string = Quoted::yaml(text, at).filter(|_| before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?']));
             // A quote in the middle of a value begins no string, and a name of a property is no link.
-            let Some(string) = string.filter(|string| !text.get(string.end..end).unwrap_or_default().trim_start().starts_with(':')) else {
+            let Some(string) = string.filter(|string| !text.part(string.end..end).trim_start().starts_with(':')) else {
                 at += 1;
                 continue;
             };
@@ -137,7 +138,7 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
 /// The links of a canvas: files of its nodes, backgrounds of its groups, and links in its texts. One that is malformed has none.
 fn in_canvas(text: &str) -> Vec<Link> {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.get(start..).unwrap_or_default()).is_ok();
+    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..)).is_ok();
     let Some(nodes) =
         json::member(text, start, "nodes").filter(|_| is_object).filter(|nodes| text.as_bytes().get(nodes.start) == Some(&b'['))
     else {
@@ -238,7 +239,7 @@ fn has_scheme(target: &str) -> bool {
 
 /// A target without its subpath, which begins with the first number sign.
 pub fn split_subpath(target: &str) -> (&str, Option<&str>) {
-    target.find('#').map_or((target, None), |at| (target.get(..at).unwrap_or_default(), target.get(at..)))
+    target.find('#').map_or((target, None), |at| (target.part(..at), target.get(at..)))
 }
 
 /// A target decoded as JavaScript's `decodeURI` does: characters that separate the parts of a URI stay encoded.

@@ -1,6 +1,7 @@
 //! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
 
 use super::blocks::{Kind, Line, lines};
+use crate::slice::Part;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -86,7 +87,7 @@ impl<'a> Note<'a> {
         let mut headings: Vec<Heading> = Vec::new();
         let mut is_setext_open = false;
         for (number, line) in self.lines.iter().enumerate() {
-            let content = self.text.get(line.content..line.range.end).unwrap_or_default();
+            let content = self.text.part(line.content..line.range.end);
             match (line.kind, headings.last_mut().filter(|_| is_setext_open)) {
                 (Kind::Setext(_), Some(heading)) => {
                     heading.text = format!("{} {}", heading.text, content.trim());
@@ -185,7 +186,7 @@ impl<'a> Note<'a> {
             if !matches!(line.kind, Kind::Text | Kind::Item { .. }) {
                 continue;
             }
-            let content = self.text.get(line.content..line.range.end).unwrap_or_default().trim_end();
+            let content = self.text.part(line.content..line.range.end).trim_end();
             let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
             let goes_on = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
             if before.trim().is_empty() && line.kind == Kind::Text {

@@ -3,6 +3,7 @@
 
 use super::blocks::line_end;
 use super::frontmatter::{self, without_comment};
+use crate::slice::Part;
 use crate::yaml;
 use serde_json::Value as Json;
 use serde_yaml::{Mapping, Value};
@@ -103,7 +104,7 @@ pub fn flow(new: &Json, quote: Option<char>) -> String {
 
 /// Text with a part of it replaced.
 pub fn splice(text: &str, range: Range<usize>, new: &str) -> String {
-    let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
+    let (before, after) = (text.part(..range.start), text.part(range.end..));
     [before, new, after].concat()
 }
 
@@ -175,7 +176,7 @@ fn depth(line: &str) -> i32 {
 fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<String> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
-    let rest = text.get(property.value..first_end).unwrap_or_default();
+    let rest = text.part(property.value..first_end);
     let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
     let ending = text.get(first_end.saturating_sub(if rest.ends_with("\r\n") { 2 } else { usize::from(rest.ends_with('\n')) })..first_end);
     let ending = ending.unwrap_or(eol);

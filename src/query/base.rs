@@ -5,6 +5,7 @@ use super::Failure;
 use super::parse::{Expr, FILE_PROPERTIES, Wrong, parse};
 use crate::limits;
 use crate::markdown::blocks::{Kind, lines};
+use crate::slice::Part;
 use crate::yaml;
 use serde_yaml::Value as Yaml;
 
@@ -260,17 +261,17 @@ pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
     let (mut found, mut open) = (0, None::<(&str, &str, bool)>);
     let (mut inner, mut start) = (String::new(), 0);
     for (number, line) in lines(text).iter().enumerate().filter(|(_, line)| line.kind == Kind::Code) {
-        let content = text.get(line.range.clone()).unwrap_or_default();
+        let content = text.part(line.range.clone());
         // Behind the marks of a quote or callout.
         let bare = content.trim_start_matches(['>', ' ', '\t']).trim_end();
         match open {
             None => {
                 let language = bare.trim_start_matches(['`', '~']);
-                let fence = bare.get(..bare.len() - language.len()).unwrap_or_default();
+                let fence = bare.part(..bare.len() - language.len());
                 let is_base = language.trim() == "base";
                 found += usize::from(is_base && fence.len() > 2);
                 (inner, start) = (String::new(), number + 1);
-                let before = content.get(..content.len() - content.trim_start_matches(['>', ' ', '\t']).len()).unwrap_or_default();
+                let before = content.part(..content.len() - content.trim_start_matches(['>', ' ', '\t']).len());
                 open = (fence.len() > 2).then_some((fence, before, is_base));
             }
             Some((fence, _, is_base)) if bare.starts_with(fence) && bare.trim_start_matches(['`', '~']).is_empty() => {

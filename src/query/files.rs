@@ -4,6 +4,7 @@ use super::eval::{Evaluator, Outcome, Sources};
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::clock::Now;
 use crate::markdown::links::{Link as NoteLink, Syntax};
+use crate::slice::Part;
 use crate::vault::links::LinkNames;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Error};
@@ -145,7 +146,7 @@ pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
 
 /// A link of a note with its display text: what is written, else the target.
 pub(super) fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
-    let written = text.get(link.range.clone()).unwrap_or_default();
+    let written = text.part(link.range.clone());
     let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();
     let own = match link.syntax {
         Syntax::Wikilink => written

@@ -4,6 +4,7 @@
 use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, names};
 use super::value::{Pattern, Value};
 use crate::limits;
+use crate::slice::Part;
 use regex::RegexBuilder;
 use std::fmt;
 use std::rc::Rc;
@@ -183,11 +184,11 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.text.part(self.at..)
     }
 
     fn wrong(&self, at: usize, what: impl Into<String>) -> Wrong {
-        Wrong { position: self.text.get(..at).unwrap_or_default().chars().count(), what: what.into() }
+        Wrong { position: self.text.part(..at).chars().count(), what: what.into() }
     }
 
     fn unexpected(&self) -> Wrong {
@@ -359,7 +360,7 @@ impl<'a> Parser<'a> {
     fn name(&mut self) -> Result<&'a str, Wrong> {
         let rest = self.rest();
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').unwrap_or(rest.len());
-        let name = rest.get(..end).unwrap_or_default();
+        let name = rest.part(..end);
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(self.unexpected());
         }
@@ -414,7 +415,7 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let mut end = digits(rest);
-        let behind = rest.get(end..).unwrap_or_default();
+        let behind = rest.part(end..);
         if let Some(fraction) = behind.strip_prefix('.') {
             if digits(fraction) == 0 {
                 return Err(self.wrong(
@@ -462,10 +463,10 @@ impl<'a> Parser<'a> {
             ends.then_some(offset)
         });
         let Some(end) = end else { return Err(self.wrong(start, "the slash that ends the regular expression is missing")) };
-        let source = self.rest().get(1..end).unwrap_or_default().to_owned();
+        let source = self.rest().part(1..end).to_owned();
         self.at += end + 1;
         let rest = self.rest();
-        let flags = rest.get(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())).unwrap_or_default();
+        let flags = rest.part(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         if let Some(flag) = flags.chars().find(|flag| !"gimsu".contains(*flag)) {
             return Err(self.wrong(self.at, format!("there is no flag {flag} of regular expressions; there are g, i, m, s and u")));
         }

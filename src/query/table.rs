@@ -10,6 +10,7 @@ use super::value::Value;
 use crate::calendar::Zone;
 use crate::clock::Now;
 use crate::limits;
+use crate::slice::Part;
 use crate::vault::facts::Facts;
 use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
@@ -337,7 +338,7 @@ fn count_by(
     let mut counts = BTreeMap::new();
     for name in rows.iter().flat_map(names_of) {
         let end = name.char_indices().nth(limits::QUERY_CELL_CHARS).map_or(name.len(), |(end, _)| end);
-        let name = name.get(..end).unwrap_or_default().to_owned();
+        let name = name.part(..end).to_owned();
         *counts.entry(name).or_default() += 1;
     }
     Ok(counts)

@@ -32,6 +32,7 @@ fn has_too_many_values(bytes: &[u8]) -> bool {
                 // To the end of the string; a backslash takes the next byte with it.
                 while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
                     let escape = rest.get(at) == Some(&b'\\');
+                    // The input may end after a backslash.
                     rest = rest.get(at + 1 + usize::from(escape)..).unwrap_or_default();
                     if !escape {
                         break;

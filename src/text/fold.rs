@@ -2,6 +2,7 @@
 //!
 //! Texts are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
 
+use crate::slice::Part;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, compose};
 
@@ -26,7 +27,7 @@ impl Folded {
         let mut shifts = Vec::new();
         for (at, length) in clusters(original) {
             let before = text.len();
-            push_cluster(&mut text, original.get(at..at + length).unwrap_or_default());
+            push_cluster(&mut text, original.part(at..at + length));
             if text.len() - before != length {
                 shifts.push((before as u32, at as u32));
                 shifts.push((text.len() as u32, (at + length) as u32));
@@ -71,7 +72,7 @@ pub fn fold(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     let mut folded = String::with_capacity(text.len());
-    clusters(text).for_each(|(at, length)| push_cluster(&mut folded, text.get(at..at + length).unwrap_or_default()));
+    clusters(text).for_each(|(at, length)| push_cluster(&mut folded, text.part(at..at + length)));
     folded
 }
 

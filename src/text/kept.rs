@@ -2,6 +2,7 @@
 //! text is the same in both, so this is a tenth more than the text alone, and not twice as much.
 
 use super::fold::{clusters, push_cluster};
+use crate::slice::Part;
 use std::ops::Range;
 
 /// The text.
@@ -31,7 +32,7 @@ impl Kept {
             }
         } else {
             for (at, length) in clusters(original) {
-                let cluster = original.get(at..at + length).unwrap_or_default();
+                let cluster = original.part(at..at + length);
                 let before = folded.len();
                 push_cluster(&mut folded, cluster);
                 if folded.get(before..) == Some(cluster) {
@@ -74,9 +75,13 @@ impl Kept {
         let mut original = String::with_capacity(wanted.len() + 16);
         let mut begins = wanted.start;
         let (mut at, mut rest) = (0, &*self.changes);
+        let unchanged = |from: usize, to: usize| {
+            let from = from.max(wanted.start);
+            self.folded.part(from..to.min(wanted.end).max(from))
+        };
         while let Some(gap) = take_number(&mut rest) {
             let change = at + gap;
-            original.push_str(self.folded.get(at.max(wanted.start)..change.min(wanted.end)).unwrap_or_default());
+            original.push_str(unchanged(at, change));
             if change > wanted.end {
                 return (begins, original);
             }
@@ -97,10 +102,10 @@ impl Kept {
             match bytes {
                 // They were a text when they were put there.
                 Some(bytes) => original.push_str(std::str::from_utf8(bytes).unwrap_or_default()),
-                None => original.push_str(&self.folded.get(change..at).unwrap_or_default().to_ascii_uppercase()),
+                None => original.push_str(&self.folded.part(change..at).to_ascii_uppercase()),
             }
         }
-        original.push_str(self.folded.get(at.max(wanted.start)..wanted.end).unwrap_or_default());
+        original.push_str(unchanged(at, wanted.end));
         (begins, original)
     }
 

@@ -4,6 +4,7 @@ use super::fold::Folded;
 use super::kept::Kept;
 use super::{ceil, floor};
 use crate::limits;
+use crate::slice::Part;
 use std::ops::Range;
 
 /// Characters either side of a match in a search result.
@@ -22,7 +23,7 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
         // Folding moves offsets by little; a window a few times wider than the snippet surely covers it.
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
         let to = ceil(text, first.end + CONTEXT * 16);
-        for (at, found) in text.get(from..to).unwrap_or_default().match_indices(needle) {
+        for (at, found) in text.part(from..to).match_indices(needle) {
             let (mark_start, mark_end) = folded.original_range(line, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
                 marks.push(within(line, mark_start..mark_end));
@@ -40,13 +41,13 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
         while let Some(next) = rest.next_if(|next| next.start <= to) {
             to = to.max(next.end);
         }
-        push_plain(&mut shown, line.get(at..from).unwrap_or_default());
+        push_plain(&mut shown, line.part(at..from));
         shown.push_str("**");
-        push_plain(&mut shown, line.get(from..to).unwrap_or_default());
+        push_plain(&mut shown, line.part(from..to));
         shown.push_str("**");
         at = to;
     }
-    push_plain(&mut shown, line.get(at..end).unwrap_or_default());
+    push_plain(&mut shown, line.part(at..end));
     if end < line.trim_end().len() {
         shown.push_str("...");
     }
@@ -71,7 +72,7 @@ pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, u
         let original = kept.original();
         let folded = Folded::of(&original);
         let (start, end) = folded.original_range(&original, line.start, line.end);
-        let original = original.get(start..end).unwrap_or_default();
+        let original = original.part(start..end);
         let folded = Folded::of(original);
         let length = folded.text(original).len();
         in_line(original, &folded, (first.start - line.start).min(length)..(first.end - line.start).min(length), needles)
@@ -144,11 +145,11 @@ pub fn part_of(text: &str, range: Range<usize>) -> Range<usize> {
 pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
     let (start, end) = (before(text, found.start, context), after(text, found.end, context));
     let mut line = String::from(if start > 0 { "..." } else { "" });
-    push_plain(&mut line, text.get(start..found.start).unwrap_or_default());
+    push_plain(&mut line, text.part(start..found.start));
     line.push_str("**");
     push_plain(&mut line, text.get(found.clone()).unwrap_or_default());
     line.push_str("**");
-    push_plain(&mut line, text.get(found.end..end).unwrap_or_default());
+    push_plain(&mut line, text.part(found.end..end));
     line.push_str(if end < text.len() { "..." } else { "" });
     line
 }
@@ -175,7 +176,7 @@ pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, 
 
 /// The number of the line that an offset is in, from 1. Folding keeps line ends, so it is the same in a folded text.
 pub fn line_of(text: &str, offset: usize) -> usize {
-    1 + memchr::memchr_iter(b'\n', text.as_bytes().get(..offset).unwrap_or_default()).count()
+    1 + memchr::memchr_iter(b'\n', text.as_bytes().part(..offset)).count()
 }
 
 fn push_plain(line: &mut String, text: &str) {
@@ -201,12 +202,12 @@ fn word_end(text: &str, at: usize, limit: usize) -> usize {
 }
 
 fn before(text: &str, at: usize, context: usize) -> usize {
-    let part = text.get(..at).unwrap_or_default();
+    let part = text.part(..at);
     part.char_indices().rev().take(context).last().map_or(at, |(start, _)| start)
 }
 
 fn after(text: &str, at: usize, context: usize) -> usize {
-    let part = text.get(at..).unwrap_or_default();
+    let part = text.part(at..);
     part.char_indices().nth(context).map_or(text.len(), |(length, _)| at + length)
 }
 

@@ -5,6 +5,7 @@ use super::path::rest_below;
 use super::properties::shown;
 use crate::markdown::blocks::{self, Kind, Line};
 use crate::markdown::inline;
+use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::pattern::Unfinished;
 use crate::text::query::{Condition, Field, Scope, Term};
@@ -113,7 +114,7 @@ impl<'a> File<'a> {
             return Ok(None);
         }
         let range = part.cloned().unwrap_or(0..self.text().len());
-        let text = self.text().get(range.clone()).unwrap_or_default();
+        let text = self.text().part(range.clone());
         let found = |at: usize, length: usize| Some(range.start + at..range.start + at + length);
         Ok(match term {
             Term::Folded(wanted) if self.original.is_none() => {
@@ -132,7 +133,7 @@ impl<'a> File<'a> {
         let tags = self.tags.get_or_init(|| inline::tags(self.text()));
         let inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
         let is_wanted = |tag: &&Range<usize>| {
-            let name = fold(self.text().get(tag.start + 1..tag.end).unwrap_or_default());
+            let name = fold(self.text().part(tag.start + 1..tag.end));
             rest_below(&name, wanted).is_some()
         };
         inside.filter(|tag| is_wanted(tag)).map(Range::clone).next()

@@ -7,6 +7,7 @@ use super::error::Error;
 use super::posting::Posting;
 use super::table::Id;
 use crate::limits;
+use crate::slice::Part;
 use crate::text::words::{is_one_edit, kept_parts, pairs, stem};
 use memchr::memmem::Finder;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,9 +120,9 @@ impl Near {
 /// The word in which an offset lies; as much of it as a word has that is corrected.
 fn word_around(text: &str, at: usize) -> &str {
     let is_end = |c: char| !c.is_alphanumeric();
-    let before = text.get(..at).unwrap_or_default().char_indices().rev().take(limits::CORRECTED_LETTERS + 1);
+    let before = text.part(..at).char_indices().rev().take(limits::CORRECTED_LETTERS + 1);
     let start = before.take_while(|(_, c)| !is_end(*c)).last().map_or(at, |(start, _)| start);
-    let behind = text.get(at..).unwrap_or_default().char_indices().take(limits::CORRECTED_LETTERS + 2);
+    let behind = text.part(at..).char_indices().take(limits::CORRECTED_LETTERS + 2);
     let end = behind.take_while(|(_, c)| !is_end(*c)).last().map_or(at, |(end, c)| at + end + c.len_utf8());
-    text.get(start..end).unwrap_or_default()
+    text.part(start..end)
 }

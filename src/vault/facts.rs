@@ -5,6 +5,7 @@
 use super::entry::Entry;
 use super::{Error, Vault, VaultPath};
 use crate::lock::Unpoisoned;
+use crate::slice::Part;
 use memchr::memmem;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub struct FileFacts {
 impl Facts {
     /// The frontmatter of a file as JSON; empty where there is none.
     pub fn properties(&self, file: &FileFacts) -> &str {
-        self.text.get(file.range.clone()).unwrap_or_default()
+        self.text.part(file.range.clone())
     }
 
     /// The first file by path.
@@ -42,17 +43,17 @@ impl Facts {
         let from = index_of(path.as_str());
         if path.is_root() || self.files.get(from).is_some_and(|file| *file.entry.path == *path.as_str()) {
             let count = if path.is_root() { self.files.len() } else { 1 };
-            return self.files.get(from..from + count).unwrap_or_default();
+            return self.files.part(from..from + count);
         }
         // 0 is the character after the slash.
         let (first, end) = (index_of(&format!("{}/", path.as_str())), index_of(&format!("{}0", path.as_str())));
-        self.files.get(first..end).unwrap_or_default()
+        self.files.part(first..end)
     }
 
     /// The files among neighbours whose frontmatter has a text.
     pub fn with_text<'a>(&'a self, files: &'a [FileFacts], wanted: &str) -> Vec<&'a FileFacts> {
         let (Some(first), Some(last)) = (files.first(), files.last()) else { return Vec::new() };
-        let text = self.text.as_bytes().get(first.range.start..last.range.end).unwrap_or_default();
+        let text = self.text.as_bytes().part(first.range.start..last.range.end);
         let mut found: Vec<&FileFacts> = Vec::new();
         for at in memmem::find_iter(text, wanted) {
             let file = files.get(files.partition_point(|file| file.range.end <= first.range.start + at));

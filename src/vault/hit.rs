@@ -7,6 +7,7 @@ use super::rank::{Close, Word};
 use super::search::Passage;
 use crate::limits;
 use crate::markdown::{frontmatter, inline};
+use crate::slice::Part;
 use crate::text::fold::{Folded, fold};
 use crate::text::kept::Kept;
 use crate::text::snippet::{in_line, line_of, of_kept, part_of};
@@ -49,7 +50,7 @@ impl Vault {
             _ => {
                 let original = self.text(entry).unwrap_or_default();
                 let (start, end) = Folded::of(&original).original_range(&original, range.start, range.end);
-                original.get(start..end).unwrap_or_default().to_owned()
+                original.part(start..end).to_owned()
             }
         };
         let passage = |range: Range<usize>| Passage {

@@ -6,6 +6,7 @@ use super::entry::{Entry, Text, name_of};
 use super::posting::Posting;
 use super::table::{Id, Table};
 use crate::limits;
+use crate::slice::Part;
 use crate::text::words::{stem, words_of};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -88,14 +89,14 @@ impl Lexicon {
     fn word(&self, number: usize) -> &str {
         let start = self.words.get(number).map_or(0, |start| *start as usize);
         let end = self.words.get(number + 1).map_or(self.text.len(), |end| *end as usize);
-        self.text.get(start..end).unwrap_or_default().trim_end_matches('\n')
+        self.text.part(start..end).trim_end_matches('\n')
     }
 
     /// The files that have a word.
     fn files(&self, number: usize) -> &[Posting] {
         let start = self.first_postings.get(number).map_or(0, |start| *start as usize);
         let end = self.first_postings.get(number + 1).map_or(self.postings.len(), |end| *end as usize);
-        self.postings.get(start..end).unwrap_or_default()
+        self.postings.part(start..end)
     }
 
     /// All words, each with the files that have it.

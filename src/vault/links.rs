@@ -8,6 +8,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::markdown::links::{Candidate, Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
 use crate::markdown::parts::Note;
+use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard};
 
@@ -422,6 +423,6 @@ pub(super) fn shown_line(note: &Note<'_>, at: usize) -> String {
     if line.chars().count() <= limits::LINE_SHOWN {
         return line.trim().to_owned();
     }
-    let before = line.get(..at.saturating_sub(note.start(number))).unwrap_or_default().chars().count();
+    let before = line.part(..at.saturating_sub(note.start(number))).chars().count();
     line.chars().skip(before.saturating_sub(limits::LINE_SHOWN / 3)).take(limits::LINE_SHOWN).collect()
 }

@@ -90,6 +90,7 @@ mod walk;
 mod word_index;
 pub mod write;
 
+use crate::slice::Part;
 pub use entry::{Entry, Stamp};
 pub use error::Error;
 pub use filling::Filling;
@@ -411,7 +412,7 @@ fn cores() -> usize {
 /// changed back has its old etag again.
 pub fn etag(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
-    crate::secret::hex(digest.get(..8).unwrap_or_default())
+    crate::secret::hex(digest.part(..8))
 }
 
 /// Lines as people count them: `a\nb\n` has two, `a\nb` too, the empty text none.

@@ -7,6 +7,7 @@ use super::{Entry, Error, Vault, VaultPath};
 use crate::markdown::insert::Edit;
 use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
 use crate::markdown::parts::{Note, comparable, heading_in_link, subpath_headings};
+use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -139,7 +140,7 @@ impl Vault {
         let mut plan = Plan { rename: Some((from.clone(), to.clone())), ..Plan::default() };
         let below = self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
         for entry in below {
-            let rest = entry.path.get(from.as_str().len()..).unwrap_or_default();
+            let rest = entry.path.part(from.as_str().len()..);
             plan.moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
         }
         if plan.moved.is_empty() {

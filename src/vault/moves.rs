@@ -8,6 +8,7 @@ use super::path::VaultPath;
 use super::write::{existing, with_path};
 use crate::disk::{self, Folder};
 use crate::limits;
+use crate::slice::Part;
 use std::path::Path;
 
 pub(super) const TRASH: &str = ".trash";
@@ -78,7 +79,7 @@ impl Vault {
         let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
         for path in below.iter().chain([from]) {
             self.index.note_removed(path);
-            let rest = path.as_str().get(from.as_str().len()..).unwrap_or_default();
+            let rest = path.as_str().part(from.as_str().len()..);
             if let Some(to) = to {
                 self.index.note_written(&VaultPath::known(&format!("{}{rest}", to.as_str())));
             }

@@ -7,6 +7,7 @@ use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
 use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
+use crate::slice::Part;
 use crate::text::floor;
 use crate::text::fold::fold;
 
@@ -133,7 +134,7 @@ fn fill_template(template: &str, title: &str, day: DateTime, date_format: &str, 
     while let Some((before, behind)) = rest.split_once("{{") {
         filled.push_str(before);
         // A variable is short; and what is too long for a note need not be made.
-        let near = behind.get(..floor(behind, limits::TEMPLATE_VARIABLE_BYTES)).unwrap_or_default();
+        let near = behind.part(..floor(behind, limits::TEMPLATE_VARIABLE_BYTES));
         let is_too_long = filled.len() as u64 > limits::NOTE_BYTES;
         let variable = near.find("}}").filter(|_| !is_too_long).and_then(|end| {
             let (variable, behind) = (behind.get(..end)?, behind.get(end + 2..)?);

@@ -11,6 +11,7 @@ use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Position, Refused, Target, insert};
 use crate::markdown::parts::{NotOne, Note, Task};
 use crate::markdown::{frontmatter, inline, tasks};
+use crate::slice::Part;
 use crate::text::fold::fold;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -257,7 +258,7 @@ impl Vault {
                 && query.due_before.as_ref().is_none_or(|day| tasks::facts(content).due.is_some_and(|due| due < day.as_str()))
         };
         let found = note.tasks().into_iter().filter_map(|task| {
-            let content = text.get(task.content.clone()).unwrap_or_default().trim_end();
+            let content = text.part(task.content.clone()).trim_end();
             let above = headings.partition_point(|heading| heading.lines.start < task.line).checked_sub(1);
             let heading = || above.and_then(|number| headings.get(number)).map(|heading| heading.text.clone());
             is_wanted(&task, content).then(|| VaultTask {
@@ -281,7 +282,7 @@ impl Vault {
             let before = utf8(path, bytes)?;
             let note = Note::of(before);
             let tasks = note.tasks();
-            let content = |task: &Task| before.get(task.content.clone()).unwrap_or_default().trim();
+            let content = |task: &Task| before.part(task.content.clone()).trim();
             let is_cut = text.chars().count() == limits::TASK_CHARS;
             let is_meant = |task: &Task| {
                 let own = content(task);

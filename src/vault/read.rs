@@ -6,6 +6,7 @@ use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::{Vault, count_lines, etag, walk};
 use crate::limits;
+use crate::slice::Part;
 
 /// Which part of a text is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -203,7 +204,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         // A line that would fit into an answer of its own is not torn.
         let alone = content.is_empty() || fitting(part, &mut range.max_chars.clone()) < part.len();
         let next = if alone {
-            let piece = part.get(..fits).unwrap_or_default();
+            let piece = part.part(..fits);
             content.push_str(piece);
             last = number;
             (number, column + piece.chars().count())

@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use crate::limits;
+use crate::slice::Part;
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
@@ -26,12 +27,12 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
     };
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
     for at in memchr::memmem::find_iter(bytes, old.as_bytes()) {
-        made.extend_from_slice(bytes.get(from..at).unwrap_or_default());
+        made.extend_from_slice(bytes.part(from..at));
         from = at + old.len();
         made.extend_from_slice(with_line_ends(edit.new, bytes, &(at..from)).as_bytes());
         count += 1;
     }
-    made.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    made.extend_from_slice(bytes.part(from..));
     if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearest_text(bytes, edit.old))) }
 }
 
@@ -64,10 +65,10 @@ fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Err
     let mut plain = Vec::with_capacity(bytes.len());
     let mut from = 0;
     for &at in &carriage_returns {
-        plain.extend_from_slice(bytes.get(from..at).unwrap_or_default());
+        plain.extend_from_slice(bytes.part(from..at));
         from = at + 1;
     }
-    plain.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    plain.extend_from_slice(bytes.part(from..));
     let wanted = text.replace("\r\n", "\n");
     match occurrences(&plain, wanted.as_bytes()) {
         None => Err(not_found()),

@@ -14,6 +14,7 @@ use super::write::kept_of_write;
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
 use crate::lock::Unpoisoned;
+use crate::slice::Part;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
@@ -156,10 +157,7 @@ impl Transaction<'_> {
 
     /// Does all steps; where one fails, those before it are taken back.
     fn take_all(&self, noted: &[Noted]) -> Result<(), Error> {
-        noted
-            .iter()
-            .enumerate()
-            .try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.get(..number).unwrap_or_default())))
+        noted.iter().enumerate().try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.part(..number))))
     }
 
     /// The files that are others by a step, under their old and new paths.
@@ -169,7 +167,7 @@ impl Transaction<'_> {
             Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => (path, None),
         };
         let below = self.vault.index.below(from, |_| true);
-        let rest = |entry: &Arc<Entry>| entry.path.get(from.as_str().len()..).unwrap_or_default().to_owned();
+        let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
         let is_file = below.is_empty().then(String::new);
         let both = |rest: String| [Some(from), to].into_iter().flatten().map(|path| format!("{}{rest}", path.as_str())).collect::<Vec<_>>();
         below.iter().map(rest).chain(is_file).flat_map(both).collect()

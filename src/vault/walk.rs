@@ -7,6 +7,7 @@ use super::jail::Jail;
 use super::path::{is_hidden, is_odd};
 use crate::disk;
 use crate::limits;
+use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
@@ -199,7 +200,7 @@ pub(super) fn begins_as_text(on_disk: &Path) -> bool {
     let read = |(mut file, _): (fs::File, Stamp)| {
         let mut bytes = [0; limits::SNIFFED_BYTES];
         let count = file.read(&mut bytes)?;
-        Ok(bytes.get(..count).unwrap_or_default().to_vec())
+        Ok(bytes.part(..count).to_vec())
     };
     open_stamped(on_disk).and_then(read).is_ok_and(|bytes: Vec<u8>| {
         // The last character may be cut.

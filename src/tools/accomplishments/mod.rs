@@ -26,6 +26,7 @@ use crate::accomplishments::{
     Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, Position, STATUSES, Snapshot, Task, TaskStatus,
 };
 use crate::limits;
+use crate::slice::Part;
 use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -239,7 +240,7 @@ fn task(accomplishment: &str, task: &Task, long: usize) -> Value {
 
 fn clipped(text: &str, long: usize) -> String {
     match text.char_indices().nth(long) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        Some((end, _)) => format!("{}…", text.part(..end)),
         None => text.to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{PATH, note_path};
 use crate::limits;
+use crate::slice::Part;
 use crate::tools::result::{Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -79,7 +80,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
     }
     let wanted = rest.char_indices().nth(limit).and_then(|(at, _)| rest.get(..at)).unwrap_or(rest);
-    let content = wanted.get(..fitting(wanted, &mut READ_CHARS.clone())).unwrap_or_default();
+    let content = wanted.part(..fitting(wanted, &mut READ_CHARS.clone()));
     let truncated = content.len() < rest.len();
     Reply::of(&Read {
         path: path.as_str(),

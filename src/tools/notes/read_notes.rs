@@ -6,6 +6,7 @@ use crate::markdown::insert::Target;
 use crate::markdown::parts::Note;
 use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
+use crate::slice::Part;
 use crate::text::words::words_of;
 use crate::tools::result::{Inline, Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
@@ -136,7 +137,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         match show(context, path, arguments.text("view"), target, &mut budget, notes.is_empty()) {
             Ok(Some(shown)) => notes.push(shown),
             Ok(None) => {
-                next_paths = paths.get(number..).unwrap_or_default();
+                next_paths = paths.part(number..);
                 break;
             }
             Err(error) => missing.push(Missing { path, code: error.code.as_str(), message: error.message }),
@@ -166,9 +167,9 @@ fn show(
         "outline" => Shown { outline: Some(Inline(outline(context, &path, &note, &lines)?)), ..shown },
         "properties" => Shown { properties: Some(properties_of(&path, &text)?), ..shown },
         _ => {
-            let part = text.get(start..note.start(lines.end)).unwrap_or_default();
+            let part = text.part(start..note.start(lines.end));
             let Some(fits) = cut(part, budget, is_first) else { return Ok(None) };
-            let shown_part = part.get(..fits).unwrap_or_default();
+            let shown_part = part.part(..fits);
             let shown_lines = crate::vault::count_lines(shown_part.as_bytes());
             let is_cut = fits < part.len();
             let is_whole_line = shown_part.ends_with('\n');

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::limits;
 use crate::markdown::tasks::facts;
+use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
@@ -63,7 +64,7 @@ fn row(task: &VaultTask) -> Row<'_> {
         path: &task.entry.path,
         line: task.line,
         status: task.status,
-        text: task.text.char_indices().nth(limits::TASK_CHARS).map_or(&*task.text, |(end, _)| task.text.get(..end).unwrap_or_default()),
+        text: task.text.char_indices().nth(limits::TASK_CHARS).map_or(&*task.text, |(end, _)| task.text.part(..end)),
         heading: task.heading.as_deref(),
         due: facts.due,
         scheduled: facts.scheduled,

@@ -2,6 +2,7 @@
 
 use super::url;
 use crate::limits;
+use crate::slice::Part;
 use crate::tools::schema::{ANY_TEXT, Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::fitting;
@@ -34,7 +35,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if let (Some(members), true) = (metadata.as_object_mut(), length < text.len()) {
         members.insert("truncated".into(), true.into());
     }
-    let shown = text.get(..length).unwrap_or_default();
+    let shown = text.part(..length);
     Reply::of(&json!({
         "id": path.as_str(),
         "title": entry.title(),

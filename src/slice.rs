@@ -1,0 +1,45 @@
+//! Parts of texts and of bytes by ranges that were computed from them.
+
+use std::panic::Location;
+use std::slice::SliceIndex;
+
+/// A part by a range that was found in the very same text or slice.
+pub trait Part<Range, Of: ?Sized> {
+    /// The part. A range that does not fit is a mistake in this program: a debug build panics, so that tests and fuzz targets
+    /// find it; the server logs where it happened, and goes on with an empty part.
+    fn part(&self, range: Range) -> &Of;
+}
+
+impl<Range: SliceIndex<str, Output = str>> Part<Range, str> for str {
+    #[track_caller]
+    fn part(&self, range: Range) -> &str {
+        match self.get(range) {
+            Some(part) => part,
+            None => {
+                report(self.len());
+                ""
+            }
+        }
+    }
+}
+
+impl<T, Range: SliceIndex<[T], Output = [T]>> Part<Range, [T]> for [T] {
+    #[track_caller]
+    fn part(&self, range: Range) -> &[T] {
+        match self.get(range) {
+            Some(part) => part,
+            None => {
+                report(self.len());
+                &[]
+            }
+        }
+    }
+}
+
+#[cold]
+#[track_caller]
+fn report(length: usize) {
+    let caller = Location::caller();
+    log::error!("{}:{}: a range does not fit {length} elements; please report this", caller.file(), caller.line());
+    debug_assert!(false, "{caller}: a range does not fit {length} elements");
+}
