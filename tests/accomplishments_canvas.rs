@@ -151,7 +151,7 @@ fn a_dependency_lies_on_one_canvas_and_may_be_missing() {
     assert_eq!((status("projects/main.canvas"), status("projects/second.canvas")), (json!(2), json!(2)));
 }
 
-/// What an attack found: bytes that nobody named.
+/// Edges, properties and lines that a call does not name stay byte for byte.
 #[test]
 fn bytes_that_no_argument_names_stay() {
     let folder = by_hand();
@@ -240,7 +240,7 @@ fn notes_are_brought_in_line_with_a_canvas() {
     assert_eq!(String::from_utf8(folder.read("projects/main.canvas")).unwrap(), text);
 }
 
-/// A document that is on the canvas too was left out of all documents, and refused by its name.
+/// A document that is on the canvas, too, is listed and read by its name.
 #[test]
 fn a_document_that_is_on_the_canvas_is_a_document() {
     let canvas = CANVAS.replace(
@@ -261,7 +261,7 @@ fn a_document_that_is_on_the_canvas_is_a_document() {
     assert_eq!(refused["code"], "PATH_NOT_ALLOWED");
 }
 
-/// Two notes on one canvas were said not to be, because a property named another one.
+/// The canvas on which two notes are decides, and not the property that names another one.
 #[test]
 fn notes_dragged_to_another_canvas_can_depend_on_each_other() {
     let note = |id: &str| first().replace("ACC-001", id).replace("canvas_source: projects/main.canvas\n", "");

@@ -308,7 +308,7 @@ fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
     assert_eq!(unknown["error"]["code"], -32602);
 }
 
-/// What was looked for by its properties was missing without a word: a note that is large, or whose frontmatter is broken.
+/// A note that is large, or whose frontmatter is broken, cannot be chosen by its properties; the answer says which.
 #[test]
 fn large_and_malformed_notes_are_listed_as_left_out() {
     let large = format!("---\ncontext: p\n---\n{}", "long line\n".repeat(500_000));

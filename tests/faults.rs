@@ -97,7 +97,7 @@ fn a_disk_that_becomes_read_only_is_reported_and_used_again_afterwards() {
     assert_eq!(edit()["isError"], false);
 }
 
-/// Found by an attack: with one file left in the mount point, what was written while the vault was away went there.
+/// Nothing is written to a mount point that has a file of its own while the vault is away.
 #[test]
 fn a_file_left_in_the_mount_point_is_not_taken_for_the_vault() {
     let folder = Folder::new();
@@ -129,7 +129,7 @@ fn a_file_left_in_the_mount_point_is_not_taken_for_the_vault() {
     server.call("vault_write", json!({ "path": "new.md", "content": "x" }));
 }
 
-/// Found by an attack: an edit read the half that was there, and the other half went into a file that nobody sees any more.
+/// An edit waits for a program that writes the file piece by piece, or is refused: it never replaces half a file.
 #[test]
 fn an_edit_during_a_slow_save_never_keeps_half_a_file() {
     let text = |round: usize| format!("# Note {round}\nstart\n{}end {round}\n", "a line of the sync program\n".repeat(3000));
@@ -177,7 +177,7 @@ fn an_edit_during_a_slow_save_never_keeps_half_a_file() {
     assert!(std::fs::read_to_string(&file).unwrap().contains("end 11\n"));
 }
 
-/// Found by an attack: a call was carried out on a connection that was being closed to make room, and nobody heard of it.
+/// A connection that is closed because the table is full is closed before its call is carried out, or after its answer.
 #[test]
 fn a_call_that_is_carried_out_is_answered() {
     let folder = Folder::sample();
@@ -213,7 +213,7 @@ fn a_call_that_is_carried_out_is_answered() {
     assert_eq!(unheard, 0, "calls that were made and not answered");
 }
 
-/// Found by an attack: every call that had something to log stood still, after it was done.
+/// Log lines that are not read are dropped and counted; calls do not wait for them.
 #[test]
 fn a_log_that_is_not_read_delays_no_call() {
     let folder = Folder::sample();

@@ -5,7 +5,7 @@ use crate::support::repository::{Repository, git};
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
 
-/// An attack found these: what git overwrites without a word.
+/// What git itself overwrites without a message stays.
 #[test]
 fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
     let repository = busy();
@@ -264,7 +264,7 @@ fn a_note_replaced_with_if_match_blocks_no_later_write() {
     is_clean(&repository);
 }
 
-/// An attack found that visible notes could make the vault's folder a repository, to git, whose configuration names programs.
+/// To git, visible notes could make the vault's folder a bare repository, whose configuration names programs.
 #[test]
 fn notes_named_as_parts_of_a_repository_run_no_program() {
     let top = Folder::with(&[("notes/n.md", note("n").as_bytes()), ("dotfile", b"x")]);
@@ -304,7 +304,7 @@ fn notes_named_as_parts_of_a_repository_run_no_program() {
     assert_eq!(git(&top, &["ls-files", "notes"]), "notes/first.md\nnotes/n.md\nnotes/new false.md\nnotes/new true.md\n");
 }
 
-/// With its own repository damaged, as a power cut may, a note was committed to the one above, and pushed to its remote.
+/// With its own repository damaged, as a power cut may do, a write is refused; the repository above gets nothing.
 #[test]
 fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     let home = Repository::with(&[("dotfile", "x")]);
@@ -334,7 +334,7 @@ fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     assert!(!home.at_remote(&["ls-tree", "-r", "--name-only", "main"]).contains("secret"));
 }
 
-/// What was never committed was said to be rolled back, and a note that is no text was shown as if it were.
+/// `rolled_back` is for what was committed; a note that is not UTF-8 is marked as `lossy`.
 #[test]
 fn a_refusal_is_not_reported_as_rolled_back() {
     let repository = Repository::with(&[("a.md", &note("a"))]);

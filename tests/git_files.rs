@@ -327,7 +327,7 @@ fn a_change_of_the_same_size_within_a_second_is_seen_by_git() {
     }
 }
 
-/// Line ends of both kinds that nobody had committed were taken for git's, and gone for good.
+/// Uncommitted line ends of both kinds are a person's change, and not git's conversion.
 #[test]
 fn mixed_line_ends_do_not_count_as_committed() {
     let repository = Repository::with(&[("a.md", &note("one\ntwo\nthree")), (".gitattributes", "* text=auto\n")]);

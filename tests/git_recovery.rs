@@ -146,7 +146,7 @@ fn an_index_lock_is_refused_before_the_push_and_within_seconds() {
     is_clean(&repository);
 }
 
-/// The remote took it, somebody pushed on top, and the answer was lost: it is made, and says so.
+/// The remote has taken the commit, another push is on top of it, and the answer is lost: the write counts as pushed.
 #[test]
 fn a_push_whose_answer_is_lost_counts_as_pushed() {
     let repository = two();

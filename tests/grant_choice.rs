@@ -112,7 +112,7 @@ fn called(server: &Server, tool: &str, arguments: Value) -> Value {
     server.post_with(LIMITED, "", &request("tools/call", json!({ "name": tool, "arguments": arguments }))).json()["result"].clone()
 }
 
-/// An attack had the next change finish what was refused, as what a crash had left.
+/// The journal of a refused change is removed, so that no later change takes it for an interrupted one.
 #[test]
 fn a_refused_change_of_several_files_is_never_made_later() {
     let (folder, server) = limited(&[("Work/a.md", b"a\n"), ("Pub/p.md", b"p\n"), ("Work/t.md", b"t\n")], "read=Pub/:write=Work/", "");

@@ -164,7 +164,7 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// A grant, what is hidden from everybody, and the paths that are left.
+/// A grant, what is hidden from every login, and the paths that are left.
 type Case = (&'static str, &'static str, fn(&str) -> bool);
 
 pub(crate) fn grants() -> [Case; 4] {

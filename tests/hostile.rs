@@ -65,7 +65,7 @@ fn properties_take_no_more_memory_than_a_few_times_their_text() {
     eventually("12 MB of lists take less than 120 MB", || server.memory_kb() < 120_000);
 }
 
-/// Sixteen at once, hung up immediately, kept every worker busy for minutes.
+/// Sixteen at the same time, with their clients gone, leave the workers free.
 #[cfg(feature = "context")]
 #[test]
 fn expressions_that_take_long_leave_workers_for_others_and_end_with_their_client() {
@@ -205,7 +205,7 @@ fn a_flood_of_connections_with_one_byte_does_not_lock_out_a_login() {
     });
 }
 
-/// Each wrote the whole state, and all that a stranger registered stayed in memory and was copied with each change.
+/// A registration appends to the journal; neither the state nor the other registrations are written again.
 #[test]
 fn a_registration_writes_only_itself_and_is_durable() {
     let folder = Folder::sample();

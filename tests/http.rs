@@ -191,8 +191,8 @@ fn running_requests_end_and_streams_close_cleanly_at_sigterm() {
     assert!(idle.is_closed());
 }
 
-/// A proxy sends the whole request before it reads: with an expired token a large note became a 502 instead of a 401,
-/// and the client never refreshed its token.
+/// A proxy sends the whole request before it reads. Its client needs the 401 for an expired token, and not the proxy's 502:
+/// without it the client does not refresh its token.
 #[test]
 fn a_large_request_that_is_refused_early_gets_its_answer() {
     let (_folder, server) = Server::sample();
@@ -300,7 +300,7 @@ fn the_deepest_documents_fit_on_the_stack() {
     assert!(server.is_alive());
 }
 
-/// A byte a chunk, with long extensions: the budget for bodies was used up by framing.
+/// A byte a chunk, with long extensions: framing has a bound of its own.
 #[test]
 fn chunk_framing_is_bounded_by_itself() {
     let (_folder, server) = Server::sample();

@@ -284,7 +284,7 @@ fn no_thread_for_a_connection_is_503_and_not_the_end() {
     assert!(server.is_alive());
 }
 
-/// Peers that take nothing of their answers held their places for half a minute, and everybody else got 503.
+/// Peers that read nothing of their answers are closed when others need their connections.
 #[test]
 fn peers_that_do_not_read_give_up_their_connections() {
     let folder = Folder::sample();
@@ -305,7 +305,7 @@ fn peers_that_do_not_read_give_up_their_connections() {
     drop(held);
 }
 
-/// A peer that reads nothing of a streamed answer kept its place among the workers for half a minute.
+/// A peer that reads nothing of a streamed answer holds no worker while it waits.
 #[test]
 fn streamed_answers_that_are_not_read_hold_no_worker() {
     let folder = Folder::with(&[("picture.png", &[0x89; 600_000])]);
@@ -329,7 +329,7 @@ fn streamed_answers_that_are_not_read_hold_no_worker() {
     drop(silent);
 }
 
-/// A listener that reads nothing held up the thread that tells everybody.
+/// A listener that reads nothing does not delay the thread that sends notifications.
 #[test]
 fn a_listener_that_reads_nothing_delays_no_other() {
     let folder = Folder::sample();
@@ -357,7 +357,7 @@ fn a_listener_that_reads_nothing_delays_no_other() {
     assert_eq!(server.post_with(TOKEN, &session, &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).status, 200);
 }
 
-/// A hundred pictures in one batch took two hundred megabytes until the last was written.
+/// A hundred pictures in one batch take bounded memory.
 #[test]
 fn the_answers_of_a_batch_are_bounded() {
     let folder = Folder::with(&[("picture.png", &[0x89; 600_000])]);

@@ -413,7 +413,7 @@ fn weeks_are_those_of_the_format() {
     }
 }
 
-/// What makes a scan of a scan is bounded: each of these took seconds or minutes.
+/// Notes that would make a scanner quadratic take linear time.
 #[test]
 fn hostile_notes_take_milliseconds_for_each_hundred_kilobytes() {
     let notes: Vec<(&str, String)> = vec![

@@ -28,7 +28,7 @@ fn registrations_take_bounded_memory() {
     assert!(grown < 40_000, "{grown} kB for 100 bodies of {} bytes", body.len());
 }
 
-/// Four requests that announced much and sent nothing had every other one answered with 503.
+/// Requests that announce much and send nothing take no memory from others.
 #[test]
 fn bodies_that_are_only_announced_take_no_memory() {
     let (_folder, server) = Server::sample();
@@ -42,7 +42,7 @@ fn bodies_that_are_only_announced_take_no_memory() {
     register(&server);
 }
 
-/// A thief who went on refreshing until the honest client's token was forgotten could not be found out any more.
+/// Reuse is noticed also after a thief has refreshed more often than retired tokens are kept.
 #[test]
 fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
     let folder = Folder::sample();
@@ -70,7 +70,7 @@ fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
     assert_eq!(refresh(&server, &client, &other).status, 200, "and ends none");
 }
 
-/// A stream on which nothing happened went on after its token was revoked, and kept its place.
+/// A stream on which nothing happens ends when its token is revoked.
 #[test]
 fn a_silent_stream_ends_with_its_token() {
     let (_folder, server) = Server::sample();
@@ -80,7 +80,7 @@ fn a_silent_stream_ends_with_its_token() {
     assert!(started.elapsed() < vault_sync_mcp::limits::HEARTBEAT * 2, "at the next heartbeat");
 }
 
-/// Guesses at once were each delayed, and all checked at once.
+/// Guesses at the same time are checked one after the other, each after its own delay.
 #[test]
 fn guesses_at_the_same_time_are_delayed_one_after_the_other() {
     let (_folder, server) = Server::sample();
@@ -94,7 +94,7 @@ fn guesses_at_the_same_time_are_delayed_one_after_the_other() {
     assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);
 }
 
-/// With a disk that takes nothing, a token that was revoked went on working.
+/// With a disk that cannot be written, a revoked token ends nevertheless, and the answer is 503.
 #[test]
 fn a_revocation_that_cannot_be_stored_still_ends_the_token() {
     let (_folder, state, server) = Server::sample_with_state();
@@ -112,7 +112,7 @@ fn a_revocation_that_cannot_be_stored_still_ends_the_token() {
     assert_eq!(refresh(&server, &client, &refresh_token).json()["error"], "invalid_grant");
 }
 
-/// Anyone could have a browser sent to an application, with anything in the address, by a request that was wrong.
+/// A wrong request is not redirected to the scheme of an application without a login.
 #[test]
 fn an_error_is_not_redirected_to_a_scheme_of_an_application() {
     let (_folder, server) = Server::sample();
@@ -127,7 +127,7 @@ fn an_error_is_not_redirected_to_a_scheme_of_an_application() {
     assert_eq!(server.get(&path).status, 303);
 }
 
-/// A login that subscribed to names of all the room there is left none for others, even after it was revoked.
+/// Subscriptions of one login are bounded by themselves, and end with the login.
 #[test]
 fn one_login_cannot_use_up_the_memory_for_subscriptions() {
     let (_folder, server) = Server::sample();
@@ -149,7 +149,7 @@ fn one_login_cannot_use_up_the_memory_for_subscriptions() {
     assert!(subscribe(TOKEN, &session, 1)["error"].is_null());
 }
 
-/// One stranger could write the log full: a line for each refused registration.
+/// Refused registrations are logged once in a while, with their number.
 #[test]
 fn refused_registrations_do_not_fill_the_log() {
     let (_folder, server) = Server::sample();

@@ -319,8 +319,8 @@ fn many_registrations_do_not_displace_those_in_use() {
     assert_eq!(register_from("198.51.100.8").status, 201, "and there is room for others");
 }
 
-/// A password that is too long was refused without any work, and its answer held a connection: a few hundred of them a second
-/// would have kept everybody out.
+/// A password that is too long is refused without a delay: a delayed answer would hold a connection, and a few hundred of them
+/// a second would keep others out.
 #[test]
 fn a_password_that_is_too_long_is_refused_at_once() {
     let folder = Folder::sample();

@@ -306,7 +306,7 @@ fn an_expression_finds_a_line_in_files_with_either_line_end() {
     assert_eq!(found["structuredContent"]["files"], 2, "{found}");
 }
 
-/// A file that could not be read was taken for an empty one.
+/// A file that cannot be read is counted as not searched, and not as one without a match.
 #[cfg(feature = "context")]
 #[test]
 fn a_file_that_cannot_be_read_is_counted_as_not_searched() {

@@ -230,7 +230,7 @@ fn a_modern_client_listens_and_stops_listening() {
     assert_eq!(client.end(), 0);
 }
 
-/// A slow call held up everything behind it, `ping` included.
+/// A slow call delays no other, `ping` included.
 #[cfg(feature = "context")]
 #[test]
 fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {

@@ -246,7 +246,7 @@ fn changes_are_sent_to_their_subscribers() {
     assert!(nothing.event().is_none(), "and it never heard of anything else");
 }
 
-/// A client that comes back hears of what changed while it was away.
+/// A client that reconnects is notified of what changed meanwhile.
 #[test]
 fn a_session_that_listens_again_misses_no_change() {
     let (folder, server) = Server::sample();

@@ -319,7 +319,7 @@ fn what_the_readme_says_is_tried() {
     assert!(!readme.contains("TODO"), "something is missing in the README");
 }
 
-/// Nothing of the place where this was written ends up in it.
+/// No path of the machine on which this was written is in it.
 #[test]
 fn no_path_of_a_developers_machine_is_in_the_sources() {
     let mut open: Vec<PathBuf> = ["src", "tests", ".ci", "README.md"].iter().map(|name| root().join(name)).collect();

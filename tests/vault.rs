@@ -91,7 +91,7 @@ fn links_that_stay_inside_are_followed_and_circles_end() {
     assert!(std::fs::symlink_metadata(vault.join("real/same.md")).unwrap().is_symlink(), "the link is still a link");
 }
 
-/// Which of them it was depended on the order of folders on the disk, and with several walkers on who was first.
+/// The same one each time, whatever the order of folders on the disk.
 #[test]
 fn of_many_links_to_a_folder_the_first_by_its_path_is_entered() {
     let folder = Folder::with(&[("real/note.md", b"x")]);
@@ -302,7 +302,7 @@ fn a_thousand_malformed_notes_cost_few_warnings() {
     assert!(server.log().matches("WARN").count() < 30);
 }
 
-/// An attack found that a file lost its extended attributes and its access control list, and with that let its group read it.
+/// A file without its access control list could be read by its group.
 #[test]
 fn extended_attributes_and_access_lists_of_a_file_are_kept() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};

@@ -165,7 +165,7 @@ fn writes_through_two_names_of_one_file_are_all_kept() {
     assert_eq!(String::from_utf8(folder.read("n.md")).unwrap(), acknowledged.to_string(), "two servers, two names, one file");
 }
 
-/// An attack found that what a program went on writing into a file that was edited meanwhile was in no file any more.
+/// What a program goes on writing into a file that was replaced would be in no file any more.
 #[test]
 fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
     let folder = Folder::with(&[("log.md", b"start\n"), ("new.md", b"start\n")]);
@@ -216,7 +216,7 @@ fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
     });
 }
 
-/// An attack found that two who made the same note at once were both told that they had, and one text was gone.
+/// Of two calls that create the same note at the same time one succeeds; the other gets a `CONFLICT`, and no text is lost.
 #[test]
 fn of_two_that_create_the_same_note_one_gets_a_conflict() {
     let folder = Folder::with(&[("a.md", b"a")]);

@@ -184,7 +184,7 @@ impl Edited {
     }
 
     fn start(&self) -> usize {
-        json::space(&self.text, if self.text.starts_with('\u{feff}') { 3 } else { 0 })
+        json::start(&self.text)
     }
 
     /// Where a list begins; it is made where it is missing.

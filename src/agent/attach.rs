@@ -25,12 +25,12 @@ pub(super) enum Attached {
     /// Of an allowed folder, with links resolved.
     Outside(PathBuf),
     /// Of the call itself.
-    Given(Given),
+    InCall(AttachedFile),
 }
 
 /// A file that came with a call.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Given {
+pub struct AttachedFile {
     /// Its name, without folders.
     name: String,
     #[serde(skip)]
@@ -39,9 +39,9 @@ pub struct Given {
     etag: String,
 }
 
-impl Given {
-    pub fn new(name: String, bytes: Vec<u8>) -> Given {
-        Given { name, etag: etag(&bytes), bytes: bytes.into() }
+impl AttachedFile {
+    pub fn new(name: String, bytes: Vec<u8>) -> AttachedFile {
+        AttachedFile { name, etag: etag(&bytes), bytes: bytes.into() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -66,7 +66,7 @@ impl Attachment {
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] naming the first that may not be handed over, as the caller named it.
-pub(super) fn check(agent: &Agent, files: &[String], given: &[Given]) -> Result<Vec<Attached>, Failure> {
+pub(super) fn check(agent: &Agent, files: &[String], given: &[AttachedFile]) -> Result<Vec<Attached>, Failure> {
     let refused = |argument: &str, file: &str, why: String| {
         let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
         Failure::NotAllowed(format!("{argument}: {shown:?} {why}. Nothing was begun."))
@@ -84,7 +84,7 @@ pub(super) fn check(agent: &Agent, files: &[String], given: &[Given]) -> Result<
             return Err(refused("attachments", &given.name, "is no name of a file".into()));
         }
         check_format(&given.name, || is_text(&given.bytes)).map_err(|why| refused("attachments", &given.name, why))?;
-        list.push(Attached::Given(given.clone()));
+        list.push(Attached::InCall(given.clone()));
     }
     Ok(list)
 }
@@ -163,7 +163,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
     let (mut paths, mut new, mut total) = (Vec::new(), Vec::new(), 0);
     for file in files {
         let (name, bytes) = match file {
-            Attached::Given(given) => (given.name.clone(), Some(given.bytes.to_vec())),
+            Attached::InCall(given) => (given.name.clone(), Some(given.bytes.to_vec())),
             Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
                 paths.push(path.clone());
                 continue;

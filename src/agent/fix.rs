@@ -2,7 +2,7 @@
 
 use super::ingest::{cut, marked};
 use super::job::Running;
-use super::session::{self, Asked, Done, Task};
+use super::session::{self, Done, SessionRequest, Task};
 use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use serde_json::json;
@@ -29,7 +29,7 @@ impl Agent {
     /// # Errors
     /// [`Failure`].
     pub fn fix(self: &Arc<Agent>, login: &str, findings: &str, watcher: &dyn Watcher) -> Result<Fixed, Failure> {
-        let asked = Asked { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Wanted::default())? };
+        let asked = SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Wanted::default())? };
         let _running = Running::of(self);
         session::within(self, self.ticket(Work::Lint)?, &asked, watcher, |ready| {
             let task = Task { prompt: prompt(findings)?, schema: json!({ "type": "object", "properties": {} }) };

@@ -1,11 +1,11 @@
 //! `ingest`: material, filed into the wiki. What is reported is what was really written; the session's own summary stands
 //! beside it.
 
-use super::attach::{self, Attachment, Given};
+use super::attach::{self, AttachedFile, Attachment};
 use super::copy::Copy;
 use super::gate::Ticket;
-use super::ledger::{self, Begun};
-use super::session::{self, Asked, Done, Finished, Ready, Task};
+use super::ledger::{self, SessionStart};
+use super::session::{self, Done, Finished, Ready, SessionRequest, Task};
 use super::{Agent, Failure, Filed, Page, Route, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use crate::secret;
@@ -30,7 +30,7 @@ pub struct Request {
     /// One of [`DOMAINS`], if the caller knows.
     pub domain: Option<String>,
     /// Files that came with the call.
-    pub attachments: Vec<Given>,
+    pub attachments: Vec<AttachedFile>,
     /// Cases of the caller's board, to be recorded as they are.
     pub cases: Vec<String>,
     pub wanted: Wanted,
@@ -97,7 +97,7 @@ impl Agent {
         id: &str,
         watcher: &dyn Watcher,
     ) -> Result<Ingested, Failure> {
-        let asked = Asked { work: Work::Ingest, login, text: &request.content, route };
+        let asked = SessionRequest { work: Work::Ingest, login, text: &request.content, route };
         session::within(self, ticket, &asked, watcher, |ready| {
             let copy = &ready.dir.copy;
             let (paths, attached) = attach::bring(self, &attach::check(self, &request.files, &request.attachments)?, copy)?;
@@ -135,7 +135,7 @@ impl Agent {
     }
 
     /// The source pages that earlier sessions have made of the same material.
-    fn filed_before(&self, begun: &Begun) -> Vec<String> {
+    fn filed_before(&self, begun: &SessionStart) -> Vec<String> {
         let same = |session: &ledger::Session| {
             session.begun.material == begun.material && session.begun.session != begun.session && !begun.about.is_empty()
         };

@@ -3,7 +3,7 @@
 
 use super::ingest::{Ingested, Request};
 use super::ledger::first_line;
-use super::{Agent, Failure, Given, SoFar, Watcher, Work};
+use super::{Agent, AttachedFile, Failure, SoFar, Watcher, Work};
 use crate::clock::{self, Now};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -100,7 +100,7 @@ impl Drop for Running {
 
 /// A job as it is at one moment.
 #[derive(Debug)]
-pub struct Seen {
+pub struct JobView {
     /// Where it stands.
     pub status: Status,
     /// What it has done.
@@ -141,7 +141,8 @@ impl Agent {
             return Ok(Arc::clone(job));
         }
         let ticket = self.ticket(Work::Ingest)?;
-        let first_file = || request.files.first().map(String::as_str).or(request.attachments.first().map(Given::name)).map(str::to_owned);
+        let first_file =
+            || request.files.first().map(String::as_str).or(request.attachments.first().map(AttachedFile::name)).map(str::to_owned);
         let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
         let kept = Some(request.clone());
         let job = Arc::new(Job {
@@ -256,7 +257,7 @@ impl Job {
     }
 
     /// How it is now.
-    pub fn look(&self) -> Seen {
+    pub fn look(&self) -> JobView {
         let state = self.state();
         let status = match state.outcome.as_deref() {
             None => Status::Working,
@@ -267,7 +268,7 @@ impl Job {
             Some(Err(_)) => Status::Failed,
         };
         let took = if state.outcome.is_some() { state.took } else { self.started.elapsed() };
-        Seen { status, so_far: state.so_far.clone(), doing: state.doing.clone(), took, outcome: state.outcome.clone() }
+        JobView { status, so_far: state.so_far.clone(), doing: state.doing.clone(), took, outcome: state.outcome.clone() }
     }
 
     fn end(&self, outcome: Result<Ingested, Failure>, stopping: bool) {

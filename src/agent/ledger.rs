@@ -16,7 +16,7 @@ const FILE: &str = "ledger.jsonl";
 
 /// A session when it begins.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Begun {
+pub struct SessionStart {
     /// The name of its folder.
     pub session: String,
     /// Unix time in seconds.
@@ -50,14 +50,14 @@ pub struct Ended {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Line {
-    Begun(Begun),
+    Started(SessionStart),
     Ended(Ended),
 }
 
 /// A session, and its end if that is known.
 #[derive(Debug, Clone)]
 pub struct Session {
-    pub begun: Begun,
+    pub begun: SessionStart,
     pub ended: Option<Ended>,
 }
 
@@ -85,21 +85,21 @@ impl Ledger {
     ///
     /// # Errors
     /// What `allow` says; that the ledger cannot be read or written.
-    pub(super) fn begin(&self, begun: Begun, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<Begun, String> {
+    pub(super) fn begin(&self, begun: SessionStart, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<SessionStart, String> {
         let failed = |error: io::Error| format!("The ledger of sessions in STATE_DIR cannot be used: {}", error.kind());
         // One at a time: two that begin together must not both get what is left.
         let mut memory = self.memory.lock().unpoisoned();
         let since = begun.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
         let sessions = sessions(&self.read(&memory).map_err(failed)?);
         let spent = sessions.iter().filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
-        let begun = Begun { allowed_usd: allow(spent)?, ..begun };
-        self.write(&mut memory, &Line::Begun(begun.clone())).map_err(failed)?;
+        let begun = SessionStart { allowed_usd: allow(spent)?, ..begun };
+        self.write(&mut memory, &Line::Started(begun.clone())).map_err(failed)?;
         Ok(begun)
     }
 
     /// Notes the end of a session, in the log too.
-    pub(super) fn end(&self, begun: &Begun, outcome: &str, so_far: &SoFar) {
-        let Begun { session, login, tool, model, .. } = begun;
+    pub(super) fn end(&self, begun: &SessionStart, outcome: &str, so_far: &SoFar) {
+        let SessionStart { session, login, tool, model, .. } = begun;
         let mut left = limits::AGENT_WRITTEN_BYTES;
         let fits = |path: &String| left.checked_sub(path.len()).inspect(|rest| left = *rest).is_some();
         let pages: Vec<String> = so_far.filed.pages.iter().map(|page| page.path.clone()).take_while(fits).collect();
@@ -171,7 +171,7 @@ fn sessions(bytes: &[u8]) -> Vec<Session> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for line in bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
         match line {
-            Line::Begun(begun) => {
+            Line::Started(begun) => {
                 numbers.insert(begun.session.clone(), sessions.len());
                 sessions.push(Session { begun, ended: None });
             }
@@ -185,13 +185,13 @@ fn sessions(bytes: &[u8]) -> Vec<Session> {
     sessions
 }
 
-impl Begun {
+impl SessionStart {
     /// The session of a folder; `text` is its material or question.
-    pub(super) fn of(folder: &Path, login: &str, tool: &str, model: &str, text: &str) -> Begun {
+    pub(super) fn of(folder: &Path, login: &str, tool: &str, model: &str, text: &str) -> SessionStart {
         let session = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let material = crate::secret::SecretHash::of(text.trim()).to_hex();
         let [login, tool, model] = [login, tool, model].map(str::to_owned);
-        Begun { session, at: Now::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0 }
+        SessionStart { session, at: Now::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0 }
     }
 }
 

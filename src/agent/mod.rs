@@ -39,7 +39,7 @@ mod skills;
 pub mod supervise;
 mod transcript;
 
-pub use attach::Given;
+pub use attach::AttachedFile;
 pub use confine::is_supported as is_landlock_supported;
 pub use copy::Conflict;
 pub use fix::Fixed;

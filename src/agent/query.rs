@@ -1,7 +1,7 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
 use super::ingest::{DOMAINS, Named, Structured, cut, domain_words, marked};
-use super::session::{self, Asked, Done, Finished, Task};
+use super::session::{self, Done, Finished, SessionRequest, Task};
 use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Agent {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
-        let asked = Asked { work: Work::Query, login, text: question, route: self.options.route(Work::Query, wanted)? };
+        let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, wanted)? };
         let ticket = self.ticket(Work::Query)?;
         session::within(self, ticket, &asked, watcher, |ready| {
             let task = Task { prompt: prompt(question, domain)?, schema: schema() };

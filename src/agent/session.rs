@@ -3,11 +3,11 @@
 use super::confine::Confinement;
 use super::copy::ALIASES;
 use super::gate::Ticket;
-use super::ledger::Begun;
+use super::ledger::SessionStart;
 use super::session_dir::SessionDir;
 use super::skills;
 use super::supervise::Order;
-use super::transcript::{End, Halt, Status, Transcript};
+use super::transcript::{End, Status, StopReason, Transcript};
 use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
@@ -22,7 +22,7 @@ use std::time::Duration;
 const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
 
 /// Who wants a session, and what for.
-pub(super) struct Asked<'a> {
+pub(super) struct SessionRequest<'a> {
     pub(super) work: Work,
     /// The login, as the owner knows it.
     pub(super) login: &'a str,
@@ -55,16 +55,16 @@ enum Stopped {
     Late,
     Cancelled,
     Flood,
-    Halted(Halt),
+    Halted(StopReason),
 }
 
 /// What has to be there before a session can be begun.
 pub(super) struct Ready<'a> {
     agent: &'a Agent,
-    pub(super) asked: &'a Asked<'a>,
+    pub(super) asked: &'a SessionRequest<'a>,
     key: Key,
     pub(super) dir: SessionDir,
-    pub(super) begun: Begun,
+    pub(super) begun: SessionStart,
 }
 
 /// Waits for a slot, makes the session's folder, does the work and notes what it has cost.
@@ -74,7 +74,7 @@ pub(super) struct Ready<'a> {
 pub(super) fn within<T: Done>(
     agent: &Agent,
     mut ticket: Ticket,
-    asked: &Asked<'_>,
+    asked: &SessionRequest<'_>,
     watcher: &dyn Watcher,
     work: impl FnOnce(&Ready<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -93,7 +93,7 @@ pub(super) fn within<T: Done>(
 }
 
 /// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's folder.
-fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a Asked<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
+fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
     let failed = |words: String| Failure::Failed(words, SoFar::default());
     let waits = |ahead: usize| {
         watcher.report(&SoFar { ahead: Some(ahead), ..SoFar::default() }, &format!("waiting; {ahead} before this one"));
@@ -119,7 +119,7 @@ fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a Asked<'_>, watche
         true => failed(format!("The session's folder cannot be made: {}", error.kind())),
         false => Failure::Cancelled(SoFar::default()),
     })?;
-    let begun = Begun::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
+    let begun = SessionStart::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
     let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(failed)?;
     Ok(Ready { agent, asked, key, dir, begun })
 }
@@ -129,7 +129,7 @@ fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a Asked<'_>, watche
 /// # Errors
 /// [`Failure`], with what was done until then.
 pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher) -> Result<Finished, Failure> {
-    let Ready { agent, asked: Asked { work, route, .. }, begun, .. } = ready;
+    let Ready { agent, asked: SessionRequest { work, route, .. }, begun, .. } = ready;
     let SessionDir { folder, home, temporary, copy, .. } = &ready.dir;
     let mut write = vec![home.clone(), temporary.clone()];
     if work.writes() {
@@ -167,11 +167,11 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher) -> Resu
         Some(Stopped::Flood) => {
             Err(Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into(), so_far))
         }
-        Some(Stopped::Halted(Halt::Unconfined(why))) => Err(Failure::Failed(
+        Some(Stopped::Halted(StopReason::Unconfined(why))) => Err(Failure::Failed(
             format!("The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?"),
             so_far,
         )),
-        Some(Stopped::Halted(Halt::KeyRefused)) => Err(Failure::Failed(KEY_REFUSED.into(), so_far)),
+        Some(Stopped::Halted(StopReason::KeyRefused)) => Err(Failure::Failed(KEY_REFUSED.into(), so_far)),
         None => match end {
             Some(end) if !end.is_error && end.subtype == "success" => Ok(Finished { so_far, end }),
             Some(end) => Err(Failure::Failed(agent.failure_text(&end, route, begun.allowed_usd), so_far)),

@@ -38,7 +38,7 @@ pub(super) struct End {
 
 /// Why a session must be ended at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum StopReason {
     /// It is not confined as it was meant to be; the words say how.
     Unconfined(String),
     /// The API does not take the key; the program would go on asking for minutes.
@@ -58,19 +58,19 @@ impl Transcript {
     /// Takes a line. Gives what the session is doing now, if that is new.
     ///
     /// # Errors
-    /// [`Halt`].
-    pub(super) fn read_line(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, Halt> {
+    /// [`StopReason`].
+    pub(super) fn read_line(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, StopReason> {
         let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else { return Ok(None) };
         let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "system" if text("subtype") == "init" => {
                 self.is_known = true;
-                check(&message).map_err(Halt::Unconfined)?;
+                check(&message).map_err(StopReason::Unconfined)?;
             }
             "system" if text("subtype") == "api_retry" => {
                 let status = message.get("error_status").and_then(Value::as_u64);
                 if matches!(status, Some(401 | 403)) {
-                    return Err(Halt::KeyRefused);
+                    return Err(StopReason::KeyRefused);
                 }
                 let status = status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
                 self.waits = Some(status.clone());
@@ -80,9 +80,9 @@ impl Transcript {
                 let status = message.get("exit").and_then(Value::as_i64);
                 self.status = Some(status.map_or_else(|| Status::NotStarted(text("error").to_owned()), Status::Exit));
             }
-            "assistant" | "user" if !self.is_known => return Err(Halt::Unconfined("it did not say which tools it has".into())),
+            "assistant" | "user" if !self.is_known => return Err(StopReason::Unconfined("it did not say which tools it has".into())),
             "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
-                return Err(Halt::Unconfined("it has started another agent".into()));
+                return Err(StopReason::Unconfined("it has started another agent".into()));
             }
             "assistant" => return self.called(message.get("message"), page),
             "result" => {
@@ -98,7 +98,7 @@ impl Transcript {
     }
 
     /// What the model asked for.
-    fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, Halt> {
+    fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, StopReason> {
         let Some(message) = message else { return Ok(None) };
         self.waits = None;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -112,7 +112,7 @@ impl Transcript {
             self.so_far.steps += 1;
             let tool = block.get("name").and_then(Value::as_str).unwrap_or_default();
             if !TOOLS.contains(&tool) {
-                return Err(Halt::Unconfined(format!("it called a tool that it should not have: {}", plain(tool))));
+                return Err(StopReason::Unconfined(format!("it called a tool that it should not have: {}", plain(tool))));
             }
             let call = called_with(tool, block.get("input"), page);
             doing = Some(format!("turn {}: {call}", self.so_far.turns));
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read_line(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, Halt> {
+    fn read_line(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, StopReason> {
         transcript.read_line(message.to_string().as_bytes(), &|path| path.trim_start_matches("/vault/").to_owned())
     }
 
@@ -201,7 +201,7 @@ mod tests {
             let mut init = init;
             init["type"] = "system".into();
             init["subtype"] = "init".into();
-            let Err(Halt::Unconfined(words)) = read_line(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
+            let Err(StopReason::Unconfined(words)) = read_line(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
             assert!(words.contains(why), "{words}");
         }
         let unknown = json!({ "type": "assistant", "message": { "id": "1", "content": [] } });

@@ -2,14 +2,14 @@
 
 use super::{environment, print, probes, serve, systems, wrong};
 use crate::cli::Raw;
-use crate::config::{Config, For, Mistake};
+use crate::config::{Config, Mistake, Purpose};
 use crate::http::server::Server;
 use crate::tools::Toolset;
 use std::fmt::Write;
 use std::io::ErrorKind;
 
 pub(super) fn check(raw: &Raw) -> u8 {
-    let (config, mut mistakes) = Config::with_mistakes(raw, For::Network, &environment());
+    let (config, mut mistakes) = Config::with_mistakes(raw, Purpose::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.notes.clone();
     let vault = probes::vault(&config, &mut mistakes);

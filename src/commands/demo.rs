@@ -3,7 +3,7 @@
 
 use super::{FAILED, fail, print, sample_vault, serve, start_logging, wrong};
 use crate::cli::Raw;
-use crate::config::{Config, Environment, For};
+use crate::config::{Config, Environment, Purpose};
 use crate::disk;
 use crate::oauth::store::Store;
 use crate::secret::{self, SecretHash};
@@ -77,7 +77,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
-    match Config::read(&settings, For::Network, &Environment::default()) {
+    match Config::read(&settings, Purpose::Network, &Environment::default()) {
         Ok(config) => {
             let banner = banner(&origin, &password, &token, &folder);
             Ok((config, folder, banner))

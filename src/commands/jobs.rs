@@ -7,7 +7,7 @@ use crate::agent::ledger::{Session, sessions_of};
 use crate::agent::{Agent, SoFar, Watcher};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::config::{Config, For};
+use crate::config::{Config, Purpose};
 use crate::limits;
 use crate::wiki::lint;
 use std::io::Error;
@@ -67,7 +67,7 @@ impl Watcher for Terminal {
 }
 
 pub(super) fn fix(raw: &Raw) -> u8 {
-    let config = match Config::read(raw, For::Stdio, &environment()) {
+    let config = match Config::read(raw, Purpose::Stdio, &environment()) {
         Ok(config) => config,
         Err(mistakes) => return wrong(mistakes.iter()),
     };

@@ -28,7 +28,7 @@ mod wiki;
 use crate::agent::supervise;
 use crate::cli::{self, Command, Parsed, Raw};
 use crate::clock::Now;
-use crate::config::{Config, Environment, For};
+use crate::config::{Config, Environment, Purpose};
 use crate::mcp::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
@@ -54,8 +54,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Parsed { command, raw, mut mistakes } = cli::parse(arguments, variable);
     if !mistakes.is_empty() {
         let purpose = match command {
-            Command::Serve | Command::Check => Some(For::Network),
-            Command::Stdio | Command::InitWiki | Command::Lint { .. } | Command::Undo { .. } => Some(For::Stdio),
+            Command::Serve | Command::Check => Some(Purpose::Network),
+            Command::Stdio | Command::InitWiki | Command::Lint { .. } | Command::Undo { .. } => Some(Purpose::Stdio),
             _ => None,
         };
         let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &environment()).1).unwrap_or_default();
@@ -70,9 +70,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Command::HashPassword => secrets::hash_password(),
         Command::GenerateToken(name) => secrets::generate_token(&name),
-        Command::Stdio => configured(&raw, For::Stdio, stdio),
+        Command::Stdio => configured(&raw, Purpose::Stdio, stdio),
         #[cfg(unix)]
-        Command::Serve => configured(&raw, For::Network, serve::serve),
+        Command::Serve => configured(&raw, Purpose::Network, serve::serve),
         #[cfg(unix)]
         Command::Check => check::check(&raw),
         #[cfg(unix)]
@@ -113,12 +113,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn configured(raw: &Raw, purpose: For, run: impl FnOnce(Config) -> u8) -> u8 {
+fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &environment());
     mistakes.extend(probes::to_start(&config, purpose));
     if !mistakes.is_empty() {
         let code = wrong(mistakes.iter());
-        if raw.get("VAULT_PATH").is_none() && matches!(purpose, For::Network) {
+        if raw.get("VAULT_PATH").is_none() && matches!(purpose, Purpose::Network) {
             print_error("To try it without any configuration: vault-sync-mcp demo\n");
         }
         return code;

@@ -1,7 +1,7 @@
 //! What a configuration that reads well may still have wrong: whether there is what it names.
 
 use super::systems;
-use crate::config::{Config, For, Mistake};
+use crate::config::{Config, Mistake, Purpose};
 use crate::disk;
 use crate::vault::Vault;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<
 }
 
 /// What would make half a server: all of it, before anything starts.
-pub(super) fn to_start(config: &Config, purpose: For) -> Vec<Mistake> {
+pub(super) fn to_start(config: &Config, purpose: Purpose) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     if let Some(vault) = vault(config, &mut mistakes) {
         systems::check_repository(config, &vault, &mut mistakes);
     }
-    if purpose == For::Network {
+    if purpose == Purpose::Network {
         state(config, &mut mistakes);
     }
     mistakes

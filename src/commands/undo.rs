@@ -4,7 +4,7 @@ use super::grants::{folder, refuse_other_user};
 use super::{FAILED, WRONG, environment, fail, print, start_logging, systems, wrong};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::config::{Config, For};
+use crate::config::{Config, Purpose};
 use crate::vault::Vault;
 use crate::vault::undo::Undone;
 use crate::vault::versions::Versions;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Exit code 0 when all was taken back, 1 when something was left alone.
 pub(super) fn undo(raw: &Raw, login: &str, since: Duration, dry_run: bool) -> u8 {
-    let config = match Config::read(raw, For::Stdio, &environment()) {
+    let config = match Config::read(raw, Purpose::Stdio, &environment()) {
         Ok(config) => config,
         Err(mistakes) => return wrong(mistakes.iter()),
     };

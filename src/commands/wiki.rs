@@ -2,7 +2,7 @@
 
 use super::{FAILED, columns, environment, fail, print, start_logging, wrong};
 use crate::cli::Raw;
-use crate::config::{Config, For};
+use crate::config::{Config, Purpose};
 use crate::vault::{Error, Vault};
 use crate::wiki::lint::{self, Finding};
 use crate::wiki::starter::{self, Made};
@@ -50,7 +50,7 @@ pub(super) fn report(found: Result<Vec<Finding>, Error>) -> u8 {
 }
 
 fn configured(raw: &Raw) -> Result<Config, u8> {
-    match Config::read(raw, For::Stdio, &environment()) {
+    match Config::read(raw, Purpose::Stdio, &environment()) {
         Ok(config) => {
             start_logging(config.log_level.min(log::LevelFilter::Error));
             Ok(config)

@@ -97,7 +97,7 @@ impl fmt::Display for Mistake {
 
 /// For whom the configuration is: a server on the network has to know more than one on stdio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum For {
+pub enum Purpose {
     /// `serve` and `check`.
     Network,
     /// `stdio`.
@@ -120,14 +120,14 @@ impl Config {
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(raw: &Raw, purpose: For, around: &Environment) -> Result<Config, Vec<Mistake>> {
+    pub fn read(raw: &Raw, purpose: Purpose, around: &Environment) -> Result<Config, Vec<Mistake>> {
         let (config, mistakes) = Config::with_mistakes(raw, purpose, around);
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 
     /// The same with what is right, where something is wrong too: for a command that looks for further mistakes. A setting that is
     /// wrong has its default, and a vault's path that is wrong is empty.
-    pub fn with_mistakes(raw: &Raw, purpose: For, around: &Environment) -> (Config, Vec<Mistake>) {
+    pub fn with_mistakes(raw: &Raw, purpose: Purpose, around: &Environment) -> (Config, Vec<Mistake>) {
         let (home, state_directory) = (around.home.as_deref(), around.state_directory.as_deref());
         let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -145,7 +145,7 @@ impl Config {
             hidden: Arc::new(reader.hidden()),
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
-                local: purpose == For::Stdio,
+                local: purpose == Purpose::Stdio,
                 origin,
                 zone: reader.zone(),
                 #[cfg(feature = "context")]
@@ -171,7 +171,7 @@ impl Config {
         let no_logins = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
         let is_reported =
             reader.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
-        if purpose == For::Network && no_logins && !is_reported {
+        if purpose == Purpose::Network && no_logins && !is_reported {
             reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
         if config.origin.starts_with("https:") && config.listen.ip().is_unspecified() {
@@ -200,7 +200,7 @@ mod tests {
 
     fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
         let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Config::read(&raw, For::Network, &Environment { home: Some("/home/alex".into()), ..Environment::default() })
+        Config::read(&raw, Purpose::Network, &Environment { home: Some("/home/alex".into()), ..Environment::default() })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Settings read one by one, each checked, with the mistakes collected.
 
 use super::value::{check_origin, expand_home, is_bcrypt, named_secret};
-use super::{For, Mistake};
+use super::{Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
 use crate::oauth::{Policy, Secret};
@@ -117,9 +117,9 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn origin(&mut self, purpose: For) -> String {
+    pub(super) fn origin(&mut self, purpose: Purpose) -> String {
         let Some(text) = self.text("SERVER_URL").map(str::to_owned) else {
-            if purpose == For::Network {
+            if purpose == Purpose::Network {
                 self.wrong("SERVER_URL", "is required: the URL at which clients reach this server");
             }
             return String::new();

@@ -274,11 +274,11 @@ impl Checkout {
 }
 
 /// Names of files, and why they stay as they are.
-type Staying = Vec<(PathBuf, &'static str)>;
+type Skipped = Vec<(PathBuf, &'static str)>;
 
 /// Of files that differ, those that are not what they are to become in the index already; without those that something staged
 /// is in the way of, which come second.
-fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Staying), Failure> {
+fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Skipped), Failure> {
     let head = repository.head_or_empty(runner)?;
     let staged = raw_differences(
         &runner.must(&["diff-index", "--cached", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout,
@@ -293,7 +293,7 @@ fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) 
     let submodules = files.iter().filter(|file| file.old.as_ref().is_some_and(|old| old.mode == GITLINK));
     let submodules: Vec<&Path> =
         submodules.map(|file| file.name.as_path()).filter(|name| repository.top.join(name).join(".git").exists()).collect();
-    let mut left = Staying::new();
+    let mut left = Skipped::new();
     loop {
         let below = |name: &Path, above: &Path| name != above && name.starts_with(above);
         let why = |file: &File| {
@@ -307,7 +307,7 @@ fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) 
                 None
             }
         };
-        let found: Staying = moved.iter().filter_map(|file| Some((file.name.clone(), why(file)?))).collect();
+        let found: Skipped = moved.iter().filter_map(|file| Some((file.name.clone(), why(file)?))).collect();
         if found.is_empty() {
             return Ok((moved, left));
         }

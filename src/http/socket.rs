@@ -126,7 +126,7 @@ mod tests {
     use crate::clock;
     use std::net::TcpListener;
 
-    /// A short wait once became the limit of all that followed, and a silent event stream a busy loop.
+    /// With a short wait as the limit of all that follow, a silent event stream would be a busy loop.
     #[test]
     fn a_wait_is_as_long_as_it_was_asked_for_also_after_a_shorter_one() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

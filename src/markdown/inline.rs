@@ -39,7 +39,7 @@ pub fn tags(text: &str) -> Vec<Range<usize>> {
             let before = opaque.partition_point(|range| range.start <= at);
             before.checked_sub(1).and_then(|last| opaque.get(last)).is_some_and(|range| range.contains(&at))
         };
-        let signs = memchr::memchr_iter(b'#', text.as_bytes().get(block.clone()).unwrap_or_default()).map(|at| block.start + at);
+        let signs = memchr::memchr_iter(b'#', text.as_bytes().part(block.clone())).map(|at| block.start + at);
         tags.extend(signs.filter(|&at| !inside(at)).filter_map(|at| tag_at(text, at)));
     }
     tags

@@ -1,7 +1,7 @@
 //! Text put into a note at a heading, a block or a line, with every other byte kept.
 
 use super::blocks::{Kind, line_end};
-use super::parts::{Block, NotOne, Note};
+use super::parts::{Block, FindError, Note};
 use super::properties::splice;
 use crate::slice::Part;
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub enum Position {
 /// Why nothing can be inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    Target(NotOne),
+    Target(FindError),
     /// A line that the note does not have; how many it has.
     NoLine(usize),
     Frontmatter,
@@ -64,8 +64,8 @@ pub enum Refused {
     WholeNote,
 }
 
-impl From<NotOne> for Refused {
-    fn from(not_one: NotOne) -> Refused {
+impl From<FindError> for Refused {
+    fn from(not_one: FindError) -> Refused {
         Refused::Target(not_one)
     }
 }
@@ -168,7 +168,7 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
-        Err(NotOne::Missing(known)) if create => return new_heading(note, wanted).ok_or(Refused::Target(NotOne::Missing(known))),
+        Err(FindError::Missing(known)) if create => return new_heading(note, wanted).ok_or(Refused::Target(FindError::Missing(known))),
         Err(not_one) => return Err(not_one.into()),
     };
     let end = note.section_end(&headings, number);
@@ -379,8 +379,8 @@ mod tests {
         assert_eq!(create("a\n", "Log").unwrap(), "a\n## Log\n- new\n");
         assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
         assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
-        assert!(matches!(create("# A", "X > Log"), Err(Refused::Target(NotOne::Missing(_)))));
-        assert!(matches!(create("# A\n# A", "A"), Err(Refused::Target(NotOne::Several(_)))));
+        assert!(matches!(create("# A", "X > Log"), Err(Refused::Target(FindError::Missing(_)))));
+        assert!(matches!(create("# A\n# A", "A"), Err(Refused::Target(FindError::Several(_)))));
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub fn with_element(text: &str, array: usize, like: Option<Range<usize>>, member
             splice(text, last.end..last.end, &format!(",{lead}{element}"))
         }
         _ => {
-            let outer = space(text, 0);
+            let outer = start(text);
             let unit = lead(outer + 1);
             let end = space(text, array + 1);
             let (open, close) = if unit.contains('\n') {
@@ -130,7 +130,7 @@ fn written(text: &str, like: Option<Range<usize>>, lead: &str, new: &[(&str, Str
             )
         }
         None => {
-            let outer = members(text, space(text, 0));
+            let outer = members(text, start(text));
             let colon = outer.first().map_or(":", |member| gap(member.name.end, member.value.start));
             let unit = lead.rsplit('\n').next().unwrap_or_default();
             if colon.len() > 1 && lead.contains('\n') {
@@ -169,6 +169,11 @@ pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String
 
 fn byte(text: &str, at: usize) -> Option<u8> {
     text.as_bytes().get(at).copied()
+}
+
+/// Where the outermost value begins, after a byte order mark and white space.
+pub fn start(text: &str) -> usize {
+    space(text, if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
 /// The first byte from `at` on that is not white space.
@@ -220,6 +225,13 @@ mod tests {
 
     fn array(text: &str) -> usize {
         member(text, 0, "nodes").unwrap().start
+    }
+
+    /// Found by the fuzz target `canvas`: the style of a text is read behind its byte order mark.
+    #[test]
+    fn a_text_with_a_byte_order_mark_keeps_its_style() {
+        let added = with_element("\u{feff}{\n\t\"nodes\": []\n}", 15, None, &[("id", "1".into())]);
+        assert_eq!(added, "\u{feff}{\n\t\"nodes\": [\n\t\t{\n\t\t\t\"id\": 1\n\t\t}\n\t]\n}");
     }
 
     /// Found by the fuzz target `canvas`.

@@ -137,18 +137,18 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
 
 /// The links of a canvas: files of its nodes, backgrounds of its groups, and links in its texts. One that is malformed has none.
 fn in_canvas(text: &str) -> Vec<Link> {
-    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..)).is_ok();
-    let Some(nodes) =
-        json::member(text, start, "nodes").filter(|_| is_object).filter(|nodes| text.as_bytes().get(nodes.start) == Some(&b'['))
-    else {
+    let start = json::start(text);
+    if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..)).is_err() {
+        return Vec::new();
+    }
+    let Some(nodes) = json::member(text, start, "nodes").filter(|nodes| text.as_bytes().get(nodes.start) == Some(&b'[')) else {
         return Vec::new();
     };
     let mut links = Vec::new();
     for node in json::elements(text, nodes.start).into_iter().filter(|node| text.as_bytes().get(node.start) == Some(&b'{')) {
         for member in json::members(text, node.start) {
             let Some(string) = Quoted::json(text, member.value.start) else { continue };
-            match text.get(member.name).unwrap_or_default() {
+            match text.part(member.name) {
                 "\"text\"" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
                 "\"file\"" | "\"background\"" if !string.text.is_empty() => {
                     let all = 0..string.text.len();

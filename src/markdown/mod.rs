@@ -24,6 +24,7 @@ pub mod properties;
 pub mod quoted;
 pub mod tasks;
 
+use crate::slice::Part;
 use crate::text::fold::fold;
 
 /// The tags of a note, without `#`, in order and each once, compared without case: `tags` and `tag` of the frontmatter, then
@@ -39,7 +40,7 @@ pub fn tags(text: &str) -> (Vec<String>, Option<String>) {
     if inline::may_have_tags(text) {
         let mut known: Vec<String> = tags.iter().map(|tag| fold(tag)).collect();
         for tag in inline::tags(text) {
-            let name = text.get(tag).unwrap_or_default().trim_matches(['#', '/']);
+            let name = text.part(tag).trim_matches(['#', '/']);
             let folded = fold(name);
             if known.len() < crate::limits::TAGS && !known.contains(&folded) {
                 tags.push(name.to_owned());

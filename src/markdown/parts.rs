@@ -47,7 +47,7 @@ pub struct Task {
 
 /// Why a part is not the one that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotOne {
+pub enum FindError {
     /// There is none; those that exist.
     Missing(Vec<String>),
     /// There are several: number of the line, from 1, and text of each.
@@ -122,8 +122,8 @@ impl<'a> Note<'a> {
     /// comes first, then what differs in case and spaces, then, unless it has to be `strict`, what Obsidian takes for the same.
     ///
     /// # Errors
-    /// [`NotOne`].
-    pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, NotOne> {
+    /// [`FindError`].
+    pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, FindError> {
         let exact = |text: &str| text.trim().to_owned();
         let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable];
@@ -135,10 +135,10 @@ impl<'a> Note<'a> {
         });
         match found.unwrap_or_default().as_slice() {
             [one] => Ok(*one),
-            [] => Err(NotOne::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
+            [] => Err(FindError::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
             several => {
                 let shown = several.iter().filter_map(|number| headings.get(*number));
-                Err(NotOne::Several(shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect()))
+                Err(FindError::Several(shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect()))
             }
         }
     }
@@ -216,17 +216,17 @@ impl<'a> Note<'a> {
     /// The block with an id, without case.
     ///
     /// # Errors
-    /// [`NotOne`].
-    pub fn find_block(&self, id: &str) -> Result<Block, NotOne> {
+    /// [`FindError`].
+    pub fn find_block(&self, id: &str) -> Result<Block, FindError> {
         let id = id.trim().trim_start_matches('^');
         let all = self.blocks();
         let mut found: Vec<&Block> = all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
         match (found.pop(), found.as_slice()) {
             (Some(block), []) => Ok(block.clone()),
-            (None, _) => Err(NotOne::Missing(all.into_iter().map(|block| block.id).collect())),
+            (None, _) => Err(FindError::Missing(all.into_iter().map(|block| block.id).collect())),
             (Some(last), others) => {
                 let several = others.iter().copied().chain([last]);
-                Err(NotOne::Several(several.map(|block| (block.lines.start + 1, self.line(block.lines.start).to_owned())).collect()))
+                Err(FindError::Several(several.map(|block| (block.lines.start + 1, self.line(block.lines.start).to_owned())).collect()))
             }
         }
     }
@@ -310,11 +310,12 @@ mod tests {
         let find = |wanted: &str| note.find_heading(&headings, wanted, false).map(|number| headings[number].lines.start);
         assert_eq!(find("log day  ONE"), Ok(1));
         assert_eq!((find("A > Log: day, one"), find("B > Deep"), find("C > D"), find("## A")), (Ok(1), Ok(5), Ok(6), Ok(0)));
-        assert_eq!(find("Log"), Err(NotOne::Several(vec![(4, "Log".into()), (5, "Log".into())])));
-        assert!(matches!(find("A > Deep"), Err(NotOne::Missing(known)) if known.len() == 7));
+        assert_eq!(find("Log"), Err(FindError::Several(vec![(4, "Log".into()), (5, "Log".into())])));
+        assert!(matches!(find("A > Deep"), Err(FindError::Missing(known)) if known.len() == 7));
         let note = Note::of("## C\n## C#\n## C++\n## ***\n");
         let headings = note.headings();
-        let find = |wanted: &str, strict| note.find_heading(&headings, wanted, strict).map_err(|error| matches!(error, NotOne::Several(_)));
+        let find =
+            |wanted: &str, strict| note.find_heading(&headings, wanted, strict).map_err(|error| matches!(error, FindError::Several(_)));
         assert_eq!((find("C++", false), find("c#", true), find("C-", true), find("C!", false)), (Ok(2), Ok(1), Err(false), Err(true)));
         assert_eq!((find("...", false), find("***", false)), (Err(false), Ok(3)));
     }
@@ -334,7 +335,7 @@ mod tests {
         ];
         assert_eq!(found, expected.map(|(id, lines, below)| (id.to_owned(), lines, below)));
         assert_eq!(Note::of(text).find_block("^LAST").unwrap().lines, 17..19);
-        assert!(matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(NotOne::Several(lines)) if lines.len() == 2));
+        assert!(matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(FindError::Several(lines)) if lines.len() == 2));
     }
 
     #[test]

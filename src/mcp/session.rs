@@ -197,8 +197,8 @@ mod tests {
         assert!(sessions.close(&session.id, &login("a")) && !sessions.close(&session.id, &login("a")));
     }
 
-    struct Ear;
-    impl Listener for Ear {
+    struct TestListener;
+    impl Listener for TestListener {
         fn send(&self, _: Option<&str>, _: &str) -> bool {
             true
         }
@@ -215,7 +215,7 @@ mod tests {
         let sessions = Sessions::default();
         let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(at)).unwrap();
         let listening = open(0);
-        listening.stream(0).unwrap().attach(Arc::new(Ear), None);
+        listening.stream(0).unwrap().attach(Arc::new(TestListener), None);
         let idle = open(1);
         (0..limits::SESSIONS_PER_PRINCIPAL as u64).for_each(|n| drop(open(2 + n)));
         assert!(sessions.get(&listening.id, &login("a"), Now(999)).is_some());

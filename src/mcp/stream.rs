@@ -33,11 +33,11 @@ pub struct Replay {
 
 #[derive(Default)]
 struct Sent {
-    messages: VecDeque<Kept>,
+    messages: VecDeque<KeptEvent>,
     bytes: usize,
 }
 
-struct Kept {
+struct KeptEvent {
     owner: Arc<str>,
     session: u64,
     stream: u64,
@@ -62,8 +62,8 @@ impl Replay {
         let mut sent = self.sent.lock().unpoisoned();
         sent.bytes += message.len();
         let (session, stream) = (numbers.session, numbers.stream);
-        sent.messages.push_back(Kept { owner: Arc::clone(&numbers.owner), session, stream, event, message: message.into(), at: now });
-        let too_old = |kept: &Kept| now.saturating_duration_since(kept.at) > limits::REPLAY_LIFE;
+        sent.messages.push_back(KeptEvent { owner: Arc::clone(&numbers.owner), session, stream, event, message: message.into(), at: now });
+        let too_old = |kept: &KeptEvent| now.saturating_duration_since(kept.at) > limits::REPLAY_LIFE;
         loop {
             let is_full = sent.messages.len() > limits::REPLAY_MESSAGES || sent.bytes > limits::REPLAY_BYTES;
             let going = if sent.messages.front().is_some_and(too_old) {

@@ -15,7 +15,7 @@ pub enum Notice {
 
 /// What a person has typed and chosen so far, but for the password.
 #[derive(Debug, Clone, Copy)]
-pub struct Typed<'a> {
+pub struct FormInput<'a> {
     /// User name.
     pub user: &'a str,
     /// What is to be allowed.
@@ -50,7 +50,7 @@ pub fn login(
     origin: &str,
     request: &AuthorizeRequest,
     action: &str,
-    typed: Typed<'_>,
+    typed: FormInput<'_>,
     abilities: &[&str],
     notice: Option<Notice>,
 ) -> String {

@@ -22,7 +22,7 @@ impl Oauth {
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
     pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
         let wrong = |why: &str| Error::InvalidClientMetadata(why.into());
-        let wish: Wish = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
+        let wish: RegistrationRequest = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&wish, &self.policy)?;
         let name = clean_name(&text(wish.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
@@ -79,7 +79,7 @@ impl Oauth {
 /// What a client says of itself, as far as it is read: of a member that is not, nothing is kept, whatever it is. Anyone may
 /// send one, and a tree of small values would take forty times the memory of its text.
 #[derive(Deserialize)]
-struct Wish<'a> {
+struct RegistrationRequest<'a> {
     #[serde(borrow)]
     client_name: Option<&'a RawValue>,
     token_endpoint_auth_method: Option<&'a RawValue>,
@@ -100,7 +100,7 @@ fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
 
 /// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
 /// three at once.)
-fn redirect_uris(wish: &Wish<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
+fn redirect_uris(wish: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &str| Error::InvalidRedirectUri(why.into());
     let uris = texts(wish.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
     if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::REDIRECT_URI_BYTES) {
@@ -117,7 +117,7 @@ fn redirect_uris(wish: &Wish<'_>, policy: &Policy) -> Result<Vec<String>, Error>
     Ok(uris)
 }
 
-fn grant_types(wish: &Wish<'_>) -> Vec<&'static str> {
+fn grant_types(wish: &RegistrationRequest<'_>) -> Vec<&'static str> {
     let listed = texts(wish.grant_types).unwrap_or_default();
     let offered = ["authorization_code", "refresh_token"];
     let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|wish| wish == offered)).collect();

@@ -3,6 +3,7 @@
 //! Texts are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
 
 use crate::slice::Part;
+use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, compose};
 
@@ -11,7 +12,7 @@ use unicode_normalization::char::{canonical_combining_class, compose};
 pub struct Folded {
     /// `None` when folding changes no byte, as for most of a lower-case note's memory.
     text: Option<Box<str>>,
-    /// Places after which offsets run in parallel again: (offset in the folded text, offset in the original).
+    /// Starts and ends, in turn, of what folding made longer or shorter: (offset in the folded text, offset in the original).
     shifts: Box<[(u32, u32)]>,
 }
 
@@ -46,23 +47,27 @@ impl Folded {
     /// may have put into another order.
     pub fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
         let is_mark = |at: usize| original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark);
-        let mut start = self.original_offset(from).min(original.len());
+        let mut start = self.original_offsets(from).start.min(original.len());
         while !original.is_char_boundary(start) || start > 0 && is_mark(start) {
             start -= 1;
         }
-        let mut end = self.original_offset(to).clamp(start, original.len());
+        let mut end = self.original_offsets(to).end.clamp(start, original.len());
         while !original.is_char_boundary(end) || from < to && is_mark(end) {
             end += 1;
         }
         (start, end)
     }
 
-    fn original_offset(&self, folded: usize) -> usize {
+    /// Where an offset was; inside of what folding made longer or shorter, where that began and ended.
+    fn original_offsets(&self, folded: usize) -> Range<usize> {
         let after = self.shifts.partition_point(|(at, _)| *at as usize <= folded);
         let (base_folded, base_original) = after.checked_sub(1).and_then(|last| self.shifts.get(last)).copied().unwrap_or((0, 0));
-        let offset = base_original as usize + (folded - base_folded as usize);
-        // Inside a character that grew: not beyond its end.
-        self.shifts.get(after).map_or(offset, |(_, next)| offset.min(*next as usize))
+        let (base_folded, base_original) = (base_folded as usize, base_original as usize);
+        match self.shifts.get(after) {
+            // Shifts come in pairs of a start and an end.
+            Some((_, end)) if after % 2 == 1 && folded > base_folded => base_original..*end as usize,
+            _ => base_original + (folded - base_folded)..base_original + (folded - base_folded),
+        }
     }
 }
 
@@ -210,6 +215,8 @@ mod tests {
         assert_eq!(found("x \u{e5}\u{328} y", "x \u{105}").as_deref(), Some("x \u{e5}\u{328}"));
         assert_eq!(found("q\u{301}z", "q").as_deref(), Some("q\u{301}"));
         assert_eq!(found("q\u{301}z", "\u{301}z").as_deref(), Some("q\u{301}z"));
+        // One letter that is two in composed form.
+        assert_eq!(found("x\u{fa7}y", "\u{fb7}").as_deref(), Some("\u{fa7}"));
     }
 
     #[test]

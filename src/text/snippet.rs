@@ -56,7 +56,7 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
 
 /// A match without the punctuation around it, so that Markdown in it stays whole; all of it where it has nothing else.
 fn within(line: &str, found: Range<usize>) -> Range<usize> {
-    let text = line.get(found.clone()).unwrap_or_default();
+    let text = line.part(found.clone());
     let start = text.find(char::is_alphanumeric).unwrap_or(0);
     let end = text.char_indices().rev().find(|(_, c)| c.is_alphanumeric()).map_or(text.len(), |(at, c)| at + c.len_utf8());
     // `C++` is a word with its signs; what is left out is markup at an end where no letter follows.
@@ -147,7 +147,7 @@ pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
     let mut line = String::from(if start > 0 { "..." } else { "" });
     push_plain(&mut line, text.part(start..found.start));
     line.push_str("**");
-    push_plain(&mut line, text.get(found.clone()).unwrap_or_default());
+    push_plain(&mut line, text.part(found.clone()));
     line.push_str("**");
     push_plain(&mut line, text.part(found.end..end));
     line.push_str(if end < text.len() { "..." } else { "" });

@@ -20,7 +20,7 @@ pub(super) type Rank = (u8, u8, u64, i64);
 
 /// What a text is that was looked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Looked {
+pub(super) enum QueryPart {
     /// The whole query.
     Phrase,
     /// A word, by its number.
@@ -84,17 +84,17 @@ pub(super) type Fulfilled = (Candidate, Option<Range<usize>>);
 
 impl Candidate {
     /// Takes note of a text that the file has.
-    pub(super) fn add(&mut self, what: Looked, posting: Posting, order: &Order, table: &Table) {
+    pub(super) fn add(&mut self, what: QueryPart, posting: Posting, order: &Order, table: &Table) {
         self.id = posting.id();
         match what {
-            Looked::Phrase => self.score += PHRASE_SCORE,
-            Looked::Word(number) => {
+            QueryPart::Phrase => self.score += PHRASE_SCORE,
+            QueryPart::Word(number) => {
                 self.words |= 1 << number;
                 self.in_path |= posting.in_path();
                 self.in_tag |= posting.in_tag();
                 self.count += posting.count();
             }
-            Looked::Stem(number) => {
+            QueryPart::Stem(number) => {
                 self.stems |= u64::from(!posting.is_inside()) << number;
                 let weight = order.words.get(number).map_or(0.0, |word| word.weight);
                 self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);

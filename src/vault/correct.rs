@@ -19,7 +19,7 @@ const ALIKE: usize = 4;
 
 /// Nearest words of one file or of all.
 #[derive(Debug, Default)]
-struct Near {
+struct NearestWords {
     has_stem: bool,
     /// Words that are one edit away, and how often.
     edits: BTreeMap<String, usize>,
@@ -27,8 +27,8 @@ struct Near {
     alike: usize,
 }
 
-impl Near {
-    fn add(&mut self, other: Near) {
+impl NearestWords {
+    fn add(&mut self, other: NearestWords) {
         self.has_stem |= other.has_stem;
         self.alike = self.alike.max(other.alike);
         other.edits.into_iter().for_each(|(word, count)| *self.edits.entry(word).or_default() += count);
@@ -61,7 +61,7 @@ impl Vault {
         parts.retain(|part| !part.is_empty());
         let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let lexicon = self.index.lexicon();
-        let mut near = Near::default();
+        let mut near = NearestWords::default();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
             let ids: BTreeSet<Id> = match newer {
@@ -81,7 +81,7 @@ impl Vault {
         });
         let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
         let look = |entry: &Arc<Entry>| {
-            let mut near = Near::default();
+            let mut near = NearestWords::default();
             let text = self.folded_text(entry, read).unwrap_or_default();
             for text in [&*text, entry.folded_path()] {
                 for finder in &finders {
@@ -98,7 +98,7 @@ impl Vault {
     }
 }
 
-impl Near {
+impl NearestWords {
     /// Whether a word could change what is known.
     fn is_nearer(&self, word: &str, letters: &[char], stem: Option<&str>) -> bool {
         let begins = || stem.is_some_and(|stem| word.starts_with(stem));

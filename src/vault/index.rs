@@ -204,7 +204,7 @@ impl Index {
 
     /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
     /// that it stayed the same. `None` when it is not served, or cannot be looked at.
-    pub(super) fn look(&self, path: &str, was_written: bool) -> Option<Looked> {
+    pub(super) fn look(&self, path: &str, was_written: bool) -> Option<PathKind> {
         let _lock = self.looking.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("look at", path))?;
@@ -233,14 +233,14 @@ impl Index {
             if self.get(path).is_some() {
                 self.remove(path);
             }
-            return Some(Looked::Folder);
+            return Some(PathKind::Folder);
         }
         // It may be in the place of a folder.
         if self.get(path).is_none() {
             self.remove(path);
         }
         self.look_at_file(path, &on_disk, &metadata, was_written);
-        Some(Looked::File)
+        Some(PathKind::File)
     }
 
     fn look_at_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, was_written: bool) {
@@ -335,7 +335,7 @@ impl Index {
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Looked {
+pub(super) enum PathKind {
     File,
     Folder,
 }

@@ -53,14 +53,14 @@ mod in_base64 {
 
 /// A step with the name that a file has in the trash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Noted {
+pub(super) struct JournalStep {
     #[serde(flatten)]
     pub(super) step: Step,
     #[serde(rename = "place", default, skip_serializing_if = "String::is_empty")]
     pub(super) trash_name: String,
 }
 
-impl Noted {
+impl JournalStep {
     /// Whether this program can have written it: the name in the trash is a plain one. Another program that
     /// writes into the vault may have put it there.
     pub(super) fn is_plain(&self) -> bool {
@@ -79,7 +79,7 @@ pub(super) struct Journal {
     /// Whether the steps are done for a moment only, see [`Transaction::show`](super::transaction::Transaction::show): then they are taken back in any case.
     #[serde(default)]
     pub(super) shown: bool,
-    pub(super) steps: Vec<Noted>,
+    pub(super) steps: Vec<JournalStep>,
 }
 
 /// What steps are done for.

@@ -407,7 +407,7 @@ fn row(source: &str, note: &Note<'_>, link: &Link, resolved: &Resolved<'_>, key:
         path: source.to_owned(),
         line: note.line_at(link.range.start) + 1,
         text: shown_line(note, link.range.start),
-        target: note.text.get(link.target.clone()).unwrap_or_default().to_owned(),
+        target: note.text.part(link.target.clone()).to_owned(),
         resolved,
         subpath: link.subpath.clone(),
         embed: link.is_embed,

@@ -3,7 +3,7 @@
 use super::Vault;
 use super::error::Error;
 use super::jail::ResolvedPath;
-use super::journal::Noted;
+use super::journal::JournalStep;
 use super::path::VaultPath;
 use super::write::{existing, with_path};
 use crate::disk::{self, Folder};
@@ -25,7 +25,7 @@ impl Vault {
     }
 
     /// A name in the trash that nothing has yet.
-    pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[Noted]) -> Result<String, Error> {
+    pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[JournalStep]) -> Result<String, Error> {
         let folder = self.trash()?;
         let (stem, ending) =
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));

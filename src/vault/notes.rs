@@ -9,7 +9,7 @@ use super::{Entry, Error, Named, Vault, VaultPath, etag};
 use crate::limits;
 use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Position, Refused, Target, insert};
-use crate::markdown::parts::{NotOne, Note, Task};
+use crate::markdown::parts::{FindError, Note, Task};
 use crate::markdown::{frontmatter, inline, tasks};
 use crate::slice::Part;
 use crate::text::fold::fold;
@@ -81,16 +81,16 @@ pub struct TaskSet {
 }
 
 /// Why a part of a note is not the one that was named.
-pub fn not_one(what: &str, wanted: &str, error: NotOne) -> Error {
+pub fn not_one(what: &str, wanted: &str, error: FindError) -> Error {
     match error {
-        NotOne::Missing(known) if known.is_empty() => {
+        FindError::Missing(known) if known.is_empty() => {
             Error::NoTarget { what: format!("There is no {what} {wanted:?}; the note has none"), known: Vec::new() }
         }
-        NotOne::Missing(known) => Error::NoTarget {
+        FindError::Missing(known) => Error::NoTarget {
             what: format!("There is no {what} {wanted:?}"),
             known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
         },
-        NotOne::Several(lines) => {
+        FindError::Several(lines) => {
             let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
             Error::Ambiguous {
                 what: format!("There are several of {what} {wanted:?}"),
@@ -250,7 +250,7 @@ impl Vault {
             let tagged = query.tag.as_ref().is_none_or(|wanted| {
                 let first = of_lines.partition_point(|tag| tag.start < task.content.start);
                 let inside = of_lines.iter().skip(first).take_while(|tag| tag.end <= task.content.end);
-                of_note || inside.into_iter().any(|tag| has(text.get(tag.clone()).unwrap_or_default(), wanted))
+                of_note || inside.into_iter().any(|tag| has(text.part(tag.clone()), wanted))
             });
             tagged
                 && query.status.is_none_or(|status| status.includes(task.status))

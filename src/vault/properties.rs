@@ -95,17 +95,17 @@ impl Entry {
 pub fn property_in(json: &str, name: &str) -> Option<Value> {
     let mut found = None;
     // Where it ends at the property, the rest is not read, which the parser calls an error.
-    let _ = serde_json::Deserializer::from_str(json).deserialize_map(Pick { name, found: &mut found });
+    let _ = serde_json::Deserializer::from_str(json).deserialize_map(MemberReader { name, found: &mut found });
     found
 }
 
 /// Reads one member of an object.
-struct Pick<'a> {
+struct MemberReader<'a> {
     name: &'a str,
     found: &'a mut Option<Value>,
 }
 
-impl<'de> Visitor<'de> for Pick<'_> {
+impl<'de> Visitor<'de> for MemberReader<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 
 use super::Vault;
 use super::error::Error;
-use super::journal::{Journal, Noted, State, Step, derives_from_new, is_disk_failure};
+use super::journal::{Journal, JournalStep, State, Step, derives_from_new, is_disk_failure};
 use super::path::VaultPath;
 use super::transaction::{OWN_FILES, Transaction};
 use crate::disk;
@@ -11,7 +11,7 @@ use crate::limits;
 impl Vault {
     /// Does that at the start, if a crash left something; what cannot be done now is done by the next change.
     pub fn recover(&self) {
-        if self.own_file(0).is_ok_and(|journal| journal.exists())
+        if self.own_file(OWN_FILES[0]).is_ok_and(|journal| journal.exists())
             && let Err(error) = self.begin_transaction()
         {
             log::warn!("a change of several files that was interrupted cannot be taken back yet: {error}");
@@ -22,7 +22,7 @@ impl Vault {
 impl Transaction<'_> {
     /// Undoes what a crash left half done; or finishes it, where a file was changed since on top of what was done.
     pub(super) fn recover(&self) -> Result<(), Error> {
-        let on_disk = self.vault.own_file(0)?;
+        let on_disk = self.vault.own_file(OWN_FILES[0])?;
         let bytes = match disk::read_at_most(&on_disk, limits::JOURNAL_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Vec::new(),
@@ -32,7 +32,7 @@ impl Transaction<'_> {
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
-        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Noted::is_plain)) else {
+        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_plain)) else {
             log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
             let names = (0..limits::TRASH_NAMES).map(|number| on_disk.with_extension(format!("foreign-{number}")));
             return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
@@ -41,7 +41,7 @@ impl Transaction<'_> {
             };
         };
         // What cannot be looked at now is looked at by the next change, and the journal stays until then.
-        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Noted, State)>, Error>>()?;
+        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
         // Where a file was changed since on top of what was done, the rest is done too; otherwise what was done is undone.
         let forward = !shown && all.iter().any(|(_, state)| *state == State::DoneAndMore);
         let is_over = !shown && all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
@@ -66,7 +66,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn state(&self, Noted { step, .. }: &Noted) -> Result<State, Error> {
+    pub(super) fn state(&self, JournalStep { step, .. }: &JournalStep) -> Result<State, Error> {
         let holds = |path: &VaultPath| self.vault.bytes_if_any(path);
         let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
         let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {

@@ -5,7 +5,7 @@
 //! result of the one before, by the order that the first page had: what it used of the vault is part of the cursor.
 
 use super::Vault;
-use super::candidate::{Candidate, Fulfilled, Key, Looked, Order, Rank, asked_words, by_name, ranked_texts, score_rank};
+use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, asked_words, by_name, ranked_texts, score_rank};
 use super::condition::File;
 use super::entry::{Entry, Text};
 use super::error::Error;
@@ -284,17 +284,17 @@ impl Vault {
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(Vec<Candidate>, usize), Error> {
         let asked = asked_words(parsed).len();
-        let mut texts: Vec<(Looked, &str)> = Vec::new();
+        let mut texts: Vec<(QueryPart, &str)> = Vec::new();
         for (number, word) in order.words.iter().enumerate() {
-            texts.extend(word.texts.iter().map(|text| (Looked::Word(number), text.as_str())));
-            texts.extend(word.stems().map(|stem| (Looked::Stem(number), stem)));
+            texts.extend(word.texts.iter().map(|text| (QueryPart::Word(number), text.as_str())));
+            texts.extend(word.stems().map(|stem| (QueryPart::Stem(number), stem)));
         }
         if asked > 1 {
-            texts.push((Looked::Phrase, &parsed.phrase));
+            texts.push((QueryPart::Phrase, &parsed.phrase));
         }
         let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
         let (lists, unread) = self.postings(&only, read, go_on)?;
-        let lists: Vec<(Looked, &str, Arc<Postings>)> =
+        let lists: Vec<(QueryPart, &str, Arc<Postings>)> =
             texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
         let required = parsed.required();
         Ok(self.index.with_table(|table| {

@@ -7,7 +7,7 @@
 
 use super::error::Error;
 use super::jail::ResolvedPath;
-use super::journal::{Journal, Noted, Purpose, Step};
+use super::journal::{Journal, JournalStep, Purpose, Step};
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash, wait_for_lock};
 use super::write::kept_of_write;
@@ -43,20 +43,19 @@ impl Vault {
             drop(self.whole().begin_transaction()?);
         }
         let here = self.locks.transactions.lock().unpoisoned();
-        let on_disk = self.own_file(1)?;
+        let on_disk = self.own_file(OWN_FILES[1])?;
         let everywhere = wait_for_lock(&on_disk).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
         let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };
         if self.whole.is_none() {
             transaction.recover()?;
-        } else if self.own_file(0)?.exists() {
+        } else if self.own_file(OWN_FILES[0])?.exists() {
             return Err(Error::Busy);
         }
         Ok(transaction)
     }
 
     /// A file of our own in the vault's root. A link there was made by another program and may lead anywhere.
-    pub(super) fn own_file(&self, number: usize) -> Result<ResolvedPath, Error> {
-        let name = OWN_FILES.get(number).copied().unwrap_or_default();
+    pub(super) fn own_file(&self, name: &str) -> Result<ResolvedPath, Error> {
         let on_disk = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
         // Opening a named pipe would wait for a writer.
         if on_disk.symlink_metadata().is_ok_and(|found| !found.is_file()) {
@@ -76,7 +75,7 @@ impl Vault {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         // Still locked: a process that waits for it finds that its name is gone, and creates it again. In a repository it would be untracked.
-        if let Ok(on_disk) = self.vault.own_file(1) {
+        if let Ok(on_disk) = self.vault.own_file(OWN_FILES[1]) {
             disk::discard(&on_disk);
         }
     }
@@ -136,27 +135,27 @@ impl Transaction<'_> {
     }
 
     /// Writes down what the steps will change. A change of one file needs no journal: it is replaced whole or not at all.
-    fn note(&self, steps: &[Step], purpose: Purpose) -> Result<Vec<Noted>, Error> {
-        let mut noted: Vec<Noted> = Vec::new();
+    fn note(&self, steps: &[Step], purpose: Purpose) -> Result<Vec<JournalStep>, Error> {
+        let mut noted: Vec<JournalStep> = Vec::new();
         for step in steps {
             let trash_name = match step {
                 Step::Trash { path, .. } => self.vault.free_trash_name(path, &noted)?,
                 _ => String::new(),
             };
-            noted.push(Noted { step: step.clone(), trash_name });
+            noted.push(JournalStep { step: step.clone(), trash_name });
         }
         let shown = purpose == Purpose::Show;
         if shown || noted.len() > 1 {
             let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.clone() };
             let journal = serde_json::to_vec(&journal).unwrap_or_default();
-            let on_disk = self.vault.own_file(0)?;
+            let on_disk = self.vault.own_file(OWN_FILES[0])?;
             disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
         }
         Ok(noted)
     }
 
     /// Does all steps; where one fails, those before it are taken back.
-    fn take_all(&self, noted: &[Noted]) -> Result<(), Error> {
+    fn take_all(&self, noted: &[JournalStep]) -> Result<(), Error> {
         noted.iter().enumerate().try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.part(..number))))
     }
 
@@ -174,7 +173,7 @@ impl Transaction<'_> {
     }
 
     /// What is to be kept of a step.
-    fn kept_of_step(&self, Noted { step, trash_name }: &Noted) -> Vec<Change> {
+    fn kept_of_step(&self, JournalStep { step, trash_name }: &JournalStep) -> Vec<Change> {
         match step {
             Step::Create { path, bytes } => vec![kept_of_write(path, None, bytes)],
             Step::Replace { path, before, after } => vec![kept_of_write(path, Some(before), after)],
@@ -199,7 +198,7 @@ impl Transaction<'_> {
         }
     }
 
-    pub(super) fn take(&self, Noted { step, trash_name }: &Noted) -> Result<(), Error> {
+    pub(super) fn take(&self, JournalStep { step, trash_name }: &JournalStep) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => self.vault.put(path, None, bytes),
             Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
@@ -211,7 +210,7 @@ impl Transaction<'_> {
 
     /// Puts a file back. With `keep`, one that was made stays in the trash: a journal may be an old one that a sync program
     /// has brought back, and its file may have been changed by now.
-    pub(super) fn undo(&self, Noted { step, trash_name }: &Noted, keep: bool) -> Result<(), Error> {
+    pub(super) fn undo(&self, JournalStep { step, trash_name }: &JournalStep, keep: bool) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
@@ -234,7 +233,7 @@ impl Transaction<'_> {
     }
 
     /// Puts back what was done, the last first, and forgets it when all is as it was.
-    fn take_back(&self, done: &[Noted]) {
+    fn take_back(&self, done: &[JournalStep]) {
         let mut all = true;
         for noted in done.iter().rev() {
             if let Err(error) = self.undo(noted, false) {
@@ -250,7 +249,7 @@ impl Transaction<'_> {
     pub(super) fn forget(&self) {
         // It says nothing any more: everything it names is done, or as it was. It has to go for good: one that a power cut
         // brings back would take back what is done.
-        if let Ok(journal) = self.vault.own_file(0)
+        if let Ok(journal) = self.vault.own_file(OWN_FILES[0])
             && let Err(error) = disk::remove(&journal, || Ok::<(), std::io::Error>(()))
             && error.kind() != std::io::ErrorKind::NotFound
         {
@@ -333,7 +332,7 @@ mod tests {
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
         let journal = Journal { version: 1, vault: vault.identity(), shown: false, steps: Vec::new() };
-        let noted = Noted { step: steps()[4].clone(), trash_name: String::new() };
+        let noted = JournalStep { step: steps()[4].clone(), trash_name: String::new() };
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
         vault.recover();

@@ -37,7 +37,7 @@ pub struct Written {
 
 /// What a written file may take the place of.
 #[derive(Debug, Clone, Copy)]
-pub enum Over<'a> {
+pub enum Overwrite<'a> {
     Anything,
     /// A file with this etag.
     Etag(&'a str),
@@ -46,7 +46,7 @@ pub enum Over<'a> {
 
 /// What was kept before a change is made.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptVersion {
     call: String,
     ids: Vec<String>,
     files: Vec<String>,
@@ -69,7 +69,7 @@ impl Vault {
     /// [`Error::Conflict`] when the file has another etag, or another program creates it at the same moment; [`Error::Exists`], [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
     /// [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder without `create_dirs`, or the disk's. The file
     /// then has its old bytes.
-    pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<Written, Error> {
+    pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
         self.check_grant(path.as_str())?;
         self.index.refuse_if_away()?;
@@ -90,8 +90,8 @@ impl Vault {
     }
 
     /// Whether the file is new, and the version that was replaced.
-    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Over<'_>) -> Result<(bool, Option<String>), Error> {
-        let if_match = if let Over::Etag(etag) = over { Some(etag) } else { None };
+    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<(bool, Option<String>), Error> {
+        let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
         let exists = || Error::Exists(path.as_str().into());
         let on_disk = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
             Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
@@ -103,7 +103,7 @@ impl Vault {
             self.index.refuse_if_away()?;
             self.wait_until_closed(path, &on_disk, patience)?;
             let before = existing(&on_disk, path)?;
-            if before.is_some() && matches!(over, Over::Nothing) {
+            if before.is_some() && matches!(over, Overwrite::Nothing) {
                 return Err(exists());
             }
             let known = current(&on_disk, path)?.map(|(bytes, _)| bytes);
@@ -113,7 +113,7 @@ impl Vault {
             }
             match self.replace(path, &on_disk, known.as_deref(), content.as_bytes(), before.as_ref()) {
                 // The file is new, and the caller has not read it.
-                Err(Error::Busy) if matches!(over, Over::Nothing) => return Err(exists()),
+                Err(Error::Busy) if matches!(over, Overwrite::Nothing) => return Err(exists()),
                 Err(Error::Busy) if before.is_none() => {
                     return Err(Error::Conflict(current(&on_disk, path)?.map(|(bytes, _)| etag(&bytes))));
                 }
@@ -155,9 +155,11 @@ impl Vault {
 
     /// Refuses a change that the caller's grant does not allow, and keeps what it takes away, before it is made, where it is made on
     /// behalf of a caller.
-    pub(super) fn keep(&self, files: Vec<String>, changes: impl FnOnce() -> Vec<Change>) -> Result<Kept, Error> {
+    pub(super) fn keep(&self, files: Vec<String>, changes: impl FnOnce() -> Vec<Change>) -> Result<KeptVersion, Error> {
         files.iter().try_for_each(|path| self.check_grant(path))?;
-        let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else { return Ok(Kept { files, ..Kept::default() }) };
+        let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else {
+            return Ok(KeptVersion { files, ..KeptVersion::default() });
+        };
         let call = new_id()?;
         // A text is kept under the path of the file, not under that of a link to it.
         let mut changes = changes();
@@ -167,11 +169,11 @@ impl Vault {
             }
         }
         let ids = versions.keep(caller, &call, changes)?;
-        Ok(Kept { call, ids, files })
+        Ok(KeptVersion { call, ids, files })
     }
 
     /// Ends what was kept for a change that failed, and notes the files of one that was made. Returns the ids of the kept versions.
-    pub(super) fn finish(&self, kept: Kept, outcome: Result<(), Error>) -> Result<Vec<String>, Error> {
+    pub(super) fn finish(&self, kept: KeptVersion, outcome: Result<(), Error>) -> Result<Vec<String>, Error> {
         if let Some(caller) = self.caller.as_ref().filter(|_| outcome.is_ok()) {
             caller.note(kept.files);
         }

@@ -7,7 +7,7 @@ use crate::http::{Head, HeaderValue, Method, Reply, Response};
 use crate::limits;
 use crate::oauth::authorize::{Approval, AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
-use crate::oauth::page::{self, Choice, Notice, Typed};
+use crate::oauth::page::{self, Choice, FormInput, Notice};
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
 use crate::vault::{Folders, VaultPath};
@@ -47,7 +47,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
                 &oauth.origin,
                 &request,
                 &action,
-                Typed { user: "", choice: if request.access == Access::Read { Choice::Read } else { Choice::Write } },
+                FormInput { user: "", choice: if request.access == Access::Read { Choice::Read } else { Choice::Write } },
                 &abilities,
                 None,
             ),
@@ -81,10 +81,10 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
         Ok(Approval::Granted(location)) => see_other(&location),
         Ok(Approval::Choose(proof)) => folders_page(app, request, action, &proof, ""),
         Ok(Approval::Refused) => {
-            html(403, page::login(&oauth.origin, request, action, Typed { user, choice }, &abilities, Some(Notice::WrongPassword)))
+            html(403, page::login(&oauth.origin, request, action, FormInput { user, choice }, &abilities, Some(Notice::WrongPassword)))
         }
         Ok(Approval::Busy) => {
-            html(429, page::login(&oauth.origin, request, action, Typed { user, choice }, &abilities, Some(Notice::Busy)))
+            html(429, page::login(&oauth.origin, request, action, FormInput { user, choice }, &abilities, Some(Notice::Busy)))
                 .header("Retry-After", HeaderValue::fixed("5"))
         }
         Err(error) => cannot_authorize(oauth, error),

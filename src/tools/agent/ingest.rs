@@ -2,7 +2,7 @@
 
 use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, reply, wanted};
 use crate::agent::ingest::{DOMAINS, Request};
-use crate::agent::{Agent, Given};
+use crate::agent::{Agent, AttachedFile};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -62,7 +62,7 @@ fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request,
             Error::new(Code::InvalidArgument, format!("Argument attachments: the data of {:?} is no base64.", given.text("name")))
         })?;
         bytes += data.len();
-        attachments.push(Given::new(given.text("name").to_owned(), data));
+        attachments.push(AttachedFile::new(given.text("name").to_owned(), data));
     }
     if bytes > limits::AGENT_ATTACHMENT_BYTES {
         let words = format!("Argument attachments has {bytes} bytes; {} are allowed.", limits::AGENT_ATTACHMENT_BYTES);

@@ -9,7 +9,7 @@ use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use super::{Arguments, Caller, Context, Reply, Tool};
 use crate::agent::ingest::Ingested;
-use crate::agent::job::{Job, Seen};
+use crate::agent::job::{Job, JobView};
 use crate::agent::{Agent, Failure, Filed, Page, SoFar, Status, Wanted, Watcher};
 use crate::limits;
 use serde_json::{Map, Value, json};
@@ -172,7 +172,7 @@ fn written(pages: &[Page]) -> Value {
 }
 
 /// A job as a result has it.
-fn job_members(job: &Job, seen: &Seen) -> Map<String, Value> {
+fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
     let mut members = match seen.outcome.as_deref() {
         Some(Ok(ingested)) => result(ingested),
         Some(Err(failure)) => {

@@ -255,7 +255,7 @@ fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Ran
     Ok(Outline {
         headings: headings.map(|heading| Heading { level: heading.level, text: heading.text, line: heading.lines.start + 1 }).collect(),
         blocks: blocks.map(|block| Block { id: block.id, line: block.lines.start + 1 }).collect(),
-        words: words_of(note.text.get(body).unwrap_or_default()).count(),
+        words: words_of(note.text.part(body)).count(),
         tasks: Tasks { open: count(is_open), done: count(is_done) },
         links_out: links::links(note.text).iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty()).count(),
         links_in: context.vault.count_links_to(path, &|_, _| !context.caller.has_cancelled())?,

@@ -3,7 +3,7 @@
 use super::{IF_MATCH, PATH, PREVIOUS, result_of};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::write::Over;
+use crate::vault::write::Overwrite;
 use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
@@ -36,9 +36,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.named(arguments.text("path"), true)?.path;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
         (true, Some(_)) => return Err(Error::new(Code::InvalidArgument, "if_match is of a file that exists; create_only wants none.")),
-        (true, None) => Over::Nothing,
-        (false, Some(etag)) => Over::Etag(etag),
-        (false, None) => Over::Anything,
+        (true, None) => Overwrite::Nothing,
+        (false, Some(etag)) => Overwrite::Etag(etag),
+        (false, None) => Overwrite::Anything,
     };
     let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), over)?;
     result_of(&written, json!({ "created": written.created, "size": written.size, "total_lines": written.total_lines }))
