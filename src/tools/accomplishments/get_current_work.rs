@@ -2,11 +2,12 @@
 
 use super::{by_id, page, snapshot};
 use crate::accomplishments::{Accomplishment, TaskStatus};
-use crate::tools::paging::{CURSOR, NEXT_CURSOR, TRUNCATED};
+use crate::limits;
+use crate::tools::paging::{CURSOR, Next};
 use crate::tools::reply::fitting_in;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use serde_json::{Value, json};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "get_current_work",
@@ -16,81 +17,87 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[CURSOR],
-    output: &[
-        required(
-            "accomplishments",
-            Shape::List(&Shape::Object(&[
-                required("id", ANY_TEXT, "Its id"),
-                required("title", ANY_TEXT, "Display name"),
-                required("status", ANY_TEXT, "Where it stands"),
-                required("inProgress", Shape::Flag, "True"),
-                required("tasks", Shape::List(&Shape::Object(&TASK)), "Tasks in progress"),
-            ])),
-            "Sorted by id",
-        ),
-        required("orphaned_in_progress_tasks", Shape::List(&Shape::Object(&ORPHAN)), "Of accomplishments that are not marked"),
-        required(
-            "summary",
-            Shape::Object(&[
-                required("accomplishments_in_progress", COUNT, "On all pages"),
-                required("tasks_in_progress", COUNT, "Tasks of those"),
-                required("orphaned_tasks", COUNT, "Tasks of others"),
-            ]),
-            "How many of each",
-        ),
-        TRUNCATED,
-        NEXT_CURSOR,
-    ],
+    output: Answer::FIELDS,
     run,
 };
 
-const TASK: [Field; 3] = [
-    required("task_id", ANY_TEXT, "For manage_task and set_work_focus"),
-    required("name", ANY_TEXT, "Its name"),
-    required("status", ANY_TEXT, "InProgress"),
-];
+result! {
+    struct Answer<'a> {
+        /// Sorted by id.
+        accomplishments: Vec<Marked<'a>>,
+        /// Of accomplishments that are not marked.
+        orphaned_in_progress_tasks: Vec<Orphan<'a>>,
+        summary: Counts,
+        next: Inline<Next>,
+    }
+}
 
-const ORPHAN: [Field; 5] = [
-    required("task_id", ANY_TEXT, "For manage_task and set_work_focus"),
-    required("name", ANY_TEXT, "Its name"),
-    required("status", ANY_TEXT, "InProgress"),
-    required("accomplishment_id", ANY_TEXT, "Whose task"),
-    required("accomplishment_title", ANY_TEXT, "Its title"),
-];
+result! {
+    struct Marked<'a> {
+        id: &'a str,
+        title: &'a str,
+        status: &'a str,
+        in_progress as "inProgress": bool,
+        tasks: Vec<InProgress<'a>>,
+    }
+}
 
-fn in_progress(found: &Accomplishment) -> impl Iterator<Item = Value> {
+result! {
+    struct InProgress<'a> {
+        /// For manage_task and set_work_focus.
+        task_id: String,
+        name: &'a str,
+        status: &'static str,
+    }
+}
+
+result! {
+    struct Orphan<'a> {
+        task: Inline<InProgress<'a>>,
+        accomplishment_id: &'a str,
+        accomplishment_title: &'a str,
+    }
+}
+
+result! {
+    struct Counts {
+        /// On all pages.
+        accomplishments_in_progress: usize,
+        /// Of those.
+        tasks_in_progress: usize,
+        /// Of others.
+        orphaned_tasks: usize,
+    }
+}
+
+fn in_progress(found: &Accomplishment) -> impl Iterator<Item = InProgress<'_>> {
     let tasks = found.body.tasks.iter().filter(|task| task.status == TaskStatus::InProgress);
-    tasks.map(|task| json!({ "task_id": task.id(&found.id), "name": task.name, "status": task.status.name() }))
+    tasks.map(|task| InProgress { task_id: task.id(&found.id), name: &task.name, status: task.status.name() })
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    // Half of an answer is for each.
+    const HALF: usize = limits::RESULT_CHARS / 2;
     let snapshot = snapshot(context)?;
     let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) = snapshot.iter().partition(|found| found.in_progress);
-    let tasks: usize = marked.iter().map(|found| in_progress(found).count()).sum();
-    let orphans = others.iter().flat_map(|found| {
-        in_progress(found).map(|mut task| {
-            if let Some(members) = task.as_object_mut() {
-                members.insert("accomplishment_id".into(), found.id.clone().into());
-                members.insert("accomplishment_title".into(), found.title.clone().into());
-            }
-            task
-        })
+    let count = |all: &[&Accomplishment]| all.iter().map(|found| in_progress(found).count()).sum();
+    let (tasks_in_progress, orphaned_tasks) = (count(&marked), count(&others));
+    let orphans = others.into_iter().flat_map(|found| {
+        in_progress(found).map(|task| Orphan { task: Inline(task), accomplishment_id: &found.id, accomplishment_title: &found.title })
     });
-    let orphans: Vec<Value> = orphans.collect();
-    let orphaned = orphans.len();
-    // Half of an answer is for each.
-    let half = |items: Vec<Value>| fitting_in(crate::limits::RESULT_CHARS / 2, items.into_iter());
-    let shown = |found: &Accomplishment| json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": half(in_progress(found).collect()) });
     let all: Vec<(String, &Accomplishment)> = marked.into_iter().map(|found| (by_id(found), found)).collect();
-    let (count, accomplishments, next) = page(arguments, all, shown)?;
-    let fits = json!(accomplishments).to_string().len() <= crate::limits::RESULT_CHARS / 2;
-    let mut reply = json!({
-        "accomplishments": accomplishments,
-        "orphaned_in_progress_tasks": if fits { half(orphans) } else { Vec::new() },
-        "summary": { "accomplishments_in_progress": count, "tasks_in_progress": tasks, "orphaned_tasks": orphaned },
-    });
-    if let (Ok(Value::Object(next)), Some(members)) = (serde_json::to_value(next), reply.as_object_mut()) {
-        members.extend(next);
-    }
-    Reply::of(&reply)
+    let (accomplishments_in_progress, accomplishments, next) = page(arguments, all, |found| Marked {
+        id: &found.id,
+        title: &found.title,
+        status: found.status,
+        in_progress: true,
+        tasks: fitting_in(HALF, in_progress(found)),
+    })?;
+    let fits = json!(accomplishments).to_string().len() <= HALF;
+    Reply::of(&Answer {
+        accomplishments,
+        orphaned_in_progress_tasks: if fits { fitting_in(HALF, orphans) } else { Vec::new() },
+        summary: Counts { accomplishments_in_progress, tasks_in_progress, orphaned_tasks },
+        next,
+    })
 }

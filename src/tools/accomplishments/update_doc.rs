@@ -1,10 +1,10 @@
 //! `update_doc`: changing context documents.
 
-use super::{CANVAS_SOURCE, IF_MATCH, OPERATION, SUCCESS, canvas_of, line, projects, refused};
+use super::{CANVAS_SOURCE, IF_MATCH, canvas_of, line, projects, refused};
 use crate::accomplishments::docs::Edit;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use crate::tools::result::{Members, result};
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
@@ -21,21 +21,35 @@ pub(super) static TOOL: Tool = Tool {
         CANVAS_SOURCE,
         IF_MATCH,
     ],
-    output: &[
-        SUCCESS,
-        OPERATION,
-        required("doc_name", ANY_TEXT, "The document"),
-        required("message", ANY_TEXT, "What was done"),
-        required("line_count", COUNT, "Lines of the content that was given"),
-        optional(
-            "affected_range",
-            Shape::Object(&[required("start_line", COUNT, "First line, from 0"), required("end_line", COUNT, "The line after the last")]),
-            "Where that content stands now",
-        ),
-        optional("etag", ANY_TEXT, "Pass as if_match; not after delete"),
-    ],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    struct Answer<'a> {
+        /// Always true; what fails is an error.
+        success: bool,
+        operation: &'a str,
+        doc_name: &'a str,
+        /// What was done.
+        message: String,
+        /// Lines of the content that was given.
+        line_count: usize,
+        /// Where that content stands now.
+        affected_range: Option<Lines>,
+        /// Pass as if_match; not after delete.
+        etag: Option<String>,
+    }
+}
+
+result! {
+    struct Lines {
+        /// From 0.
+        start_line: usize,
+        /// The line after the last.
+        end_line: usize,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
@@ -52,16 +66,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let canvas = canvas_of(context, arguments)?;
     let done = projects.edit_document(context.vault, name, &canvas, edit, arguments.maybe("if_match")).map_err(refused)?;
-    let mut reply = json!({
-        "success": true,
-        "operation": operation,
-        "doc_name": name,
-        "message": done.message,
-        "line_count": done.line_count,
-    });
-    if let Some(members) = reply.as_object_mut() {
-        members.extend(done.affected.map(|(start, end)| ("affected_range".to_owned(), json!({ "start_line": start, "end_line": end }))));
-        members.extend(done.etag.map(|etag| ("etag".to_owned(), etag.into())));
-    }
-    Reply::of(&reply)
+    Reply::of(&Answer {
+        success: true,
+        operation,
+        doc_name: name,
+        message: done.message,
+        line_count: done.line_count,
+        affected_range: done.affected.map(|(start_line, end_line)| Lines { start_line, end_line }),
+        etag: done.etag,
+    })
 }

@@ -1,12 +1,12 @@
 //! `vault_insert`: text put at a place in a note.
 
-use super::{BLOCK, HEADING, LINE, PATH, TOTAL_LINES, at_most_one};
+use super::{BLOCK, HEADING, LINE, PATH, at_most_one};
 use crate::markdown::insert::{Position, Target};
+use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
-use crate::tools::vault::{IF_MATCH, PREVIOUS, result_of};
+use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::Inserted;
-use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_insert",
@@ -31,17 +31,20 @@ pub(super) static TOOL: Tool = Tool {
         defaulted("create", Shape::Flag, Default::Flag(false), "Make a missing heading, and a missing note, a daily one from its template"),
         IF_MATCH,
     ],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        required("line", LINE, ""),
-        TOTAL_LINES,
-        required("etag", ANY_TEXT, ""),
-        PREVIOUS,
-        required("created", Shape::Flag, ""),
-        optional("warning", ANY_TEXT, ""),
-    ],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    struct Answer<'a> {
+        file: Inline<WrittenFile<'a>>,
+        /// The first line of the text.
+        line: usize = LINE,
+        total_lines: usize,
+        created: bool,
+        warning: Option<&'static str>,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     at_most_one(arguments, &["heading", "block", "line"])?;
@@ -67,5 +70,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
     let Inserted { written, line, has_template_code } = inserted;
     let warning = has_template_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");
-    result_of(&written, json!({ "line": line, "total_lines": written.total_lines, "created": written.created, "warning": warning }))
+    Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })
 }

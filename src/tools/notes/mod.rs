@@ -42,9 +42,6 @@ const BLOCK: Field = optional("block", ANY_TEXT, "Block id, as in ^abc123");
 
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
-/// Result members of many tools here.
-const TOTAL_LINES: Field = required("total_lines", COUNT, "Lines of the file now");
-
 const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Only answer what would change");
 const CHANGES: Field = required(
     "changes",

@@ -1,9 +1,9 @@
 //! `vault_restore`: a kept version of a note brought back.
 
+use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
-use crate::tools::vault::{PREVIOUS, result_of};
+use crate::tools::vault::WrittenFile;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
@@ -14,12 +14,19 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: true },
     reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],
-    output: &[required("path", ANY_TEXT, ""), required("version", ANY_TEXT, ""), required("etag", ANY_TEXT, ""), PREVIOUS],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    struct Answer<'a> {
+        file: Inline<WrittenFile<'a>>,
+        version: &'a str,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
     let written = context.vault.restore(&context.path(arguments.text("path"))?, version)?;
-    result_of(&written, json!({ "version": version }))
+    Reply::of(&Answer { file: WrittenFile::of(&written), version })
 }

@@ -1,11 +1,11 @@
 //! `vault_set_task`: one task ticked or unticked.
 
 use super::{LINE, PATH};
+use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, defaulted, required};
-use crate::tools::vault::{PREVIOUS, result_of};
+use crate::tools::vault::WrittenFile;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::Status;
-use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
@@ -21,16 +21,19 @@ pub(super) static TOOL: Tool = Tool {
         required("text", ANY_TEXT, "What follows the box, which must still be there"),
         defaulted("status", ANY_TEXT, Default::Text("done"), "done, todo, or the character for the box"),
     ],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        required("line", LINE, ""),
-        required("before", ANY_TEXT, ""),
-        required("after", ANY_TEXT, ""),
-        required("etag", ANY_TEXT, ""),
-        PREVIOUS,
-    ],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    struct Answer<'a> {
+        file: Inline<WrittenFile<'a>>,
+        line: usize = LINE,
+        /// The line before the change.
+        before: String,
+        after: String,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
@@ -41,5 +44,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Is(character) => character,
     };
     let set = context.vault.set_task(&path, line, arguments.text("text"), status)?;
-    result_of(&set.written, json!({ "line": line, "before": set.before, "after": set.after }))
+    Reply::of(&Answer { file: WrittenFile::of(&set.written), line, before: set.before, after: set.after })
 }

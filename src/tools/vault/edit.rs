@@ -1,10 +1,10 @@
 //! `vault_edit`: texts in a file replaced.
 
-use super::{IF_MATCH, PATH, PREVIOUS, result_of};
-use crate::tools::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
+use super::{IF_MATCH, PATH, WrittenFile};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::replace_text::Replacement;
-use serde_json::json;
 
 const OLD_TEXT: &str = "Exact text to find";
 const NEW_TEXT: &str = "Text to put in its place";
@@ -32,16 +32,19 @@ pub(super) static TOOL: Tool = Tool {
         ),
         IF_MATCH,
     ],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        required("replaced", Shape::Flag, ""),
-        required("replacements", COUNT, ""),
-        required("total_lines", COUNT, ""),
-        required("etag", ANY_TEXT, ""),
-        PREVIOUS,
-    ],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    struct Answer<'a> {
+        file: Inline<WrittenFile<'a>>,
+        /// Always true; what fails is an error.
+        replaced: bool,
+        replacements: usize,
+        total_lines: usize,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
@@ -60,5 +63,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let edits: Vec<Replacement<'_>> = edits.iter().map(|(old, new, all)| Replacement { old, new, all: *all }).collect();
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
-    result_of(&edited, json!({ "replaced": true, "replacements": replacements, "total_lines": edited.total_lines }))
+    Reply::of(&Answer { file: WrittenFile::of(&edited), replaced: true, replacements, total_lines: edited.total_lines })
 }

@@ -1,10 +1,10 @@
 //! `vault_write`: a whole file.
 
-use super::{IF_MATCH, PATH, PREVIOUS, result_of};
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, required};
+use super::{IF_MATCH, PATH, WrittenFile};
+use crate::tools::result::{Inline, Members, result};
+use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Overwrite;
-use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write",
@@ -21,16 +21,19 @@ pub(super) static TOOL: Tool = Tool {
         defaulted("create_only", Shape::Flag, Default::Flag(false), "Fail with ALREADY_EXISTS instead of replacing a file"),
         IF_MATCH,
     ],
-    output: &[
-        required("path", ANY_TEXT, ""),
-        required("created", Shape::Flag, ""),
-        required("size", COUNT, ""),
-        required("total_lines", COUNT, ""),
-        required("etag", ANY_TEXT, ""),
-        PREVIOUS,
-    ],
+    output: Answer::FIELDS,
     run,
 };
+
+result! {
+    struct Answer<'a> {
+        file: Inline<WrittenFile<'a>>,
+        created: bool,
+        /// Bytes.
+        size: usize,
+        total_lines: usize,
+    }
+}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.named(arguments.text("path"), true)?.path;
@@ -41,5 +44,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (false, None) => Overwrite::Anything,
     };
     let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), over)?;
-    result_of(&written, json!({ "created": written.created, "size": written.size, "total_lines": written.total_lines }))
+    Reply::of(&Answer { file: WrittenFile::of(&written), created: written.created, size: written.size, total_lines: written.total_lines })
 }
