@@ -8,7 +8,8 @@
 //! | `manage` | creating, updating and deleting accomplishments, their tasks, what is worked on |
 //! | `dependency` | dependencies: adding, removing, cycles, and notes brought in line with a canvas |
 //! | `docs` | context documents |
-//! | `note`, `task` | the text of a note: sections, criteria, tasks |
+//! | `naming` | titles, file names and ids |
+//! | `note`, `criteria`, `task`, `field`, `status` | the text of a note: sections, criteria, tasks and their fields |
 //! | `canvas`, `position` | the text of a canvas, and where a node goes |
 //! | `markdown` | the sections of such a note |
 #![doc = include_str!("README.md")]

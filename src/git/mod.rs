@@ -7,12 +7,13 @@
 //! | file | holds |
 //! |---|---|
 //! | `process` | running git: no shell, no prompt, an end to it |
+//! | `lock` | the lock file of all writers with these tools |
 //! | `repository`, `settings` | what state the repository is in, and the reasons to refuse |
 //! | `objects` | files in a commit |
 //! | `commit` | a commit of exactly the paths that are meant, with hooks and signature |
 //! | `publish` | pushing it, and bringing in what the remote has first |
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
-//! | `index`, `checkout` | the index while it is replaced; the files that differ, moved one by one |
+//! | `index`, `checkout`, `contents` | the index while it is replaced; the files that differ, moved one by one, with their contents |
 //! | `history` | who changed a note, and what it said |
 #![doc = include_str!("README.md")]
 

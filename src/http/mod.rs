@@ -5,7 +5,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; what arrives in pieces is tested cut at every byte |
-//! | [`conn`] | one connection: read, admit, serve, write, keep or close |
+//! | [`conn`], `socket` | one connection: read, admit, serve, write, keep or close |
 //! | [`events`] | an event stream that other threads write to |
 //! | [`hang_up`] | whether the peer of a request under way is still there |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |

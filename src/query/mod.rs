@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `parse` | expressions: from text to a tree, with all names checked |
 //! | `value`, `duration` | what an expression can be |
-//! | `eval`, `functions`, `signatures` | expressions evaluated for a file |
+//! | `eval`, `files`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
 //! | [`table`] | the answer: rows, groups, summaries, counts |
 #![doc = include_str!("README.md")]

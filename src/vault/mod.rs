@@ -23,18 +23,18 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
-//! | `events`, `walk`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `lexicon`, `word_index`, `posting`, `postings`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
+//! | `events`, `walk`, `refresh`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `lexicon`, `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
-//! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`] | the operations |
+//! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`], [`replace_text`] | the operations |
 //! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
 //! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
 //! | [`links`] | which links mean which files |
 //! | [`facts`] | the frontmatter of all notes beside each other, for queries |
 //! | [`rewrite`], `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
-//! | [`transaction`] | several files changed as one, or not at all |
+//! | [`transaction`], [`journal`], `moves`, `recovery` | several files changed as one, or not at all, also after a crash |
 //! | [`commits`] | what takes changed files as commits |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
