@@ -92,9 +92,9 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// What a format can have, the longest of those that begin alike first.
-const TOKENS: [&str; 38] = [
+const TOKENS: [&str; 36] = [
     "YYYY", "YY", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDD", "DD", "Do", "D", "dddd", "ddd", "dd", "d", "E", "ww", "w", "WW", "W",
-    "gggg", "gg", "GGGG", "GG", "Q", "HH", "H", "hh", "h", "mm", "m", "ss", "s", "A", "a", "X", "x",
+    "gggg", "gg", "GGGG", "GG", "Q", "HH", "H", "hh", "h", "mm", "m", "ss", "s", "A", "a",
 ];
 
 impl DateTime {
@@ -103,15 +103,16 @@ impl DateTime {
         Zone::default().parse(text).filter(|(_, has_time)| !has_time).map(|(day, _)| day)
     }
 
-    /// A day of a week (`2026-W48`): by ISO 8601, or as weeks are counted in English, from Sunday and the one of 1 January.
+    /// A day of a week (`2026-W48`): the Monday of an ISO 8601 week, otherwise, for weeks from Sunday of which the first has 1 January,
+    /// the day with the weekday of 1 January.
     pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
         let week: i64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
         // The first ISO week is that of 4 January.
         let first = DateTime::of_date(&format!("{year}-01-{}", if is_iso { "04" } else { "01" }))?;
-        let monday = DateTime((first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY);
-        let number = if is_iso { monday.iso_week() } else { monday.english_week() };
-        (number == (year.parse().ok()?, week)).then_some(monday)
+        let day = DateTime((first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY);
+        let number = if is_iso { day.iso_week() } else { day.english_week() };
+        (number == (year.parse().ok()?, week)).then_some(day)
     }
 
     /// The same time of day so many days later or earlier.

@@ -43,7 +43,7 @@
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
-//! What is nowhere: no module but `clock` says what time it is, no module but `disk` changes a file, no module but `process` starts
+//! What is nowhere: no module but `clock` says what time it is, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
 //! another program (and the supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note is
 //! made in `vault` alone; it is handed to `git` and `agent`, whose programs need one, and never for a client.
 //!

@@ -57,7 +57,7 @@ pub struct SpawnOptions {
     /// Its standard input stays open until [`Process::hang_up`] or the end of this process, however that comes about.
     pub lifeline: bool,
     /// Whatever is left of its group when it has ended is ended too.
-    pub alone: bool,
+    pub kill_group_at_end: bool,
 }
 
 /// Something that happened to a program.
@@ -115,7 +115,7 @@ impl Process {
         let ready = threads();
         // The one that waits for its end comes last, and gets the child when it is there: without it the process has to be ended here.
         let (give, given) = channel::<Child>();
-        let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, spawn.alone)))));
+        let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end)))));
         match ready.and_then(|()| thread(waits)) {
             Ok(()) => {
                 let _ = give.send(child);
@@ -201,8 +201,8 @@ impl Process {
     }
 }
 
-fn wait(child: &mut Child, alone: bool) -> io::Result<ExitStatus> {
-    if alone && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
+    if kill_group_at_end && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // Until it is waited for, its number is not reused, so the group is still this one.
         while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
         let _ = kill_process_group(pid, Signal::KILL);

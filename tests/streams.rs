@@ -353,8 +353,12 @@ fn a_closed_stream_frees_its_descriptor() {
 fn nothing_is_looked_at_while_nothing_changes() {
     let (folder, server) = Server::sample();
     let switches = || {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().map(|task| task.unwrap().path());
-        let watch = tasks.into_iter().find(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "watch"));
+        let mut watch = None;
+        eventually("the thread that watches has its name", || {
+            let mut tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().map(|task| task.unwrap().path());
+            watch = tasks.find(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "watch"));
+            watch.is_some()
+        });
         let status = std::fs::read_to_string(watch.unwrap().join("status")).unwrap();
         status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned()
     };

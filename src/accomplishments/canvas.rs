@@ -96,7 +96,7 @@ impl Edge<'_> {
         self.from_node == node || self.to_node == node
     }
 
-    /// The node it points to.
+    /// The node at its arrow; `to_node` without an arrow, or with two.
     pub(super) fn points_to(&self) -> &str {
         self.direction().map_or(&*self.to_node, |(_, to)| to)
     }

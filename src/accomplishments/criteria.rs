@@ -135,8 +135,8 @@ pub(super) fn choose(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) ->
     let mut chosen: Vec<Option<usize>> = vec![None; wanted.len()];
     for (choice, (_, text)) in chosen.iter_mut().zip(wanted) {
         let text = bare(text);
-        if let Some((at, free)) = taken.iter_mut().enumerate().find(|(at, taken)| !**taken && known.get(*at) == Some(&text)) {
-            *free = true;
+        if let Some((at, is_taken)) = taken.iter_mut().enumerate().find(|(at, taken)| !**taken && known.get(*at) == Some(&text)) {
+            *is_taken = true;
             *choice = Some(at);
         }
     }

@@ -132,7 +132,7 @@ impl Accomplishments {
                 let canvas = canvas.read()?;
                 let mut nodes = Vec::new();
                 for blocker in &blockers {
-                    nodes.push(node_of(&canvas, change_path(snapshot, blocker)?, blocker, &canvas_path)?);
+                    nodes.push(node_of(&canvas, path_of_id(snapshot, blocker)?, blocker, &canvas_path)?);
                 }
                 (position_for(&canvas, &nodes, None), nodes.iter().map(|node| node.id.to_string()).collect::<Vec<_>>())
             };
@@ -324,7 +324,7 @@ fn no_randomness(error: secret::NoRandomness) -> Error {
     Error::Vault(crate::vault::Error::Disk { doing: "make an id", path: String::new(), cause: std::io::Error::other(error.to_string()) })
 }
 
-fn change_path<'a>(snapshot: &'a super::Snapshot, id: &str) -> Result<&'a VaultPath, Error> {
+fn path_of_id<'a>(snapshot: &'a super::Snapshot, id: &str) -> Result<&'a VaultPath, Error> {
     snapshot.find(id).map(|accomplishment| &accomplishment.path)
 }
 

@@ -1,5 +1,5 @@
 //! The note of an accomplishment: its properties, its sections, its tasks. It is edited, not rewritten: each change here
-//! replaces only what it names, and is refused where the note would then say anything else than before besides.
+//! replaces only what it names, and is refused if any other part of the note would then be read differently.
 
 use super::Error;
 use super::criteria::{Criterion, boxed, criteria, with_criteria};

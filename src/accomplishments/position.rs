@@ -23,7 +23,7 @@ const START_Y: f64 = 0.0;
 
 /// The place of a node with these blockers. `own` is the node itself, if it is on the canvas: its old place is free.
 pub(super) fn position_for(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
-    // Further out than any whole number that JSON's readers agree on, there is nothing to be seen.
+    // Limited to whole numbers that every JSON reader keeps exactly (up to 2^53 - 1).
     let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
     // A group is a frame around nodes: what is free inside it is free.
     let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own && !node.is_group());

@@ -259,7 +259,7 @@ impl Snapshot {
         accomplishment.status == "Not Started" && !self.is_blocked(accomplishment)
     }
 
-    /// The title and status of the one with an id, as far as it exists.
+    /// The accomplishment with an id, if there is one; of several with the same id, the first.
     pub fn about(&self, id: &str) -> Option<&Accomplishment> {
         self.by_id.get(id).and_then(|notes| notes.first()).and_then(|&number| self.all.get(number)).map(Arc::as_ref)
     }

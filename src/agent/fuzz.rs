@@ -2,7 +2,7 @@
 
 use super::transcript::Transcript;
 
-/// A session's output: however odd, it is read to the end, and its summary is short.
+/// Any output of a session: what is shown of it while it runs has no control characters.
 pub fn transcript(bytes: &[u8]) {
     let mut transcript = Transcript::default();
     for line in bytes.split(|&byte| byte == b'\n') {

@@ -1,5 +1,5 @@
-//! A few sessions at a time, in the order in which they came. Of those that write only one: each works on what the one before has
-//! filed, and two never rewrite the same page.
+//! A few sessions at a time, in the order in which they came, but of those that write only one: each works on what the one before has
+//! filed, and two never rewrite the same page. Queries overtake one that waits to write.
 
 use super::Work;
 use crate::limits;

@@ -299,7 +299,7 @@ fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> Re
     Ok(text)
 }
 
-/// Text of others between marks that it cannot know.
+/// Untrusted text between two lines with a random id, so that the text cannot imitate the line that ends it.
 pub(super) fn marked(what: &str, text: &str) -> Result<String, Failure> {
     let id = secret::new_id().map_err(|error| Failure::Failed(error.to_string(), SoFar::default()))?;
     Ok(format!(

@@ -102,7 +102,7 @@ pub struct Route {
     pub max_turns: usize,
     /// How long one session may take.
     pub timeout: Duration,
-    /// The settings of these three.
+    /// The names of the settings for model, turns and time, in this order; for messages.
     pub settings: [&'static str; 3],
 }
 
@@ -307,7 +307,7 @@ pub struct Agent {
     jobs: job::Jobs,
     ledger: Ledger,
     stopping: AtomicBool,
-    /// Jobs at work.
+    /// Sessions that write (jobs and `lint --fix`) and have not ended, their commits included.
     running: Mutex<usize>,
     ended: Condvar,
     /// Calls that wait for a session.

@@ -154,12 +154,12 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher) -> Resu
         end(&mut running);
     }
     let stderr = agent.without_paths(&running.take_stderr());
-    let Transcript { mut so_far, end, status, waits, .. } = transcript;
+    let Transcript { mut so_far, end, status, retry_status, .. } = transcript;
     so_far.took = started.elapsed();
     match stopped {
         Some(Stopped::Cancelled) => Err(Failure::Cancelled(so_far)),
         Some(Stopped::Late) => {
-            let why = waits.map(|status| format!(" The API answered {status} at the end.")).unwrap_or_default();
+            let why = retry_status.map(|status| format!(" The API answered {status} at the end.")).unwrap_or_default();
             let (limit, [.., setting]) = (route.timeout.as_secs_f64(), route.settings);
             let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
             Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}"), so_far))
@@ -194,7 +194,7 @@ fn start(order: &Order) -> std::io::Result<Process> {
     command.arg0("vault-sync-mcp").arg("supervise").env_clear().current_dir("/");
     let mut input = serde_json::to_vec(order)?;
     input.push(b'\n');
-    let spawn = SpawnOptions { stdout: Stdout::Lines, keep: limits::AGENT_LINE_BYTES, lifeline: true, alone: true };
+    let spawn = SpawnOptions { stdout: Stdout::Lines, keep: limits::AGENT_LINE_BYTES, lifeline: true, kill_group_at_end: true };
     Process::start(&mut command, input, spawn)
 }
 
@@ -345,7 +345,7 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::AGENT_WORDS, lifeline: false, alone: true };
+        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::AGENT_WORDS, lifeline: false, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
         if running.finished(limits::AGENT_VERSION_WAIT).is_none() {

@@ -46,14 +46,14 @@ pub fn supervise() -> Result<(), String> {
     let read = io::stdin().lock().take(limits::AGENT_ORDER_BYTES).read_until(b'\n', &mut line);
     read.map_err(|error| format!("nothing to run: {}", error.kind()))?;
     let order: Order = serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;
-    // Asking the group to end must not end who sees to it.
+    // SIGTERM to the group must not end this process, which sends it and then waits for the session.
     let ignored = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&ignored)).map_err(|error| error.to_string())?;
     }
     // Holds for all threads and programs that are started from here on.
     order.confinement.enforce(&order.program, &order.environment)?;
-    // By way of this program, which becomes the session's when it has tied itself to the life of this process.
+    // Through this program again (`BECOME`): it asks to be killed with this process, and then executes the session's program.
     let own = process::own_executable().map_err(|error| error.kind().to_string())?;
     let mut command = process::inheriting(own);
     command.arg(BECOME).arg(getpid().as_raw_nonzero().to_string()).arg(&order.program).args(&order.arguments);

@@ -13,8 +13,8 @@ pub(super) struct Transcript {
     pub(super) end: Option<End>,
     /// What the supervisor said last.
     pub(super) status: Option<Status>,
-    /// What the API answered last, where that was no answer.
-    pub(super) waits: Option<String>,
+    /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it has answered.
+    pub(super) retry_status: Option<String>,
     /// Whether the session has said what it is.
     is_known: bool,
     /// The message that the last turn is.
@@ -73,7 +73,7 @@ impl Transcript {
                     return Err(StopReason::KeyRefused);
                 }
                 let status = status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
-                self.waits = Some(status.clone());
+                self.retry_status = Some(status.clone());
                 return Ok(Some(format!("the API answered {status}; asking again")));
             }
             "supervisor" => {
@@ -100,7 +100,7 @@ impl Transcript {
     /// What the model asked for.
     fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, StopReason> {
         let Some(message) = message else { return Ok(None) };
-        self.waits = None;
+        self.retry_status = None;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
         if self.turn != id {
             id.clone_into(&mut self.turn);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const SOCKET: &str = "control.sock";
 
-/// The socket by a name that is short enough for one, however long the folder's is.
+/// The socket's path; with `/proc` short enough for a socket address (about 100 bytes) however deep the folder is.
 fn named(folder: &Path) -> io::Result<(File, PathBuf)> {
     let open = File::open(folder)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));

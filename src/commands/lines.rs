@@ -1,5 +1,5 @@
 //! Where log lines go: standard error, as long as they are read. A pipe that is not read would delay every call
-//! that has something to say, after it has done what it says.
+//! that has something to say, because a full pipe blocks the thread that logs.
 
 use crate::limits;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Whether something can be written without waiting for a reader. A reader that has not read for a while is not waited for.
     #[cfg(unix)]
-    fn is_taken(&self) -> bool {
+    fn can_write(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let stderr = io::stderr();
         let patience = if self.lost == 0 { limits::LOG_PATIENCE } else { std::time::Duration::ZERO };
@@ -25,14 +25,14 @@ impl Lines {
 
 #[cfg(windows)]
 impl Lines {
-    fn is_taken(&self) -> bool {
+    fn can_write(&self) -> bool {
         true
     }
 }
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if !self.is_taken() {
+        if !self.can_write() {
             self.lost += 1;
             return Ok(line.len());
         }
@@ -42,7 +42,7 @@ impl Write for Lines {
         }
         // What a pipe says it can take is at least one piece.
         for (number, piece) in line.chunks(limits::LOG_PIECE).enumerate() {
-            if number > 0 && !self.is_taken() {
+            if number > 0 && !self.can_write() {
                 self.lost += 1;
                 break;
             }

@@ -103,7 +103,7 @@ impl Request<'_> {
             command.args(["--data-binary", "@-"]);
         }
         command.args(["--url", &self.url]);
-        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::CHECK_BYTES, lifeline: false, alone: true };
+        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::CHECK_BYTES, lifeline: false, kill_group_at_end: true };
         let process = Process::start(&mut command, self.body.clone().into_bytes(), spawn).map_err(|error| match error.kind() {
             ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
             kind => format!("curl cannot be started: {kind}"),

@@ -1,4 +1,4 @@
-//! What a configuration that reads well may still have wrong: whether there is what it names.
+//! Checks of a valid configuration against this machine: whether the folders and repository that it names can be used.
 
 use super::systems;
 use crate::config::{Config, Mistake, Purpose};

@@ -98,9 +98,9 @@ impl fmt::Display for Mistake {
 /// For whom the configuration is: a server on the network has to know more than one on stdio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// `serve` and `check`.
+    /// `serve`, `check` and `demo`.
     Network,
-    /// `stdio`.
+    /// `stdio`, and the commands that open the vault themselves: `undo`, `init-wiki`, `lint`.
     Stdio,
 }
 

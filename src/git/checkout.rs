@@ -1,7 +1,7 @@
 //! Moving the files of the working tree from one commit to another: each by itself, whole, and only over what the old commit
 //! has. `git read-tree -u` looks at all files first and then writes them; what is saved in between it overwrites.
 //!
-//! Git makes what is written, with its filters: one `cat-file --filters` gives both versions of every file that differs.
+//! The bytes come from `git cat-file --filters`, which gives both versions of every file that differs.
 
 use super::Failure;
 use super::contents::{Contents, EXECUTABLE, Found, failed};
@@ -98,7 +98,7 @@ impl Checkout {
         for file in &self.files {
             let (Some(old), Some(name)) = (&file.old, file.name.to_str()) else { continue };
             let Found::File(here, _) = self.on_disk(&file.name) else { continue };
-            let may_be = match self.contents.found(&file.old, &file.name, self.modes) {
+            let may_be = match self.contents.content_of(&file.old, &file.name, self.modes) {
                 Found::File(old, _) => here != old && same_but_for_line_ends(&here, &old),
                 Found::Unknown => true,
                 _ => false,
@@ -186,14 +186,14 @@ impl Checkout {
         if self.left_out.contains(&file.name) {
             return changed("it is here although the sparse checkout leaves it out");
         }
-        let new = self.contents.found(&file.new, &file.name, self.modes);
+        let new = self.contents.content_of(&file.new, &file.name, self.modes);
         if new == Found::Unknown {
             return State::Changed(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
         }
         if here == new {
             return State::New;
         }
-        let old = self.contents.found(&file.old, &file.name, self.modes);
+        let old = self.contents.content_of(&file.old, &file.name, self.modes);
         let is_unchanged = matches!((&here, self.unchanged.get(&file.name)), (Found::File(here, _), Some(unchanged)) if here == unchanged);
         if here == old || is_unchanged {
             return State::Old;
@@ -262,7 +262,7 @@ impl Checkout {
         if self.on_disk(&file.name) == Found::Folder && self.will_be_empty(&file.name, false) {
             disk::remove_folders_without_files(&path, limits::DEPTH);
         }
-        match self.contents.found(&file.new, &file.name, self.modes) {
+        match self.contents.content_of(&file.new, &file.name, self.modes) {
             Found::Link(to) => disk::replace_with_link(&path, &to, last_look),
             Found::File(bytes, _) => {
                 let before = path.symlink_metadata().ok().filter(|found| found.is_file());
@@ -276,8 +276,8 @@ impl Checkout {
 /// Names of files, and why they stay as they are.
 type Skipped = Vec<(PathBuf, &'static str)>;
 
-/// Of files that differ, those that are not what they are to become in the index already; without those that something staged
-/// is in the way of, which come second.
+/// Divides files that differ: first those to be updated, without those whose index entry is the new one already; second
+/// those that cannot be updated because something staged, or a submodule, is in the way, each with the reason.
 fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Skipped), Failure> {
     let head = repository.head_or_empty(runner)?;
     let staged = raw_differences(
@@ -317,7 +317,7 @@ fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) 
     }
 }
 
-/// The files that sparse patterns leave out, by an index moved to the new entries.
+/// The files that the sparse-checkout patterns exclude. Changes the runner's index: it gets the new entries first.
 fn left_out(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<HashSet<PathBuf>, Failure> {
     put_entries(runner, files, &["--add", "--replace"], &[])?;
     repository.apply_sparse_patterns(runner)?;
@@ -326,7 +326,7 @@ fn left_out(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Res
     Ok(output.raw_parts().filter_map(|part| part.strip_prefix(b"S ")).map(|name| OsStr::from_bytes(name).into()).collect())
 }
 
-/// Whether the disk, or the system, refused because of itself, and not because of the file. Those of the file are named here:
+/// Whether an error is one of the disk or the system, and not of this one file. The kinds of the latter are listed:
 /// most others (EIO, EMFILE) have no name in `std`.
 fn is_disk_failure(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;

@@ -98,7 +98,7 @@ impl Contents {
         Ok(())
     }
 
-    pub(super) fn found(&self, side: &Option<Entry>, name: &Path, modes: bool) -> Found {
+    pub(super) fn content_of(&self, side: &Option<Entry>, name: &Path, modes: bool) -> Found {
         let Some(entry) = side else { return Found::Nothing };
         let Some(range) = self.ranges.get(&(entry.blob.clone(), name.to_owned())) else { return Found::Unknown };
         let size = range.end.saturating_sub(range.start);

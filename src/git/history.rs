@@ -120,7 +120,7 @@ fn version(text: &str, comma: &str, prefix: &str) -> Option<(Version, bool)> {
     let mut fields = text.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
     let (commit, author, date, message, login) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(comma)?;
-    // A letter and, for the last two, a percentage and the name before; then the name.
+    // The status letter, for `R` and `C` with a percentage and the earlier name; then the name.
     let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
     let (kind, name) = (names.first()?.chars().next()?, names.last()?);
     let (change, goes_on) = match kind {

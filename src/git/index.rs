@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What our lock says; git's own is empty or an index. One that a crash left is known by it.
+/// Content of an `index.lock` of ours, by which one left by a crash is recognized; git's own is empty or an index.
 const MARK: &[u8] = b"vault-sync-mcp\n";
 
 /// The index, locked, and a copy of it to work on.
@@ -81,7 +81,7 @@ impl Index {
         self.lock.left = true;
     }
 
-    /// Waits a moment for another program that has the index; so that nothing is pushed that could not be moved to.
+    /// Waits a moment for another program that holds `index.lock`: a commit that cannot be checked out here must not be pushed.
     ///
     /// # Errors
     /// [`Failure::Refused`] when it does not end.
@@ -140,12 +140,12 @@ impl Index {
         let runner = self.on(runner);
         let soon = Runner { index: runner.index.clone(), ..runner.to_the_end(limits::GIT_AFTER) };
         match put_entries(&soon, files, options, &["-q", "--unmerged", "--refresh"]) {
-            // Where there is much to look into, git does that when it is asked the next time.
+            // Refreshing failed, most likely for lack of time: git compares the files itself at its next run.
             Err(Failure::Git(_)) => put_entries(&runner, files, options, &[])?,
             other => other?,
         }
         match repository.apply_sparse_patterns(&runner) {
-            // An unresolved conflict of a person's; the commit is published.
+            // It fails where a person has an unresolved merge conflict. The commit is made by now, so this is only logged.
             Err(Failure::Git(words)) => log::warn!("git: the sparse checkout was not applied to the index: {words}"),
             other => other?,
         }

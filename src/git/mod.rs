@@ -2,7 +2,7 @@
 //!
 //! A commit is built beside the index (a private index file), pushed, and only then do the branch, the index and the
 //! working tree move. So a failure leaves nothing to undo. What a person has staged, changed, deleted or not yet added
-//! is looked at before and never part of what is done: git itself refuses to move over it.
+//! is looked at first, and is neither committed nor overwritten (`repository`, `checkout`).
 //!
 //! | file | holds |
 //! |---|---|
@@ -64,7 +64,7 @@ pub struct Git {
     options: Options,
     folders: OnceLock<Folders>,
     /// Files that are changed, and whose commit failed.
-    left: Mutex<Vec<VaultPath>>,
+    uncommitted: Mutex<Vec<VaultPath>>,
 }
 
 /// Where the repository is. Found once: what is written into the vault later must not make git find another one.
@@ -75,9 +75,9 @@ struct Folders {
     /// Where the vault lies below the top: empty, or with a slash at the end.
     prefix: String,
     /// The folder of this working tree's index and HEAD.
-    own: PathBuf,
+    git_dir: PathBuf,
     /// The one that all working trees of the repository share.
-    shared: PathBuf,
+    common_dir: PathBuf,
 }
 
 /// What is to become of a note.
@@ -145,7 +145,7 @@ const LOCK: &str = ".neurostack-write.lock";
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        Git { vault, options, folders: OnceLock::new(), left: Mutex::default() }
+        Git { vault, options, folders: OnceLock::new(), uncommitted: Mutex::default() }
     }
 
     /// Whether git is there, new enough, and knows the vault; for the start.
@@ -161,7 +161,7 @@ impl Git {
             let (major, minor) = limits::GIT_VERSION;
             return Err(format!("{version} is too old; toolset git needs {major}.{minor}"));
         }
-        // What it is in the middle of may be over by the first call; a vault that is in none will not be.
+        // A merge or rebase may be over by the first call; a vault outside of any repository will still be outside.
         self.folders(&|| false).map(drop).map_err(words)
     }
 
@@ -179,7 +179,7 @@ impl Git {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
-            repository::remove_leftovers(&self.folders(runner.cancelled)?.own, &runner)?;
+            repository::remove_leftovers(&self.folders(runner.cancelled)?.git_dir, &runner)?;
             let repository = self.open(&runner)?;
             settle::recover(&self.vault, &repository, &runner).map(drop)
         });
@@ -192,7 +192,7 @@ impl Git {
     /// has read; without it, a note with uncommitted changes is not touched.
     ///
     /// # Errors
-    /// [`Failure`]; then nothing has changed.
+    /// [`Failure`]; then nothing has changed but what a branch of the remote brought, and the commit of a text on disk that is deleted.
     pub fn change(
         &self,
         path: &VaultPath,
@@ -288,8 +288,8 @@ impl Git {
         Ok(Done { created: committed.is_none(), commit, pushed, trouble, etag })
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<VaultPath>> {
-        self.left.lock().unpoisoned()
+    fn uncommitted(&self) -> MutexGuard<'_, Vec<VaultPath>> {
+        self.uncommitted.lock().unpoisoned()
     }
 
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
@@ -384,7 +384,7 @@ impl Git {
     /// Runs git in the vault's repository.
     fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Result<Runner<'a>, Failure> {
         let folders = self.folders(cancelled)?;
-        Ok(Runner { git_dir_and_work_tree: Some((folders.own.clone(), folders.top.clone())), ..self.outside(cancelled) })
+        Ok(Runner { git_dir_and_work_tree: Some((folders.git_dir.clone(), folders.top.clone())), ..self.outside(cancelled) })
     }
 
     fn open(&self, runner: &Runner<'_>) -> Result<Repository, Failure> {
@@ -419,7 +419,7 @@ impl Git {
         }
         let text = found.line();
         let mut lines = text.lines().map(|line| nearest.join(line));
-        let (Some(top), Some(own), Some(shared)) = (lines.next(), lines.next(), lines.next()) else {
+        let (Some(top), Some(git_dir), Some(common_dir)) = (lines.next(), lines.next(), lines.next()) else {
             return Err(unusable("git does not say where it is"));
         };
         if nearest.canonicalize().ok() != top.canonicalize().ok() {
@@ -430,7 +430,7 @@ impl Git {
             return Err(unusable("the vault lies in the folder of a repository, not in its working tree"));
         }
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-        Ok(self.folders.get_or_init(|| Folders { top, prefix, own, shared }))
+        Ok(self.folders.get_or_init(|| Folders { top, prefix, git_dir, common_dir }))
     }
 
     /// Takes the lock of all writers with these tools, also in other processes, other vaults and other working trees
@@ -440,12 +440,12 @@ impl Git {
         if path.is_symlink() {
             return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
         }
-        let Folders { own, shared, .. } = self.folders(runner.cancelled)?;
+        let Folders { git_dir, common_dir, .. } = self.folders(runner.cancelled)?;
         let locks =
-            [lock::wait_for(runner, &path, LOCK)?, lock::wait_for(runner, &shared.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
-        // One that was left over something half done is taken over by the holder of the lock, also when nothing else can be
+            [lock::wait_for(runner, &path, LOCK)?, lock::wait_for(runner, &common_dir.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
+        // An `index.lock` of ours that a crash left is removed by whoever holds these locks, also when nothing else can be
         // done now: a person may need the index to make it possible.
-        index::clear(&own.join("index.lock"));
+        index::clear(&git_dir.join("index.lock"));
         Ok(locks)
     }
 }
@@ -455,7 +455,7 @@ impl Commits for Git {
     fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
         let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
         let message = format!("{summary}\n\nLogin: {login}");
-        let mut all = std::mem::take(&mut *self.left());
+        let mut all = std::mem::take(&mut *self.uncommitted());
         all.extend(paths.iter().cloned());
         all.sort_unstable();
         all.dedup();
@@ -467,7 +467,7 @@ impl Commits for Git {
         } else if outcome.is_ok() {
             all.clear();
         }
-        let mut left = self.left();
+        let mut left = self.uncommitted();
         left.extend(all);
         if left.len() > limits::GIT_LEFT {
             log::warn!("git: {} changed files are not committed by themselves any more", left.len() - limits::GIT_LEFT);

@@ -26,7 +26,7 @@ pub(super) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct InCommit {
     pub(super) entry: Option<Entry>,
-    /// A name that differs by case only from one of the path, which would be the same file on other people's computers; and that one.
+    /// A committed path that differs only in case from the beginning of the wanted path, and that beginning.
     pub(super) twin: Option<(String, String)>,
 }
 

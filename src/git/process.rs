@@ -44,7 +44,7 @@ impl Output {
     }
 }
 
-/// How long the runs of one operation may take together, and whether they are still wanted.
+/// What the runs of git in one operation have in common: folder, deadline, cancellation, index and repository.
 #[derive(Clone)]
 pub(super) struct Runner<'a> {
     pub(super) folder: PathBuf,
@@ -101,7 +101,7 @@ impl<'a> Runner<'a> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
-        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::GIT_OUTPUT_BYTES, lifeline: false, alone: false };
+        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::GIT_OUTPUT_BYTES, lifeline: false, kill_group_at_end: false };
         let started = self.command(arguments).and_then(|mut command| Process::start(&mut command, input.to_vec(), spawn));
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),

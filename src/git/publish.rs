@@ -44,7 +44,7 @@ pub(super) fn publish(
                 if base.as_ref() == Some(&commit) || attempt > 0 && is_ancestor(runner, &commit, FETCHED)? {
                     return Ok(Published { commit, pushed: true, news });
                 }
-                // It has nothing new: it is the remote that cannot.
+                // The remote has no commits that are new here, so the push was rejected for another reason.
                 if attempt > 0 && is_ancestor(runner, FETCHED, &commit)? {
                     return Err(Failure::Git(words));
                 }
@@ -85,7 +85,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
     let target = format!("{commit}:{}", repository.branch);
-    // Hanging up does not stop a push half way: whether the remote has it would not be known.
+    // A client cannot cancel a push that has begun: it would not be known whether the remote has the commit.
     let left = runner.deadline.left().unwrap_or_default();
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);

@@ -74,7 +74,7 @@ pub(super) struct Note {
     pub(super) bytes: Option<Vec<u8>>,
     /// What the branch has.
     pub(super) committed: Option<Entry>,
-    /// Those bytes, before any filter, where they were asked for.
+    /// The bytes of the committed blob, without git's filters; `None` where they were not asked for.
     in_history: Option<Vec<u8>>,
 }
 
@@ -156,20 +156,20 @@ impl Repository {
     pub(super) fn open(runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
         let branch = format!("refs/heads/{}", options.branch);
         let files = [
-            folders.own.join("HEAD"),
-            folders.shared.join(&branch),
-            folders.shared.join("packed-refs"),
-            folders.shared.join("reftable/tables.list"),
-            folders.own.join("reftable/tables.list"),
+            folders.git_dir.join("HEAD"),
+            folders.common_dir.join(&branch),
+            folders.common_dir.join("packed-refs"),
+            folders.common_dir.join("reftable/tables.list"),
+            folders.git_dir.join("reftable/tables.list"),
         ];
         let refs = files.map(|file| (file.clone(), fingerprint(&file)));
         let Refs { is_current, head } = Refs::read(runner, &branch)?;
         let settings = Settings::read(runner)?;
         let hooks = match settings.has("core.hookspath") {
             true => runner.folder.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
-            false => folders.shared.join("hooks"),
+            false => folders.common_dir.join("hooks"),
         };
-        let (top, git_dir, prefix) = (folders.top.clone(), folders.own.clone(), folders.prefix.clone());
+        let (top, git_dir, prefix) = (folders.top.clone(), folders.git_dir.clone(), folders.prefix.clone());
         let index = fingerprint(&git_dir.join("index"));
         let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
         if let Some(words) = repository.under_way(runner)? {

@@ -25,7 +25,8 @@ pub(super) struct Published {
 /// Moves everything to a published commit.
 ///
 /// # Errors
-/// [`Failure`]. Where a remote has the commit, the next operation goes on with it; without one everything is as it was.
+/// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the next operation finishes it, or, if the
+/// repository was used meanwhile, git pull brings it.
 pub(super) fn settle(
     vault: &Vault,
     repository: &Repository,
@@ -33,7 +34,7 @@ pub(super) fn settle(
     targets: &[Target],
     published: Published,
 ) -> Result<(), Failure> {
-    let runner = at_top_level(repository, runner);
+    let runner = uncancellable_at_top(repository, runner);
     let index = Index::lock(repository)?;
     let Published { commit, pushed, mut news } = published;
     // The push took a while. Where the repository was used meanwhile, nothing here is touched.
@@ -197,7 +198,7 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
-    let runner = at_top_level(repository, runner);
+    let runner = uncancellable_at_top(repository, runner);
     let Some(pending) = repository.pending()? else { return Ok(false) };
     let commit = &pending.to;
     if !runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok {
@@ -243,7 +244,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
 /// # Errors
 /// [`Failure::Refused`] naming what is in the way, [`Failure::Git`] when it could not be finished; the next operation goes on.
 pub(super) fn fast_forward(vault: &Vault, repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
-    let runner = at_top_level(repository, runner);
+    let runner = uncancellable_at_top(repository, runner);
     let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();
     let index = Index::lock(repository)?;
     if !repository.is_unchanged(&runner)? {
@@ -271,7 +272,7 @@ pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, targ
     Ok(())
 }
 
-/// The rest is done to its end, in a time of its own: the remote has the commit.
-fn at_top_level(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
+/// A runner at the top of the working tree, with a time limit of its own, that a client cannot cancel any more.
+fn uncancellable_at_top(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
     runner.to_the_end(limits::GIT_SETTLE).at(&repository.top)
 }

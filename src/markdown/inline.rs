@@ -126,7 +126,7 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 found.push((kind, at..at + length));
                 at += length;
             }
-            // A run of the same sign is one.
+            // A run of backticks that opens nothing is skipped as one.
             None => at += rest.bytes().take_while(|byte| *byte == b'`').count().max(1),
         }
     }

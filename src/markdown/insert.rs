@@ -278,7 +278,9 @@ fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
         Some(Kind::Text | Kind::Code) if is_indented => is_paragraph,
         Some(Kind::Text | Kind::Setext(_)) => is_paragraph || is_item,
         // A list that does not begin with 1 does not end a paragraph.
-        Some(Kind::Item { .. }) => is_paragraph && bare.starts_with(|c: char| c.is_ascii_digit()) && !bare.starts_with(['1', '0']),
+        Some(Kind::Item { .. }) => {
+            is_paragraph && bare.split_once(['.', ')']).and_then(|(number, _)| number.parse().ok()).is_some_and(|number: u32| number != 1)
+        }
         _ => false,
     }
 }
@@ -344,6 +346,8 @@ mod tests {
         assert_eq!(put("- a\n", Target::Note, End, "b"), "- a\n\nb\n");
         assert_eq!(put("- a\n", Target::Note, End, "\tb"), "- a\n\tb\n");
         assert_eq!(put("a\n", Target::Note, End, "---"), "a\n\n---\n", "no heading is made");
+        assert_eq!(put("a\n", Target::Note, End, "10. b"), "a\n\n10. b\n", "a list from 10 does not end a paragraph");
+        assert_eq!(put("a\n", Target::Note, End, "1. b"), "a\n1. b\n");
         assert_eq!(put("| a |\n|---|\n", Target::Note, End, "| b |"), "| a |\n|---|\n| b |\n");
         assert_eq!(put("> a\n", Target::Note, End, "> b"), "> a\n> b\n");
         assert_eq!(put("> [!a] x\n", Target::Note, End, "> [!b] y"), "> [!a] x\n\n> [!b] y\n");

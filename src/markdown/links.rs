@@ -41,7 +41,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link with its ranges in a text that has the one in which it was found as a string.
+    /// The same link with ranges of the outer text; it was found in `string`, which is a quoted string of that text.
     fn inside(self, string: &Quoted) -> Link {
         let outer = |range: Range<usize>| string.outer(range);
         Link {
@@ -248,6 +248,7 @@ fn decode(target: &str) -> String {
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&byte) = bytes.get(at) {
         let digits = bytes.get(at + 1..at + 3).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|code| !b";/?:@&=+$,#".contains(code));
         decoded.push(code.unwrap_or(byte));
         at += if code.is_some() { 3 } else { 1 };
@@ -391,7 +392,7 @@ mod tests {
         let text = "---\nup: \"[[Up|u]]\"\nlist: ['[[a]]', [[no]]]\nmd: \"[t](x%20y.md)\"\nurl: \"[t](https://x)\"\n---\n\
             [[One]] ![[two.png|100]] [[#Here]] `[[no]]` <!-- [[no]] --> \\[[no]] [[a#b | c]]\n| [[T\\|t]] |\n\
             [t](<my note.md> \"title\") ![i](img/a%20(1).png) [u](https://example.com) [m](mailto:x) [s](#sub) [r](../a%2Fb.md#H%20x)\n\
-            %% [[comment]] %%\n- [ ] [[task]]\n```\n[[no]]\n```\n$[[no]]$ [[Other#Heading [Bracket]]]";
+            [p](100%+f.md) %% [[comment]] %%\n- [ ] [[task]]\n```\n[[no]]\n```\n$[[no]]$ [[Other#Heading [Bracket]]]";
         let found: Vec<(String, Option<String>, bool)> =
             links(text).into_iter().map(|link| (link.path, link.subpath, link.is_embed)).collect();
         let link =
@@ -409,6 +410,7 @@ mod tests {
             link("img/a (1).png", "", true),
             link("", "#sub", false),
             link("../a%2Fb.md", "#H x", false),
+            link("100%+f.md", "", false),
             link("comment", "", false),
             link("task", "", false),
             link("Other", "#Heading [Bracket", false),

@@ -203,7 +203,7 @@ impl<'a> Note<'a> {
         blocks
     }
 
-    /// For each line where the run of lines of some kinds begins that it ends or goes on.
+    /// For each line the first line of its run of lines of these kinds; for a line of another kind its own number.
     fn starts_of(&self, is_in: &dyn Fn(Kind) -> bool) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
         for (number, line) in self.lines.iter().enumerate() {

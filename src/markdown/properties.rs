@@ -286,7 +286,7 @@ fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
         None if plain => text.to_owned(),
         Some('\'') if !text.chars().any(char::is_control) => single,
         // JSON is YAML, and has an escape for everything.
-        _ => Value::String(text.to_owned()).as_str().map(json).unwrap_or_default(),
+        _ => json(text),
     }
 }
 

@@ -75,9 +75,9 @@ impl Quoted {
     }
 }
 
-/// The character that an escape sequence means, and the length of the sequence. Of those that only YAML has, none.
+/// The character that an escape sequence means, and the length of the sequence; `None` for one that JSON does not have.
 fn escaped(rest: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| rest.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let unit = |at: usize| rest.get(at..at + 4)?.chars().try_fold(0, |code, digit| Some(code * 16 + digit.to_digit(16)?));
     Some(match rest.chars().nth(1)? {
         'n' => ('\n', 2),
         't' => ('\t', 2),
@@ -90,7 +90,8 @@ fn escaped(rest: &str) -> Option<(char, usize)> {
             }
             code => (char::from_u32(code).unwrap_or('\u{fffd}'), 6),
         },
-        c => (c, 1 + c.len_utf8()),
+        c @ ('"' | '\\' | '/') => (c, 2),
+        _ => return None,
     })
 }
 
@@ -107,6 +108,9 @@ mod tests {
             assert_eq!(outer[string.outer(0..text.len())], outer[3..string.end - 1]);
         }
         assert!(Quoted::yaml("\"open\nline\"", 0).is_none() && Quoted::json("\"open\nline\"", 0).is_some());
+        for escape in ["\\xe9", "\\u+0e9", "\\e"] {
+            assert!(Quoted::yaml(&format!("\"a{escape}\""), 0).is_none(), "{escape}");
+        }
         assert!(Quoted::json("\"open", 0).is_none() && Quoted::json("12", 0).is_none());
     }
 }

@@ -49,7 +49,7 @@ pub(super) enum Filter {
     Is(Expr),
     All(Vec<Filter>),
     Any(Vec<Filter>),
-    None(Vec<Filter>),
+    NoneOf(Vec<Filter>),
 }
 
 impl Default for Filter {
@@ -196,7 +196,7 @@ impl Filter {
                     parts.push(match key.as_str() {
                         Some("and") => Filter::All(all(list)?),
                         Some("or") => Filter::Any(all(list)?),
-                        Some("not") => Filter::None(all(list)?),
+                        Some("not") => Filter::NoneOf(all(list)?),
                         _ => {
                             let key = text_of(key, part)?;
                             return Err(wrong(&format!("there is {key:?} where and, or or not should be"), &key));

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Duration {
     pub(super) months: f64,
-    /// Without the months.
+    /// Seconds, in addition to the months.
     pub(super) rest: f64,
 }
 

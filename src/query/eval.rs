@@ -176,7 +176,7 @@ impl<'a> Evaluator<'a> {
         if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
     }
 
-    /// A text that was made, of the length that one may have.
+    /// A computed text as a value; an error where it is longer than [`limits::QUERY_TEXT_BYTES`].
     pub(super) fn made(&self, text: String) -> Outcome {
         if text.len() > limits::QUERY_TEXT_BYTES {
             return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
@@ -193,7 +193,7 @@ impl<'a> Evaluator<'a> {
         if list.is_too_deep() { Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH)) } else { Ok(list) }
     }
 
-    /// Whether all work that a query may cause was done before its end.
+    /// Whether the query was stopped before its end: its steps are used up, its time is over, or it was cancelled.
     pub(super) fn is_spent(&self) -> bool {
         self.steps.get() == 0
     }

@@ -368,7 +368,7 @@ fn replace(text: &str, wanted: &Value, with: &str) -> String {
     }
 }
 
-/// A replacement of JavaScript as the regular expressions here take it: `$1` is the first group whatever follows, and there are no names.
+/// A JavaScript replacement in the regex crate's syntax: `$1` is the first group whatever follows, and there are no names.
 fn dollar_groups(with: &str) -> String {
     let mut made = String::new();
     let mut rest = with;

@@ -28,7 +28,7 @@ use crate::vault;
 pub enum Failure {
     /// An expression is wrong; the words say where.
     Wrong(String),
-    /// A base is malformed; the words complete "it is". Where they do not name the line, it is the one with the second text.
+    /// A base is malformed; the words complete "it is". The second text, if any, is one by which the line is found.
     Malformed(String, Option<String>),
     /// The request contradicts itself.
     Argument(String),

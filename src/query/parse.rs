@@ -14,7 +14,7 @@ use std::rc::Rc;
 pub(super) enum Expr {
     Value(Value),
     List(Vec<Expr>),
-    /// A property of the note; inside of `filter`, `map` and `reduce` also `value`, `index` and `acc`.
+    /// A property of the note; inside of `filter`, `map` and `reduce` also `value`, `index` and `acc`, in a summary `values`.
     Name(String),
     /// All properties of the note.
     Note,

@@ -242,7 +242,7 @@ fn passes(evaluator: &Evaluator<'_>, filter: &Filter, row: &Row<'_>) -> bool {
         Filter::Is(expr) => is_true(evaluator, expr, row),
         Filter::All(parts) => parts.iter().all(|part| passes(evaluator, part, row)),
         Filter::Any(parts) => parts.iter().any(|part| passes(evaluator, part, row)),
-        Filter::None(parts) => !parts.iter().any(|part| passes(evaluator, part, row)),
+        Filter::NoneOf(parts) => !parts.iter().any(|part| passes(evaluator, part, row)),
     }
 }
 
@@ -269,7 +269,7 @@ fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, co
         let mut left = limits::QUERY_PAGE_CHARS;
         for (column, expr) in columns {
             let value = cell(evaluator.value(expr, row, &Locals::default()));
-            left = left.saturating_sub(value.to_string().len());
+            left = left.saturating_sub(value.to_string().chars().count());
             members.insert(column.clone(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) });
         }
         members.insert("path".into(), (*row.entry.path).into());

@@ -10,7 +10,7 @@ use unicode_normalization::char::{canonical_combining_class, compose};
 /// A text folded for comparison without case.
 #[derive(Debug, Clone)]
 pub struct Folded {
-    /// `None` when folding changes no byte, as for most of a lower-case note's memory.
+    /// `None` when folding changes no byte: then the original is used, and no second copy is kept.
     text: Option<Box<str>>,
     /// Starts and ends, in turn, of what folding made longer or shorter: (offset in the folded text, offset in the original).
     shifts: Box<[(u32, u32)]>,
@@ -107,7 +107,7 @@ fn may_join(c: char) -> bool {
     matches!(c, '\u{9be}'..='\u{ddf}' | '\u{102e}' | '\u{1161}'..='\u{11c2}' | '\u{1b35}' | '\u{11000}'..='\u{11fff}' | '\u{16100}'..='\u{16dff}')
 }
 
-/// Whether a single character is another one in composed form (Unicode, `NFC_QC=No`).
+/// Whether a single character may become another one in composed form: ranges that contain all of Unicode's `NFC_QC=No`.
 fn has_other_form(c: char) -> bool {
     matches!(c,
         '\u{340}'..='\u{344}' | '\u{374}' | '\u{37e}' | '\u{387}' | '\u{958}'..='\u{fb9}' | '\u{1f71}'..='\u{1ffd}'

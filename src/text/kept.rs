@@ -10,7 +10,7 @@ use std::ops::Range;
 pub struct Kept {
     folded: Box<str>,
     /// What was changed, in order. Each begins with the bytes since the one before (in the folded text), as a number of seven
-    /// bits a byte. Then 0 for an ASCII capital; or one more than the folded bytes, the original bytes, and those themselves.
+    /// bits a byte. Then 0 for an ASCII capital; else the folded length plus one, the original length, and the original bytes.
     changes: Box<[u8]>,
     /// Characters of the original.
     chars: u32,

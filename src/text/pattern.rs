@@ -7,6 +7,7 @@ use crate::limits;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
 use std::ops::Range;
+use unicode_normalization::char::is_combining_mark;
 
 /// A text was not searched to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +37,11 @@ impl Expression {
         // Without the flag for case, so that letters are literals.
         let parsed = regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
         let required = parsed.ok().and_then(|hir| literal(&hir)).and_then(|found| {
-            // A mark that follows the last letter changes it in the folded text.
+            // A mark that follows a letter changes it in the folded text: no part ends before one, or begins with one.
             let mut text = String::from_utf8(found).ok()?;
             text.pop();
             // The expression also takes U+017F for an s; the folded text has it as it is.
-            let part = text.split(['s', 'S']).max_by_key(|part| part.len())?;
+            let part = text.split(['s', 'S']).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
         Ok(Expression { regex, required })
@@ -201,6 +202,7 @@ mod tests {
             (r"^date: \d+$", Some("date:")),
             ("classic", Some("cla")),
             ("abc", Some("ab")),
+            ("s\u{301}wiat", Some("wia")),
             ("a", None),
         ] {
             assert_eq!(Expression::new(pattern, false).unwrap().required(), required, "{pattern}");
