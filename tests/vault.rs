@@ -152,6 +152,21 @@ fn a_name_in_another_unicode_form_is_the_same_note() {
 }
 
 #[test]
+fn a_folder_named_in_another_unicode_form_is_the_same_folder() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    std::fs::create_dir(folder.vault().join("Bu\u{308}ro")).unwrap();
+    std::fs::write(folder.vault().join("Bu\u{308}ro/Note.md"), "---\nkind: letter\n---\n- [ ] task\n[[Welcome]]\n").unwrap();
+    let path = "B\u{fc}ro";
+    let total = |tool: &str, arguments: Value| server.call(tool, arguments)["total"].clone();
+    assert_eq!(total("vault_tasks", json!({ "path": path })), 1);
+    assert_eq!(total("vault_query", json!({ "where": "kind == \"letter\"", "path": path })), 1);
+    assert_eq!(total("vault_links", json!({ "show": "outgoing", "path": format!("{path}/Note.md") })), 1);
+    server.call("vault_move", json!({ "from": path, "to": "Office" }));
+    assert_eq!(folder.read("Office/Note.md"), b"---\nkind: letter\n---\n- [ ] task\n[[Welcome]]\n");
+}
+
+#[test]
 fn a_vault_that_is_away_is_unavailable_and_served_again_afterwards() {
     let (folder, server) = Server::sample();
     let files = server.call("vault_list_all", json!({}))["total_files"].clone();

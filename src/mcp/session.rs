@@ -75,6 +75,10 @@ impl Session {
         self.standalone.is_open()
     }
 
+    fn is_expired(&self, now: Now) -> bool {
+        now.since(Now(self.last_used.load(Ordering::Relaxed))) > limits::SESSION_IDLE && !self.is_listening()
+    }
+
     /// Sends a message on the standalone stream, if the client listens.
     pub(super) fn send(&self, message: &str) {
         if self.is_listening() {
@@ -123,6 +127,8 @@ impl Sessions {
         };
         let session = Arc::new(Session::new(id.clone(), numbers, principal, revision, requests, now));
         let mut table = self.table();
+        // What an expired one holds, the names it subscribed to among it, is free again.
+        table.retain(|_, session| !session.is_expired(now));
         let mine = table.values().filter(|known| known.owner == session.owner).count();
         let victim = if mine >= limits::SESSIONS_PER_PRINCIPAL {
             oldest(table.values().filter(|known| known.owner == session.owner))
@@ -142,8 +148,7 @@ impl Sessions {
     pub fn get(&self, id: &str, principal: &Principal, now: Now) -> Option<Arc<Session>> {
         let mut table = self.table();
         let session = table.get(id).filter(|session| session.owner == principal.key()).cloned()?;
-        let unused = now.since(Now(session.last_used.load(Ordering::Relaxed)));
-        if unused > limits::SESSION_IDLE && !session.is_listening() {
+        if session.is_expired(now) {
             table.remove(id);
             return None;
         }
@@ -226,7 +231,11 @@ mod tests {
     fn sessions_expire_and_the_oldest_are_evicted() {
         let sessions = Sessions::default();
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(0)).unwrap();
-        assert!(sessions.get(&first.id, &login("a"), Now(limits::SESSION_IDLE.as_secs() + 1)).is_none());
+        let expired = Now(limits::SESSION_IDLE.as_secs() + 1);
+        let second = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), expired).unwrap();
+        assert_eq!(sessions.table().keys().collect::<Vec<_>>(), [&second.id], "the first has gone at the next opening");
+        assert!(sessions.get(&first.id, &login("a"), expired).is_none());
+        assert!(sessions.get(&second.id, &login("a"), Now(expired.0 * 3)).is_none(), "not opened anew, but unused for too long");
         let other = sessions.open(&login("b"), Revision::V2025_11_25, Requests::default(), Now(0)).unwrap();
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Requests::default(), Now(1)).unwrap();
         for n in 0..limits::SESSIONS_PER_PRINCIPAL {

@@ -43,7 +43,7 @@ pub struct PeerAddress {
 pub enum Approval {
     /// Send the browser here.
     Granted(String),
-    /// The person has logged in and chooses folders; a proof of the login for [`Oauth::approve_folders`].
+    /// The person has logged in and chooses folders; a proof of the login for [`Oauth::logged_in`].
     Choose(String),
     /// Wrong user name or password; the person may try again.
     Refused,
@@ -197,26 +197,29 @@ impl Oauth {
         format!("{}.{}.{user}", expires.0, secret::successor(&self.store.look().key, &of.to_string()))
     }
 
-    /// Grants the folders that a person has chosen after the login; `None` when the proof of the login is not valid (any more).
+    /// The user that a proof of a login names; `None` when it is not valid (any more) for this request.
+    pub fn logged_in<'a>(&self, request: &AuthorizeRequest, proof: &'a str, now: Now) -> Option<&'a str> {
+        let mut parts = proof.splitn(3, '.');
+        let expires = Now(parts.next()?.parse().ok()?);
+        let user = parts.nth(1)?;
+        self.logins.mark(user)?;
+        (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires))).then_some(user)
+    }
+
+    /// Grants the folders that a person has chosen after the login. `user` is that of [`Oauth::logged_in`].
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
     pub fn approve_folders(
         &self,
         request: &AuthorizeRequest,
-        proof: &str,
+        user: &str,
         folders: Folders,
         from: PeerAddress,
         now: Now,
-    ) -> Result<Option<String>, AuthorizeError> {
-        let mut parts = proof.splitn(3, '.');
-        let expires = parts.next().and_then(|expires| expires.parse().ok()).map(Now);
-        let (Some(expires), Some(user)) = (expires.filter(|expires| expires.0 > now.0), parts.nth(1)) else { return Ok(None) };
-        if !secret::equal(proof, &self.proof_of_login(request, user, expires)) || self.logins.mark(user).is_none() {
-            return Ok(None);
-        }
+    ) -> Result<String, AuthorizeError> {
         let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
-        self.grant(request, user, access, Some(Arc::new(folders)), from, now).map(Some)
+        self.grant(request, user, access, Some(Arc::new(folders)), from, now)
     }
 
     fn grant(

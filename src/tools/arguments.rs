@@ -68,7 +68,7 @@ impl Arguments {
 
     /// A whole number that is required or has a default.
     pub fn number(&self, name: &str) -> usize {
-        self.values.get(name).and_then(schema::whole).and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
+        self.values.get(name).and_then(schema::whole).map_or(0, |number| usize::try_from(number).unwrap_or(usize::MAX))
     }
 
     /// The members of an object; none if it is missing.

@@ -297,15 +297,17 @@ impl Context<'_> {
         Ok(self.named(text, false)?.path)
     }
 
-    /// The path of a file or folder that exists.
+    /// The path of a file or folder that exists, spelled as on disk.
     pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
-        match VaultPath::folder(text) {
-            Ok(folder) if self.vault.list(&folder).is_ok() => return Ok(folder),
-            _ => {}
-        }
-        let path = self.path(text)?;
-        self.vault.entry(&path)?;
-        Ok(path)
+        let path = match VaultPath::folder(text) {
+            Ok(folder) if self.vault.list(&folder).is_ok() => folder,
+            _ => {
+                let path = self.path(text)?;
+                self.vault.entry(&path)?;
+                path
+            }
+        };
+        Ok(self.vault.spelled(&path))
     }
 }
 

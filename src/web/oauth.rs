@@ -98,6 +98,12 @@ fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str
 
 /// The form of the second page: what was chosen for each folder.
 fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, proof: &str, from: PeerAddress) -> Response {
+    let now = Now::read();
+    // Nothing of the vault is read before this.
+    let Some(user) = app.oauth.logged_in(request, proof, now) else {
+        let advice = "Start the login again in the application, and choose within a few minutes.";
+        return html(403, page::error(&app.oauth.origin, "The login was too long ago.", advice));
+    };
     let (offered, _) = app.mcp.folders(limits::FOLDERS_OFFERED);
     let of = |wanted: &'static str| {
         let chosen = form.beginning("folder:").filter(|(name, choice)| *choice == wanted && offered.iter().any(|folder| folder == name));
@@ -108,16 +114,8 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &s
     if folders == (Folders { read: Some(Vec::new()), write: Vec::new() }) {
         return folders_page(app, request, action, proof, "No folder was chosen. Choose at least one.");
     }
-    match app.oauth.approve_folders(request, proof, folders, from, Now::read()) {
-        Ok(Some(location)) => see_other(&location),
-        Ok(None) => html(
-            403,
-            page::error(
-                &app.oauth.origin,
-                "The login was too long ago.",
-                "Start the login again in the application, and choose within a few minutes.",
-            ),
-        ),
+    match app.oauth.approve_folders(request, user, folders, from, now) {
+        Ok(location) => see_other(&location),
         Err(error) => cannot_authorize(&app.oauth, error),
     }
 }

@@ -1,6 +1,5 @@
 //! `vault_delete`: files put into the trash.
 
-use super::links::file_or_folder;
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
 use crate::tools::vault::IF_MATCH;
@@ -29,7 +28,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let paths = arguments.texts("paths").map(|path| file_or_folder(context, path)).collect::<Result<Vec<_>, Error>>()?;
+    let paths = arguments.texts("paths").map(|path| context.path_or_folder(path)).collect::<Result<Vec<_>, Error>>()?;
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
         return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} files.", limits::NOTES_PER_CALL)));
     }

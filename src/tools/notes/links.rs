@@ -6,7 +6,6 @@ use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, OrNull, flag, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
 use crate::vault::links::{Show, VaultLink};
 
 pub(super) static TOOL: Tool = Tool {
@@ -70,7 +69,7 @@ fn row(link: VaultLink) -> Row {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = arguments.maybe("path").map(|text| file_or_folder(context, text)).transpose()?;
+    let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
     let after = paging::after(arguments)?;
     let go_on = |done: usize, total: usize| {
         context.caller.progress(done as u64, Some(total as u64), "notes read");
@@ -99,14 +98,4 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let links = fitting(found.into_iter().map(row));
     let last = keys.get(..links.len()).and_then(<[String]>::last).filter(|_| more || links.len() < keys.len());
     Reply::of(&Answer { total, links: Some(links), paths: None, next: Next::after(arguments, last.map(String::as_str)) })
-}
-
-/// A file by its path or name, or a folder.
-pub(super) fn file_or_folder(context: &Context<'_>, text: &str) -> Result<VaultPath, Error> {
-    let path = match VaultPath::folder(text) {
-        Ok(folder) if context.vault.list(&folder).is_ok() => return Ok(folder),
-        _ => context.path(text)?,
-    };
-    context.vault.entry(&path)?;
-    Ok(context.vault.spelled(&path))
 }

@@ -1,6 +1,5 @@
 //! `vault_move`: a file, folder or heading renamed, with the links to it.
 
-use super::links::file_or_folder;
 use super::{CHANGES, DRY_RUN, LEFT_ALONE, answer};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
@@ -53,15 +52,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             return Err(Error::new(Code::InvalidArgument, format!("Argument {name} is empty; give a path.")));
         }
     }
-    let heading = from.split_once('#').filter(|_| file_or_folder(context, from).is_err());
+    let heading = from.split_once('#').filter(|_| context.path_or_folder(from).is_err());
     let rewritten = match heading {
         Some((note, heading)) => {
-            let path = file_or_folder(context, &note.replace("[[", ""))?;
+            let path = context.path_or_folder(&note.replace("[[", ""))?;
             let new = new_heading(context, &path, heading, to)?;
             context.vault.rename_heading(&path, heading.trim_end_matches("]]"), new, options)?
         }
         None => {
-            let path = file_or_folder(context, from)?;
+            let path = context.path_or_folder(from)?;
             context.vault.move_file(&path, &target(context, &path, to)?, options)?
         }
     };
@@ -71,7 +70,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 /// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it, `#Above#New`.
 fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a str) -> Result<&'a str, Error> {
     let (note, new) = to.split_once('#').unwrap_or(("", to));
-    let is_same_note = note.is_empty() || file_or_folder(context, &note.replace("[[", "")).ok().as_ref() == Some(path);
+    let is_same_note = note.is_empty() || context.path_or_folder(&note.replace("[[", "")).ok().as_ref() == Some(path);
     if !is_same_note {
         return Err(Error::new(Code::InvalidArgument, "A heading stays in its note: give to as the same note with #New heading."));
     }
