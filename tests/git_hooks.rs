@@ -55,6 +55,21 @@ fn a_hook_that_changes_what_is_committed_is_refused() {
     assert_eq!(repository.git(&["log", "--format=%s"]), "first\n");
 }
 
+/// As hooks do that mend spaces and then refuse; what they made is in the trash.
+#[test]
+fn a_note_is_as_it_was_after_a_hook_that_changes_it_and_refuses() {
+    let repository = with_hook("for name in ours.md new.md; do test ! -e $name || echo more >> $name; done; exit 1");
+    let server = repository.serve();
+    for path in ["ours.md", "new.md"] {
+        let before = std::fs::read(repository.folder.vault().join(path)).ok();
+        let refused = write(&server, path, "new");
+        assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+        assert_eq!(std::fs::read(repository.folder.vault().join(path)).ok(), before, "{path}");
+        let kept = String::from_utf8(repository.folder.read(&format!(".trash/{path}"))).unwrap();
+        assert_eq!(kept, note("new\nmore"));
+    }
+}
+
 #[test]
 fn killed_while_a_hook_runs_the_note_is_as_it_was() {
     let repository = with_hook("touch started; sleep 5");

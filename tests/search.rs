@@ -4,6 +4,7 @@
 use crate::support::{Folder, Server, eventually};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_normalization::UnicodeNormalization;
 use vault_sync_mcp::text::words::of_query;
 use vault_sync_mcp::vault::search::{Hit, Query};
@@ -118,6 +119,39 @@ fn little_memory_changes_no_answer() {
     let (text, _) = (small.result("search_vault_content", json!({ "search_pattern": "heating" })), ());
     assert_eq!(text["isError"], false);
     assert!(small.call("vault_list_all", json!({ "tag": "project" }))["total_files"].as_u64().unwrap() > 0);
+}
+
+/// What is read from the disk for a search is read while others change the index.
+#[test]
+fn searches_in_little_memory_answer_while_notes_change() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small")]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::fs::write(folder.vault().join(format!("changing {}.md", number % 50)), format!("heating number {number}")).unwrap();
+            }
+        });
+        let searches: Vec<_> = (0..4)
+            .map(|own| {
+                let server = &server;
+                scope.spawn(move || {
+                    for number in 0..100 {
+                        let query = ["heating", "-heating", "heating OR broker", "number"][(own + number) % 4];
+                        let found = server.call("vault_search", json!({ "query": query }));
+                        assert!(found["results"].is_array(), "{found}");
+                    }
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = searches.into_iter().map(|search| search.join()).collect();
+        stop.store(true, Ordering::Relaxed);
+        assert!(outcomes.iter().all(Result::is_ok));
+    });
 }
 
 #[test]

@@ -18,7 +18,7 @@ enum State {
     #[default]
     NotBegun,
     UnderWay(Filling),
-    Overwrite,
+    Finished,
 }
 
 /// Where the first look stands.
@@ -52,7 +52,7 @@ impl FirstLook {
         let waited = self.changed.wait_timeout_while(state, limits::FILL_PATIENCE, |state| matches!(state, State::UnderWay(_)));
         match *waited.unpoisoned().0 {
             State::UnderWay(filling) => Some(filling),
-            State::NotBegun | State::Overwrite => None,
+            State::NotBegun | State::Finished => None,
         }
     }
 }
@@ -71,7 +71,7 @@ impl IndexProgress<'_> {
     /// Notes that it has come to its end.
     pub(super) fn finish(mut self) {
         if let Some(look) = self.0.take() {
-            look.set(State::Overwrite);
+            look.set(State::Finished);
         }
     }
 }

@@ -82,13 +82,6 @@ pub(super) struct Journal {
     pub(super) steps: Vec<JournalStep>,
 }
 
-/// What steps are done for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Change,
-    Show,
-}
-
 /// How far a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {

@@ -173,18 +173,6 @@ impl Vault {
         Ok(found)
     }
 
-    /// The whole text of a file; from the index where that has it.
-    ///
-    /// # Errors
-    /// As [`Vault::bytes`].
-    pub fn text(&self, entry: &Entry) -> Result<String, Error> {
-        if let Text::Kept(text) = &entry.text {
-            return Ok(text.original());
-        }
-        let bytes = self.bytes(&super::VaultPath::known(&entry.path))?;
-        Ok(super::read::text_of(bytes))
-    }
-
     /// When a file was created; where the file system does not say, when it was changed.
     pub fn created(&self, entry: &Entry) -> Now {
         let found = std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());

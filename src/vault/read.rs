@@ -1,7 +1,8 @@
 //! Reading one file: a range of lines, or a picture, sound or PDF as bytes.
 
-use super::entry::Stamp;
+use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
+use super::jail::ResolvedPath;
 use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::{Vault, count_lines, etag, walk};
@@ -124,36 +125,57 @@ impl Vault {
 
     /// A file that is as it was when it was indexed. It is known by its inode, and was let in then, so the way to it need not
     /// be resolved again. `None`: it has to be looked at.
-    fn bytes_as_indexed(&self, path: &VaultPath, limit: u64) -> Option<(Vec<u8>, Stamp)> {
-        let entry = self.index.get(path.as_str())?;
-        let on_disk = self.jail.root().join(path.as_str());
-        let bytes = if entry.stamp.size <= limit { walk::read_known(&on_disk, entry.stamp)? } else { return None };
-        Some((bytes, entry.stamp))
+    fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
+        let on_disk = self.jail.root().join(&*entry.path);
+        if entry.stamp.size <= limit { walk::read_known(&on_disk, entry.stamp) } else { None }
     }
 
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
-        if let Some((bytes, stamp)) = self.bytes_as_indexed(path, limit) {
-            return Ok((path.clone(), bytes, stamp));
+        if let Some(entry) = self.index.get(path.as_str())
+            && let Some(bytes) = self.bytes_as_indexed(&entry, limit)
+        {
+            return Ok((path.clone(), bytes, entry.stamp));
         }
         let (path, on_disk) = self.locate(path)?;
-        let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
-        if metadata.is_dir() {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
-        }
-        // Opening a named pipe would wait for its writer.
-        if !metadata.is_file() {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
-        }
-        let too_large = |size| Error::TooLarge { path: path.as_str().into(), size, limit };
-        if metadata.len() > limit {
-            return Err(too_large(metadata.len()));
-        }
-        let (bytes, stamp, _) = walk::read_stamped(&on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
-        if bytes.len() as u64 > limit {
-            return Err(too_large(bytes.len() as u64));
-        }
+        let (bytes, stamp) = bytes_on_disk(&path, &on_disk, limit)?;
         Ok((path, bytes, stamp))
     }
+
+    /// The whole text of a file; from the index where that has it. Does not take the lock of the index, which the caller may hold.
+    ///
+    /// # Errors
+    /// As [`Vault::bytes`].
+    pub fn text(&self, entry: &Entry) -> Result<String, Error> {
+        if let Text::Kept(text) = &entry.text {
+            return Ok(text.original());
+        }
+        if let Some(bytes) = self.bytes_as_indexed(entry, limits::NOTE_BYTES) {
+            return Ok(text_of(bytes));
+        }
+        let path = VaultPath::known(&entry.path);
+        let (bytes, _) = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
+        Ok(text_of(bytes))
+    }
+}
+
+fn bytes_on_disk(path: &VaultPath, on_disk: &ResolvedPath, limit: u64) -> Result<(Vec<u8>, Stamp), Error> {
+    let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
+    if metadata.is_dir() {
+        return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
+    }
+    // Opening a named pipe would wait for its writer.
+    if !metadata.is_file() {
+        return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
+    }
+    let too_large = |size| Error::TooLarge { path: path.as_str().into(), size, limit };
+    if metadata.len() > limit {
+        return Err(too_large(metadata.len()));
+    }
+    let (bytes, stamp, _) = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok((bytes, stamp))
 }
 
 /// Bytes as text; what is not UTF-8 in them is shown as that.

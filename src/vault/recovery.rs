@@ -53,7 +53,12 @@ impl Transaction<'_> {
         let outcomes: Vec<Result<(), Error>> = if forward || is_over {
             all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
         } else {
-            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted, true)).collect()
+            let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
+                (State::Done, _) => self.undo(noted, true),
+                (State::DoneAndMore | State::Theirs, Step::Replace { path, before, .. }) if shown => self.copy_to_trash(path, before),
+                _ => Ok(()),
+            };
+            all.iter().rev().map(undo).collect()
         };
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {

@@ -7,12 +7,13 @@
 
 use super::error::Error;
 use super::jail::ResolvedPath;
-use super::journal::{Journal, JournalStep, Purpose, Step};
+use super::journal::{Journal, JournalStep, Step};
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash, wait_for_lock};
 use super::write::kept_of_write;
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
+use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
 use std::fs::File;
@@ -102,7 +103,7 @@ impl Transaction<'_> {
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
         files.iter().try_for_each(|path| self.vault.check_grant(path))?;
-        let noted = self.note(steps, Purpose::Change)?;
+        let noted = self.note(steps, false)?;
         let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.kept_of_step(noted)).collect());
         // What was not begun must not be finished after a crash.
         let kept = kept.inspect_err(|_| self.forget())?;
@@ -121,10 +122,10 @@ impl Transaction<'_> {
         let vault = self.vault;
         let tops: Vec<PathBuf> =
             steps.iter().filter_map(|step| VaultPath::file(step.path()).ok()).map(|path| vault.jail.folder_that_is_there(&path)).collect();
-        let noted = self.note(steps, Purpose::Show)?;
+        let noted = self.note(steps, true)?;
         self.take_all(&noted)?;
         let outcome = act();
-        self.take_back(&noted);
+        self.take_back(&noted, |noted| self.undo_shown(noted));
         // Folders that were made for it go again, and so does the trash if nothing else is in it.
         for (step, top) in steps.iter().zip(tops) {
             let path = vault.jail.root().join(step.path());
@@ -135,7 +136,7 @@ impl Transaction<'_> {
     }
 
     /// Writes down what the steps will change. A change of one file needs no journal: it is replaced whole or not at all.
-    fn note(&self, steps: &[Step], purpose: Purpose) -> Result<Vec<JournalStep>, Error> {
+    fn note(&self, steps: &[Step], shown: bool) -> Result<Vec<JournalStep>, Error> {
         let mut noted: Vec<JournalStep> = Vec::new();
         for step in steps {
             let trash_name = match step {
@@ -144,10 +145,13 @@ impl Transaction<'_> {
             };
             noted.push(JournalStep { step: step.clone(), trash_name });
         }
-        let shown = purpose == Purpose::Show;
         if shown || noted.len() > 1 {
             let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.clone() };
-            let journal = serde_json::to_vec(&journal).unwrap_or_default();
+            let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", OWN_FILES[0])(error.into()))?;
+            let size = journal.len() as u64;
+            if size > limits::JOURNAL_BYTES {
+                return Err(Error::TooLarge { path: OWN_FILES[0].into(), size, limit: limits::JOURNAL_BYTES });
+            }
             let on_disk = self.vault.own_file(OWN_FILES[0])?;
             disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
         }
@@ -156,7 +160,9 @@ impl Transaction<'_> {
 
     /// Does all steps; where one fails, those before it are taken back.
     fn take_all(&self, noted: &[JournalStep]) -> Result<(), Error> {
-        noted.iter().enumerate().try_for_each(|(number, step)| self.take(step).inspect_err(|_| self.take_back(noted.part(..number))))
+        noted.iter().enumerate().try_for_each(|(number, step)| {
+            self.take(step).inspect_err(|_| self.take_back(noted.part(..number), |noted| self.undo(noted, false)))
+        })
     }
 
     /// The files that are others by a step, under their old and new paths.
@@ -232,11 +238,38 @@ impl Transaction<'_> {
         }
     }
 
+    /// Undoes a step that was done for a moment. What a program, a hook perhaps, has made of the file meanwhile is kept in the trash.
+    fn undo_shown(&self, noted: &JournalStep) -> Result<(), Error> {
+        let (path, before) = match &noted.step {
+            Step::Create { path, .. } => (path, None),
+            Step::Replace { path, before, .. } | Step::Remove { path, bytes: before, .. } => (path, Some(before)),
+            Step::Rename { .. } | Step::Trash { .. } => return self.undo(noted, false),
+        };
+        match self.undo(noted, false) {
+            Err(Error::Busy) => {}
+            outcome => return outcome,
+        }
+        let now = self.vault.bytes(path)?;
+        self.copy_to_trash(path, &now)?;
+        match before {
+            Some(before) => self.vault.put(path, Some(&now), before),
+            None => self.vault.remove(path, &now),
+        }
+    }
+
+    pub(super) fn copy_to_trash(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
+        let name = self.vault.free_trash_name(path, &[])?;
+        let trash = self.vault.trash()?;
+        disk::replace(&trash.path().join(&name), bytes, Mode::New, |_| Ok(())).map_err(Error::disk("write the file", path.as_str()))?;
+        log::warn!("{} was changed while a hook ran, or afterwards; {TRASH}/{name} has the text that it no longer has", path.as_str());
+        Ok(())
+    }
+
     /// Puts back what was done, the last first, and forgets it when all is as it was.
-    fn take_back(&self, done: &[JournalStep]) {
+    fn take_back(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
         let mut all = true;
         for noted in done.iter().rev() {
-            if let Err(error) = self.undo(noted, false) {
+            if let Err(error) = undo(noted) {
                 log::error!("a change of several files could not be taken back in {}: {error}", noted.step.path());
                 all = false;
             }
