@@ -362,6 +362,20 @@ fn versions_are_listed_and_brought_back() {
 }
 
 #[test]
+fn a_history_longer_than_one_answer_says_so() {
+    let repository = Repository::with(&[("a.md", &note("0"))]);
+    let history = |server: &Server| server.call("vault_history", json!({ "path": "a.md" }));
+    let server = repository.serve();
+    assert!(history(&server)["truncated"].is_null());
+    for number in 1..=200 {
+        repository.write("a.md", &note(&number.to_string()));
+        repository.git(&["commit", "-qam", "more"]);
+    }
+    let history = history(&server);
+    assert_eq!((history["versions"].as_array().unwrap().len(), &history["truncated"]), (200, &json!(true)));
+}
+
+#[test]
 fn the_history_of_a_renamed_note_goes_on_and_that_of_a_copy_begins() {
     let repository = Repository::with(&[("notes/template.md", &note("the same words in both"))]);
     let vault = repository.folder.vault().join("notes");

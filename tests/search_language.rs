@@ -225,6 +225,9 @@ fn a_cursor_of_another_query_is_refused() {
     assert_eq!(fail(&other_call, &order), "INVALID_ARGUMENT");
     // Made by hand: for more words than the query has.
     assert_eq!(fail(&call, &other_order), "INVALID_ARGUMENT");
+    // For a word that is looked for in a thousand forms.
+    let texts = format!("\"texts\":[{}]", ["\"tea\""; 1_000].join(","));
+    assert_eq!(fail(&call, &order.replace("\"texts\":[\"tea\"]", &texts)), "INVALID_ARGUMENT");
 }
 
 /// Operators, expressions and words without end have bounded costs, and nothing is found wrong in silence.
@@ -241,6 +244,7 @@ fn hostile_queries_end_soon() {
         "-x ".repeat(300),
         "line:(a OR ".repeat(15) + "b" + &")".repeat(15),
         "section:(lorem block:(ipsum line:(dolor needle)))".into(),
+        "line:(line:(absent))".into(),
         "/(x+x+)+y/ /(.*)(.*)(.*)z/".into(),
         "block:/needle$/ -line:/^never/".into(),
         "a".repeat(1_000),

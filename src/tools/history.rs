@@ -53,8 +53,9 @@ result! {
     }
 }
 
-/// The kept versions of a note, or, with toolset git, its commits. Those name other files, so a login for some folders has the former.
-fn rows(context: &Context<'_>, path: &VaultPath) -> Result<Vec<Row>, Error> {
+/// The kept versions of a note, or, with toolset git, its commits; and whether there are older ones. Commits name other files, so a
+/// login for some folders has the kept versions.
+fn rows(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
     #[cfg(feature = "git")]
     if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {
         return commits(context, git, path);
@@ -64,12 +65,12 @@ fn rows(context: &Context<'_>, path: &VaultPath) -> Result<Vec<Row>, Error> {
         let (version, at) = (line.version.clone(), Now(line.at).rfc3339());
         Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
     };
-    Ok(lines.iter().map(row).collect())
+    Ok((lines.iter().map(row).collect(), false))
 }
 
 #[cfg(feature = "git")]
-fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<Vec<Row>, Error> {
-    let (versions, _) = git
+fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
+    let (versions, has_more) = git
         .history(path, limits::GIT_VERSIONS, &|| context.caller.has_cancelled())
         .map_err(|failure| Error::new(Code::GitRefused, failure.to_string()))?;
     let row = |version: Version| {
@@ -77,17 +78,18 @@ fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<Vec<Row
         let then = then.filter(|then| then != path.as_str());
         Row { version: commit, at: date, by, tool, bytes, message: Some(message), change: Some(change), path: then }
     };
-    Ok(versions.into_iter().map(row).collect())
+    Ok((versions.into_iter().map(row).collect(), has_more))
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
-    let mut rows = rows(context, &path)?;
+    let (mut rows, has_more) = rows(context, &path)?;
     let after = paging::after(arguments)?;
     let first = after.and_then(|after| rows.iter().position(|row| row.version == after)).map_or(0, |last| last + 1);
     let rest = rows.split_off(first.min(rows.len()));
     let count = rest.len();
     let versions = fitting(rest.into_iter().take(limits::LIST_PAGE_USUAL));
     let last = versions.last().filter(|_| versions.len() < count).map(|row| row.version.clone());
-    Reply::of(&History { path: path.as_str(), versions, next: Next::after(arguments, last.as_deref()) })
+    let next = if last.is_some() { Next::after(arguments, last.as_deref()) } else { Inline(Next::cut(has_more)) };
+    Reply::of(&History { path: path.as_str(), versions, next })
 }

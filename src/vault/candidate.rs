@@ -49,7 +49,9 @@ impl Order {
     pub(super) fn of_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
         let order: Option<Order> = serde_json::from_str(cursor).ok();
         order
-            .filter(|order| order.words.len() == ranked_texts(parsed).len())
+            .filter(|order| order.words.iter().map(|word| word.asked.as_str()).eq(ranked_texts(parsed)))
+            // Pairs of letters are looked for in place of a word of a language without spaces.
+            .filter(|order| order.words.iter().all(|word| word.texts.len() <= word.asked.chars().count()))
             .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
     }
 }

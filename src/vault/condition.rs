@@ -84,6 +84,10 @@ impl<'a> File<'a> {
                 None
             }
             Condition::Within(scope, condition) => {
+                // A scope inside a scope looks at all lines for each part of the outer one.
+                if !(self.go_on)() {
+                    return Err(Unfinished);
+                }
                 for range in self.parts(*scope, part) {
                     if let Some(found_at) = self.find(condition, Some(&range))? {
                         return Ok(Some(Some(found_at.unwrap_or(range))));

@@ -345,7 +345,7 @@ mod tests {
             let before = all(&root);
             {
                 let transaction = vault.begin_transaction().unwrap();
-                let noted = transaction.note(&steps(), Purpose::Change).unwrap();
+                let noted = transaction.note(&steps(), false).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.take(noted).unwrap());
             }
             drop(vault);
@@ -422,7 +422,7 @@ mod tests {
             let (root, vault) = vault();
             {
                 let transaction = vault.begin_transaction().unwrap();
-                let noted = transaction.note(&change(), Purpose::Change).unwrap();
+                let noted = transaction.note(&change(), false).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.take(noted).unwrap());
             }
             edit(&root);
@@ -475,7 +475,7 @@ mod tests {
         let (root, vault) = vault();
         {
             let transaction = vault.begin_transaction().unwrap();
-            let noted = transaction.note(&steps(), Purpose::Change).unwrap();
+            let noted = transaction.note(&steps(), false).unwrap();
             noted.iter().take(3).for_each(|noted| transaction.take(noted).unwrap());
         }
         // The step for this one was not done: what a person made of it is no reason to go on.

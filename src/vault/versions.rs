@@ -120,7 +120,8 @@ impl Versions {
     /// Keeps what changes of one call take away, before they are made. Returns their ids, in order.
     pub(super) fn keep(&self, caller: &Caller, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
         let _turn = self.lock()?;
-        let (at, mut lines, mut ids) = (Now::read().0, String::new(), Vec::new());
+        // A power cut may have left half a line; the next one must not be part of it.
+        let (at, mut lines, mut ids) = (Now::read().0, String::from("\n"), Vec::new());
         for Change { did, bytes } in changes {
             if let Some(bytes) = bytes {
                 self.keep_bytes(&bytes).map_err(failed)?;
@@ -290,6 +291,7 @@ mod tests {
         for text in ["1", "2", "3"] {
             keep("a", text);
         }
+        disk::append(&folder.join("versions").join(LOG), b"{\"version\":\"half", false).unwrap();
         keep("b", "4");
         let texts = || -> Vec<String> {
             let lines = versions.lines().unwrap();

@@ -218,10 +218,11 @@ impl Vault {
     /// Those of [`Vault::write`].
     pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
         check_size(path, size)?;
-        let on_disk = self.may_create(path)?;
-        match existing(&on_disk.join(path.name()), path)? {
-            Some(_) => Ok(()),
-            None => self.check_new_name(path, None),
+        self.may_create(path)?;
+        match self.jail.existing(path) {
+            Ok(on_disk) => existing(&on_disk, path).map(drop),
+            Err(Error::NotFound { .. }) => self.check_new_name(path, None),
+            Err(error) => Err(error),
         }
     }
 

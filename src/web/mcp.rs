@@ -168,9 +168,10 @@ impl Caller<'_> {
     }
 
     /// Answers a request with an event stream: what is to be said on the way, then the answer. In a legacy session the
-    /// client may lose its connection and come back for the rest; a modern one has cancelled then.
+    /// client may lose its connection and come back for the rest; without one it has cancelled then.
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
+        let comes_back = session.is_some();
         let running = session.as_ref().zip(message.id()).map(|(session, id)| session.requests.begin(id));
         let work = move |events: Arc<EventStream>, peer: &HangUp| {
             let listener = Arc::new(Connection(Arc::clone(&events)));
@@ -182,7 +183,7 @@ impl Caller<'_> {
                     stream
                 }
             };
-            let peer = Some(peer).filter(|_| revision.is_modern());
+            let peer = Some(peer).filter(|_| !comes_back);
             let channel = AnswerStream { running, peer, stream: &stream, events };
             let exchange = Exchange { principal: &principal, revision, session: session.as_ref(), channel: &channel };
             if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = engine.handle(&exchange, &message) {
