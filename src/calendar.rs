@@ -303,6 +303,15 @@ mod tests {
     }
 
     #[test]
+    fn days_are_distinguished_from_other_names() {
+        assert!(DateTime::of_date("2026-02-08").is_some());
+        for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "2026-99-99", "2026-02-31", "2026-00-10", "２026-02-0"]
+        {
+            assert!(DateTime::of_date(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
     fn weeks_are_named_by_their_number() {
         for (week, monday) in
             [("2026-W48", "2026-11-23"), ("2026-W01", "2025-12-29"), ("2026-W53", "2026-12-28"), ("1970-W01", "1969-12-29")]

@@ -30,12 +30,12 @@
 //! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` `lock` `slice` |
 //! | `query` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `calendar` `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `principal` `query` `slice` `text` `uri` `vault` |
-//! | `prompts` | what a person can start, with notes in it | `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `principal` `prompts` `quota` `rpc` `secret` `text` `tools` `uri` `vault` |
+//! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `tools` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `principal` `prompts` `quota` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `quota` `rpc` `secret` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |

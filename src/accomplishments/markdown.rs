@@ -1,5 +1,6 @@
 //! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
 
+use crate::calendar::DateTime;
 use crate::markdown::blocks::{self, line_end};
 use crate::markdown::parts::without_closing;
 use crate::markdown::properties::splice;
@@ -117,7 +118,7 @@ pub(super) fn marks_at(text: &str) -> usize {
         let is_id =
             token.strip_prefix('^').is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
         let footnote = Some(token).filter(|token| token.ends_with(']')).and_then(|token| token.rfind("[^"));
-        let sign = DATED.iter().find(|sign| before.ends_with(**sign)).filter(|_| crate::vault::complete::is_day(token));
+        let sign = DATED.iter().find(|sign| before.ends_with(**sign)).filter(|_| DateTime::of_date(token).is_some());
         let mark_at = match (footnote, sign) {
             _ if is_id && !before.is_empty() => token_at,
             (Some(at), _) if token_at + at > 0 => token_at + at,

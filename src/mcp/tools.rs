@@ -7,7 +7,6 @@ use super::{Exchange, Server};
 use crate::clock;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
-use crate::text::json::quoted;
 use crate::tools::{self, Arguments, Code, Context, Reply, Tool, Toolset};
 use crate::vault::versions::Caller;
 use serde_json::{Map, Value, json};
@@ -131,12 +130,12 @@ fn log_call(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Op
 /// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content"). The text
 /// of a document is not sent twice.
 fn success(reply: &Reply) -> String {
-    let text = quoted(reply.text.as_deref().unwrap_or(&reply.json));
+    let text = Value::from(reply.text.as_deref().unwrap_or(&reply.json));
     let blocks: String =
         reply.blocks.iter().filter_map(|block| serde_json::to_string(block).ok()).map(|block| format!(",{block}")).collect();
     format!(r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#, reply.json)
 }
 
 fn failure(error: &tools::Error) -> String {
-    format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":true}}"#, quoted(&error.to_json()))
+    format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":true}}"#, Value::from(error.to_json()))
 }

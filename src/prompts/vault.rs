@@ -1,11 +1,12 @@
 //! The prompts of toolset `vault`: a day's review, what the vault says about a topic, a note put in order.
 
 use super::{Argument, Arguments, Content, Error, Prompt};
+use crate::calendar::DateTime;
 use crate::clock::Now;
 use crate::limits;
 use crate::principal::Access;
 use crate::tools::Context;
-use crate::vault::complete::{Typing, is_day};
+use crate::vault::complete::Typing;
 use crate::vault::read::{Content as Read, Range};
 use crate::vault::search::Query;
 use crate::vault::{Entry, Vault, VaultPath, media};
@@ -70,7 +71,7 @@ fn review_day(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Co
             newest.ok_or_else(|| Error::Argument("No note is named after a day (YYYY-MM-DD); give a date.".into()))?
         }
     };
-    if !is_day(&day) {
+    if DateTime::of_date(&day).is_none() {
         return Err(Error::Argument("Argument date must be a day as YYYY-MM-DD.".into()));
     }
     let is_daily = |entry: &Entry| entry.name().strip_suffix(".md") == Some(&day);

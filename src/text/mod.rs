@@ -10,11 +10,9 @@
 //! | [`query`] | Obsidian's search language |
 //! | [`words`] | the words of a query, their stems and what stands in for them |
 //! | [`mod@snippet`] | the text around a match |
-//! | [`json`] | text as a JSON string |
 
 pub mod filter;
 pub mod fold;
-pub mod json;
 pub mod kept;
 pub mod pattern;
 pub mod query;

@@ -2,7 +2,6 @@
 
 use super::error::{Code, Error};
 use crate::limits;
-use crate::text::json;
 use serde::Serialize;
 
 /// A block of content beside the structured result (MCP, "ContentBlock").
@@ -57,26 +56,7 @@ impl Reply {
         Ok(Reply { json, text: None, blocks: Vec::new() })
     }
 
-    /// A structured result with a long text as its last member, written without the copies that a serializer makes.
-    ///
-    /// # Errors
-    /// As [`Reply::of`], or if the rest is no object.
-    pub fn with_text(about: &impl Serialize, member: &str, text: &str) -> Result<Reply, Error> {
-        let mut reply = Reply::of(about)?;
-        if reply.json.pop() != Some('}') {
-            return Err(Error::new(Code::InternalError, "a result is an object"));
-        }
-        if reply.json.len() > 1 {
-            reply.json.push(',');
-        }
-        json::push_quoted(&mut reply.json, member);
-        reply.json.push(':');
-        json::push_quoted(&mut reply.json, text);
-        reply.json.push('}');
-        Ok(reply)
-    }
-
-    /// The same with further members of the structured result.
+    /// Adds members to the structured result.
     pub fn with_members(mut self, members: serde_json::Map<String, serde_json::Value>) -> Reply {
         if let Ok(serde_json::Value::Object(mut result)) = serde_json::from_str(&self.json) {
             result.extend(members);

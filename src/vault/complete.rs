@@ -2,6 +2,7 @@
 
 use super::Vault;
 use super::error::Error;
+use crate::calendar::DateTime;
 use crate::text::fold::fold;
 use memchr::memmem::Finder;
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ impl Vault {
                         take(name);
                         entry.tags.iter().for_each(|tag| take(tag));
                     }
-                    (Typing::Day, Some(name)) if is_day(name) => take(name),
+                    (Typing::Day, Some(name)) if DateTime::of_date(name).is_some() => take(name),
                     (Typing::Note | Typing::Topic | Typing::Day | Typing::Context, _) => {}
                 }
             }
@@ -75,29 +76,5 @@ impl Vault {
             quality.cmp(other_quality).then(by_value)
         });
         Ok(Completions { values: ranked.into_iter().map(|(_, value)| value).take(limit).collect(), total })
-    }
-}
-
-/// Whether a text is a day as daily notes are named by default: `2026-02-08`.
-pub fn is_day(text: &str) -> bool {
-    let shape = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
-    let part = |from, to| text.get(from..to).and_then(|part| part.parse::<u8>().ok());
-    text.len() == 10
-        && text.bytes().enumerate().all(shape)
-        && part(5, 7).is_some_and(|month| (1..=12).contains(&month))
-        && part(8, 10).is_some_and(|day| (1..=31).contains(&day))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_distinguished_from_other_names() {
-        assert!(is_day("2026-02-08"));
-        for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "2026-99-99", "2026-00-10", "2026-10-32", "２026-02-0"]
-        {
-            assert!(!is_day(other), "{other}");
-        }
     }
 }

@@ -7,7 +7,7 @@ use crate::text::filter::{Rows, Signature};
 use crate::text::fold::{Folded, fold};
 use crate::text::kept::Kept;
 
-/// Folding, the two ways in which folded texts are kept, and JSON strings.
+/// Folding, and the two ways in which folded texts are kept.
 pub fn folding(text: &str) {
     let folded = fold(text);
     let kept = Kept::of(text);
@@ -15,7 +15,6 @@ pub fn folding(text: &str) {
     assert_eq!(kept.original(), text);
     let with_way = Folded::of(text);
     assert_eq!(with_way.text(text), folded);
-    assert_eq!(crate::text::json::quoted(text), serde_json::to_string(text).expect("a text"));
     let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
     for (number, &from) in ends.iter().enumerate() {
         for &to in ends.iter().skip(number) {

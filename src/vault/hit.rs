@@ -49,7 +49,12 @@ impl Vault {
             Text::Kept(kept) => kept.part(range).1,
             _ => {
                 let original = self.text(entry).unwrap_or_default();
-                let (start, end) = Folded::of(&original).original_range(&original, range.start, range.end);
+                let mapping = Folded::of(&original);
+                // Another program has changed it since it was searched.
+                if mapping.text(&original) != &*folded {
+                    return folded.part(range).to_owned();
+                }
+                let (start, end) = mapping.original_range(&original, range.start, range.end);
                 original.part(start..end).to_owned()
             }
         };
@@ -67,6 +72,8 @@ impl Vault {
             Text::Kept(kept) => of_kept(kept, at, needles),
             _ => {
                 let kept = Kept::of(&self.text(entry).unwrap_or_default());
+                // Another program may have changed it since it was searched: then its first line is shown.
+                let at = if kept.folded().get(at.clone()).is_some() { at } else { 0..0 };
                 of_kept(&kept, at, needles)
             }
         }

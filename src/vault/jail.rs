@@ -102,21 +102,6 @@ impl Jail {
         Ok(ResolvedPath { path, below, folder })
     }
 
-    /// What is known of a file that is in the index; `None` where one of the names on the way to it is a link.
-    pub(super) fn without_links(&self, path: &VaultPath) -> io::Result<Option<fs::Metadata>> {
-        let mut on_disk = self.root.clone();
-        let mut found = None;
-        for name in path.segments() {
-            on_disk.push(name);
-            let metadata = on_disk.symlink_metadata()?;
-            if metadata.is_symlink() {
-                return Ok(None);
-            }
-            found = Some(metadata);
-        }
-        Ok(found)
-    }
-
     /// A folder that exists, held open itself.
     pub(super) fn folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         let on_disk = self.existing(path)?;

@@ -16,6 +16,7 @@ use crate::text::fold::fold;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -218,16 +219,16 @@ impl Vault {
             return plan;
         }
         let path = VaultPath::known(&entry.path);
-        let reason = match self.jail.without_links(&path) {
+        let reason = match self.jail.existing(&path) {
             _ if !self.jail.may_change(&entry.path) => Some("this login may not change it"),
-            Ok(Some(found)) if found.permissions().readonly() => Some("the file is read-only"),
-            Ok(Some(_)) if plan.length() as u64 > limits::NOTE_BYTES => Some("the file would be too large"),
-            Ok(Some(_)) => None,
             // Its other name is in the index, too.
-            Ok(None) => {
+            Ok(on_disk) if on_disk.below() != Path::new(path.as_str()) => {
                 plan.edits.clear();
                 None
             }
+            Ok(on_disk) if !on_disk.metadata().is_ok_and(|found| !found.permissions().readonly()) => Some("the file is read-only"),
+            Ok(_) if plan.length() as u64 > limits::NOTE_BYTES => Some("the file would be too large"),
+            Ok(_) => None,
             Err(_) => Some("the file cannot be opened"),
         };
         let reason = reason.or_else(|| {

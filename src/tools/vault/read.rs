@@ -43,8 +43,6 @@ result! {
         total_lines: Option<usize>,
         /// First and last line shown.
         showing: Option<(usize, usize)>,
-        /// The exact text of these lines; it is written last, see [`Reply::with_text`].
-        content: Option<String>,
         truncated: Option<bool>,
         /// Pass as offset to go on.
         next_offset: Option<usize>,
@@ -56,6 +54,8 @@ result! {
         size: u64,
         modified: String,
         etag: &'a str,
+        /// The exact text of these lines.
+        content: Option<&'a str>,
     }
 }
 
@@ -72,7 +72,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         path: read.path.as_str(),
         total_lines: None,
         showing: None,
-        content: None,
         truncated: None,
         next_offset: None,
         next_column: None,
@@ -81,6 +80,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         size: read.stamp.size,
         modified: read.stamp.modified().rfc3339(),
         etag: &read.etag,
+        content: None,
     };
     match &read.content {
         Content::Lines(lines) => {
@@ -92,7 +92,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             shown.next_offset = next.map(|(line, _)| line);
             shown.next_column = next.map(|(_, column)| column).filter(|&column| column > 1);
             shown.lossy = flag(lines.lossy);
-            Reply::with_text(&shown, "content", &lines.content)
+            shown.content = Some(&lines.content);
+            Reply::of(&shown)
         }
         Content::Blob { bytes, kind, media_type } => {
             shown.mime_type = Some(media_type);
