@@ -217,6 +217,10 @@ fn a_cursor_of_another_query_is_refused() {
         let (call, order) = text.split_at(text.find('{').unwrap());
         (call.to_owned(), order.to_owned())
     };
+    // A mark that no text has behind the word.
+    let marked = server.call("vault_search", json!({ "query": "tea;", "max_results": 1 }));
+    let second = server.call("vault_search", json!({ "query": "tea;", "max_results": 1, "cursor": marked["next_cursor"] }));
+    assert_ne!(marked["results"][0]["path"], second["results"][0]["path"]);
     let ((call, order), (other_call, other_order)) = (parts("tea"), parts(&format!("tea {many}")));
     let fail = |call: &str, order: &str| {
         let cursor = URL_SAFE_NO_PAD.encode(format!("{call}{order}"));

@@ -49,9 +49,12 @@ impl Order {
     pub(super) fn of_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
         let order: Option<Order> = serde_json::from_str(cursor).ok();
         order
-            .filter(|order| order.words.iter().map(|word| word.asked.as_str()).eq(ranked_texts(parsed)))
-            // Pairs of letters are looked for in place of a word of a language without spaces.
-            .filter(|order| order.words.iter().all(|word| word.texts.len() <= word.asked.chars().count()))
+            .filter(|order| {
+                let texts = ranked_texts(parsed);
+                // A word may have lost a mark at its end; pairs of letters are looked for in place of one of a language without spaces.
+                let is_of = |(word, text): (&Word, &&str)| text.contains(&word.asked) && word.texts.len() <= word.asked.chars().count();
+                order.words.len() == texts.len() && order.words.iter().zip(&texts).all(is_of)
+            })
             .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
     }
 }
