@@ -151,6 +151,7 @@ fn a_name_in_another_unicode_form_is_the_same_note() {
     assert_eq!(folder.read(nfd), b"new");
 }
 
+#[cfg(feature = "notes")]
 #[test]
 fn a_folder_named_in_another_unicode_form_is_the_same_folder() {
     let folder = Folder::sample();

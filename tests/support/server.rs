@@ -70,6 +70,8 @@ impl Server {
             let log = log.lock().unwrap();
             let line = log.lines().find_map(|line| line.split_once("listening on ")?.1.split_once(','));
             address = line.map(|(address, _)| address.parse().unwrap());
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "the server ended with {ended:?}: {log}");
             address.is_some()
         });
         Server { child, address: address.unwrap(), log }
