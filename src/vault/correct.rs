@@ -60,16 +60,16 @@ impl Vault {
         }
         parts.retain(|part| !part.is_empty());
         let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let lexicon = self.index.lexicon();
+        let lexicon = self.lexicon();
         let mut near = NearestWords::default();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
             let ids: BTreeSet<Id> = match newer {
                 Some((lexicon, changed)) => {
-                    let has_wanted = |files: &[Posting]| files.iter().any(|file| table.entry(file.id()).is_some_and(|entry| wanted(entry)));
+                    let is_wanted = |file: Posting| table.entry(file.id()).is_some_and(|entry| wanted(entry));
                     for (word, files) in lexicon.each() {
-                        if near.is_nearer(word, &letters, stem) && has_wanted(files) {
-                            near.add_word(word, &letters, stem, files.len());
+                        if near.is_nearer(word, &letters, stem) && files.clone().any(is_wanted) {
+                            near.add_word(word, &letters, stem, files.count());
                         }
                     }
                     changed.chain(lexicon.left_out.iter().copied()).collect()

@@ -131,11 +131,6 @@ impl Index {
         look(&self.table.read().unpoisoned())
     }
 
-    /// Whether all texts are in memory, and have been read.
-    pub(super) fn keeps_texts(&self) -> bool {
-        self.memory == Memory::Full && !self.first_look.is_under_way()
-    }
-
     /// The entries below a folder that are wanted, in order.
     pub(super) fn below(&self, folder: &VaultPath, wanted: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
         let first = format!("{}/", folder.as_str());

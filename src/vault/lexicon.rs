@@ -1,16 +1,18 @@
 //! All words of the vault with the files that have them: an inverted index. A search that finds it missing or old starts a thread
-//! which makes it of the texts that are kept. It is never changed: files that have changed since are looked at with each query,
-//! until there are so many that it is made again.
+//! which makes it of the texts, those that are kept or those on disk. It is never changed: files that have changed since are looked
+//! at with each query, until there are so many that it is made again.
 
-use super::entry::{Entry, Text, name_of};
+use super::Vault;
+use super::entry::{Entry, name_of};
 use super::posting::Posting;
 use super::table::{Id, Table};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::slice::Part;
 use crate::text::words::{stem, words_of};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 /// The index of words as of a version of the table.
@@ -23,50 +25,145 @@ pub(super) struct Lexicon {
     words: Vec<u32>,
     /// Where the postings of each word begin.
     first_postings: Vec<u32>,
-    postings: Vec<Posting>,
+    /// See [`List::close`].
+    postings: Vec<u8>,
     /// Files with a word that is too long to be here; they are looked at.
     pub(super) left_out: Vec<Id>,
     /// Whether it can be used: it does not take too much memory.
-    pub(super) is_whole: bool,
+    is_whole: bool,
 }
 
 /// The newest one.
 #[derive(Debug, Default)]
 pub(super) struct Newest {
-    pub(super) lexicon: Mutex<Option<Arc<Lexicon>>>,
-    pub(super) is_building: AtomicBool,
+    lexicon: Mutex<Option<Arc<Lexicon>>>,
+    is_building: AtomicBool,
 }
 
-impl Lexicon {
+/// The postings of one word while the index is made.
+#[derive(Default)]
+struct List {
+    bytes: Vec<u8>,
+    /// The posting that is counted, of the file that is looked at.
+    open: Option<Posting>,
+    /// The place of the last one in `bytes`.
+    last: u32,
+}
+
+/// Numbers in the order in which the table gives its entries.
+fn place_of(id: Id) -> u32 {
+    id.rotate_right(1)
+}
+
+impl List {
+    /// Takes note of a file; whether it is the first note of it.
+    fn note(&mut self, id: Id, what: &dyn Fn(&mut Posting)) -> bool {
+        let is_new = self.open.is_none_or(|open| open.id() != id);
+        if is_new {
+            self.close();
+            self.open = Some(Posting::new(id));
+        }
+        self.open.as_mut().into_iter().for_each(what);
+        is_new
+    }
+
+    /// Writes the posting that is counted: the distance from the one before, times four, seven bits a byte, with the lowest two bits
+    /// saying that the text has the word once, twice, or three times and nothing else does, or that two bytes follow.
+    fn close(&mut self) {
+        let Some(posting) = self.open.take() else { return };
+        let (place, rest) = (place_of(posting.id()), posting.without_id());
+        let kind = if (1..=3).contains(&rest) { rest } else { 0 };
+        let mut number = u64::from(place.wrapping_sub(self.last)) << 2 | u64::from(kind);
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+        if kind == 0 {
+            self.bytes.extend_from_slice(&rest.to_le_bytes());
+        }
+        self.last = place;
+    }
+}
+
+/// The postings that [`List::close`] has written.
+#[derive(Clone)]
+pub(super) struct Unpacked<'a> {
+    bytes: &'a [u8],
+    place: u32,
+}
+
+impl Iterator for Unpacked<'_> {
+    type Item = Posting;
+
+    fn next(&mut self) -> Option<Posting> {
+        let (mut number, mut shift) = (0_u64, 0);
+        loop {
+            let (&byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        self.place = self.place.wrapping_add((number >> 2) as u32);
+        let rest = match number & 3 {
+            0 => {
+                let (two, rest) = self.bytes.split_first_chunk()?;
+                self.bytes = rest;
+                u16::from_le_bytes(*two)
+            }
+            count => count as u16,
+        };
+        Some(Posting::of(self.place.rotate_left(1), rest))
+    }
+}
+
+impl Vault {
+    /// The index of words, if there is one that is new enough. One that is missing or grows old is made in a thread of its own.
+    pub(super) fn lexicon(&self) -> Option<Arc<Lexicon>> {
+        let newest = self.index.words.lexicon.lock().unpoisoned().clone();
+        let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
+        let is_old = changes.is_none_or(|changes| changes > limits::RECENT_CHANGES / 2);
+        if is_old && !self.index.first_look.is_under_way() {
+            let vault = self.clone();
+            let build = move || {
+                let (version, entries) = vault.index.with_table(|table| (table.version(), table.all()));
+                let lexicon = vault.build_lexicon(version, &entries);
+                *vault.index.words.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
+            };
+            // Without a thread the texts are searched.
+            self.index.beside("words", |index| &index.words.is_building, move |_| build());
+        }
+        newest.filter(|lexicon| changes.is_some() && lexicon.is_whole)
+    }
+
     /// The index of the words of these files, as of a version of the table.
-    pub(super) fn build(version: u64, entries: &[(Id, Arc<Entry>)]) -> Lexicon {
+    fn build_lexicon(&self, version: u64, entries: &[(Id, Arc<Entry>)]) -> Lexicon {
         let mut lexicon = Lexicon { version, ..Lexicon::default() };
-        let mut files: HashMap<&str, Vec<Posting>> = HashMap::new();
+        let mut lists: HashMap<Box<str>, List> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
         for (id, entry) in entries {
-            let text = match &entry.text {
-                Text::Kept(kept) => kept.folded(),
-                _ => "",
-            };
+            // One that cannot be read now is looked at by each query.
+            let text = self.folded_text(entry, &AtomicU64::new(0));
+            let is_unread = text.is_none();
+            let text = text.unwrap_or_default();
             bytes += text.len() + entry.path.len();
             let path = entry.searched_path();
             let tags = entry.folded_tags().iter().flat_map(|tag| words_of(tag));
-            if words_of(text).chain(words_of(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES) {
+            if is_unread || words_of(&text).chain(words_of(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES) {
                 lexicon.left_out.push(*id);
                 continue;
             }
-            let mut note = |word, what: &dyn Fn(&mut Posting)| {
-                let known = files.entry(word).or_insert_with(|| {
+            let mut note = |word: &str, what: &dyn Fn(&mut Posting)| {
+                if !lists.contains_key(word) {
                     cost += WORD_COST + word.len();
-                    Vec::new()
-                });
-                if known.last().is_none_or(|last| last.id() != *id) {
-                    cost += size_of::<Posting>();
-                    known.push(Posting::new(*id));
+                    lists.insert(word.into(), List::default());
                 }
-                known.last_mut().into_iter().for_each(what);
+                cost += lists.get_mut(word).map_or(0, |list| usize::from(list.note(*id, what)) * POSTING_COST);
             };
-            words_of(text).for_each(|word| note(word, &Posting::count_one));
+            words_of(&text).for_each(|word| note(word, &Posting::count_one));
             words_of(path).for_each(|word| note(word, &Posting::set_in_path));
             words_of(name_of(path)).for_each(|word| note(word, &Posting::set_in_name));
             tags.for_each(|word| note(word, &Posting::set_in_tag));
@@ -75,32 +172,35 @@ impl Lexicon {
         if cost > bytes / 2 + limits::WORDS_LEAST_BYTES || lexicon.left_out.len() > most_left_out {
             return Lexicon { version, ..Lexicon::default() };
         }
-        for (word, files) in files {
+        for (word, mut list) in lists {
+            list.close();
             lexicon.words.push(lexicon.text.len() as u32);
-            lexicon.text.push_str(word);
+            lexicon.text.push_str(&word);
             lexicon.text.push('\n');
             lexicon.first_postings.push(lexicon.postings.len() as u32);
-            lexicon.postings.extend(files);
+            lexicon.postings.append(&mut list.bytes);
         }
+        lexicon.postings.shrink_to_fit();
         lexicon.is_whole = true;
         lexicon
     }
+}
 
+impl Lexicon {
     fn word(&self, number: usize) -> &str {
         let start = self.words.get(number).map_or(0, |start| *start as usize);
         let end = self.words.get(number + 1).map_or(self.text.len(), |end| *end as usize);
         self.text.part(start..end).trim_end_matches('\n')
     }
 
-    /// The files that have a word.
-    fn files(&self, number: usize) -> &[Posting] {
+    fn files(&self, number: usize) -> Unpacked<'_> {
         let start = self.first_postings.get(number).map_or(0, |start| *start as usize);
         let end = self.first_postings.get(number + 1).map_or(self.postings.len(), |end| *end as usize);
-        self.postings.part(start..end)
+        Unpacked { bytes: self.postings.part(start..end), place: 0 }
     }
 
     /// All words, each with the files that have it.
-    pub(super) fn each(&self) -> impl Iterator<Item = (&str, &[Posting])> {
+    pub(super) fn each(&self) -> impl Iterator<Item = (&str, Unpacked<'_>)> {
         (0..self.words.len()).map(|number| (self.word(number), self.files(number)))
     }
 
@@ -121,15 +221,13 @@ impl Lexicon {
                 *if is_form { forms } else { others } += 1;
             }
         }
-        if let [(number, forms, others)] = having.as_slice() {
-            return self.files(*number).iter().map(|posting| posting.times(*forms, *others)).collect();
-        }
-        let total: usize = having.iter().map(|(number, ..)| self.files(*number).len()).sum();
+        let total: usize = having.iter().map(|(number, ..)| self.files(*number).bytes.len()).sum();
+        let is_one = having.len() == 1;
         let each =
-            having.iter().flat_map(|(number, forms, others)| self.files(*number).iter().map(move |posting| posting.times(*forms, *others)));
-        if total < table.numbers() / 8 {
+            having.into_iter().flat_map(|(number, forms, others)| self.files(number).map(move |posting| posting.times(forms, others)));
+        if is_one || total < table.numbers() / 8 {
             let mut all: Vec<Posting> = each.collect();
-            all.sort_unstable_by_key(|posting| posting.id());
+            all.sort_by_key(|posting| posting.id());
             all.dedup_by(|next, kept| {
                 let is_same = kept.id() == next.id();
                 if is_same {
@@ -152,6 +250,8 @@ impl Lexicon {
     }
 }
 
+/// About what a posting costs, in bytes.
+const POSTING_COST: usize = 2;
 /// What a word costs beside its letters and its postings, in bytes.
 const WORD_COST: usize = 9;
 

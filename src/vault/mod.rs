@@ -24,7 +24,7 @@
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `lexicon`, `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
+//! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`], [`replace_text`] | the operations |
@@ -87,7 +87,6 @@ pub mod transaction;
 pub mod undo;
 pub mod versions;
 mod walk;
-mod word_index;
 pub mod write;
 
 use crate::slice::Part;

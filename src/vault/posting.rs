@@ -22,6 +22,16 @@ impl Posting {
         Posting(id << 12)
     }
 
+    /// What [`Posting::without_id`] said, of this file.
+    pub(super) fn of(id: Id, rest: u16) -> Posting {
+        Posting(id << 12 | u32::from(rest))
+    }
+
+    /// All but the number of the file.
+    pub(super) fn without_id(self) -> u16 {
+        (self.0 & 0xfff) as u16
+    }
+
     /// Of so many occurrences as a form of the word, and so many as a part of other words.
     pub(super) fn counted(mut self, forms: u32, others: u32) -> Posting {
         self.0 |= if forms > 0 { forms } else { others }.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };

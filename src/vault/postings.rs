@@ -167,7 +167,7 @@ impl Vault {
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
         let mut found = HashMap::new();
-        let lexicon = self.index.lexicon();
+        let lexicon = self.lexicon();
         let (missing, version) = self.index.with_table(|table| {
             found.extend(texts.iter().filter_map(|&text| Some((text.to_owned(), self.postings.get(text, table)?))));
             if let Some(lexicon) = lexicon.filter(|lexicon| table.changed_since(lexicon.version).is_some()) {
@@ -291,7 +291,7 @@ mod tests {
             })
         };
         let looked_at = ask(&vault);
-        while vault.index.lexicon().is_none() {
+        while vault.lexicon().is_none() {
             std::thread::yield_now();
         }
         *vault.postings.lists.lock().unwrap() = super::Lists::default();
