@@ -112,8 +112,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
             },
             Arg::Long(flag) => match settings::of_flag(flag) {
                 None => {
-                    let meant = settings::meant_by(flag).filter(|setting| !setting.flag.is_empty());
-                    let hint = meant.map(|setting| format!(", --{} is", setting.flag)).unwrap_or_default();
+                    let meant = settings::meant_by(flag).filter(|setting| !setting.flag().is_empty());
+                    let hint = meant.map(|setting| format!(", --{} is", setting.flag())).unwrap_or_default();
                     mistakes.push(format!("--{flag} is not a flag{hint}; see --help"));
                     // Its value is not a command.
                     if meant.is_some_and(|setting| !setting.value.is_empty()) {
@@ -126,7 +126,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
                 }
                 Some(setting) => match parser.value().and_then(|value| value.string()) {
                     Ok(value) => drop(raw.insert(setting.variable, value)),
-                    Err(_) => mistakes.push(format!("--{} needs a value, for example {}", setting.flag, setting.example)),
+                    Err(_) => mistakes.push(format!("--{} needs a value, for example {}", setting.flag(), setting.example)),
                 },
             },
             Arg::Short(flag) => mistakes.push(format!("-{flag} is not a flag; see --help")),
@@ -251,11 +251,11 @@ Commands:
 Settings, as flag or environment variable; the flag wins:
 ",
     );
-    for setting in &SETTINGS {
+    for setting in SETTINGS {
         let value = if setting.value.is_empty() { String::new() } else { format!(" {}", setting.value) };
         let default = if setting.default.is_empty() { String::new() } else { format!(" Default: {}", setting.default) };
         // Writing to a String cannot fail.
-        let _ = match setting.flag {
+        let _ = match setting.flag().as_str() {
             "" => write!(text, "  {}={}\n      {}{default}\n", setting.variable, setting.value, setting.help),
             flag => write!(text, "  --{flag}{value}  ({})\n      {}{default}\n", setting.variable, setting.help),
         };
@@ -297,8 +297,8 @@ mod tests {
 
     #[test]
     fn help_names_every_setting() {
-        for setting in &SETTINGS {
-            let flag = if setting.flag.is_empty() { String::new() } else { format!("--{} ", setting.flag) };
+        for setting in SETTINGS {
+            let flag = if setting.flag().is_empty() { String::new() } else { format!("--{} ", setting.flag()) };
             assert!(help().contains(flag.trim_end()) && help().contains(setting.variable), "{}", setting.variable);
         }
     }

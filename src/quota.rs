@@ -59,11 +59,6 @@ impl Quota {
         Some(self.note(state, owner))
     }
 
-    /// Takes a permit beyond the bounds: for something that replaces what holds another and is about to release it.
-    pub fn take_unbounded(self: &Arc<Self>, owner: &str) -> Permit {
-        self.note(self.state(), owner)
-    }
-
     fn note(self: &Arc<Self>, mut state: MutexGuard<'_, State>, owner: &str) -> Permit {
         state.taken += 1;
         if !owner.is_empty() {
@@ -115,15 +110,13 @@ mod tests {
         assert!(held.iter().all(Option::is_some) && quota.take("a", now).is_none(), "two of one owner");
         let other = quota.take("b", now);
         assert!(other.is_some() && quota.take("c", now).is_none(), "three in all");
-        let beyond = quota.take_unbounded("c");
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| quota.take("c", Duration::from_secs(10)).is_some());
             while quota.state().waiting == 0 {
                 std::thread::yield_now();
             }
             assert!(quota.take("c", Duration::from_secs(10)).is_none(), "one waits already");
-            assert_eq!(quota.state().taken, 4);
-            drop(beyond);
+            assert_eq!(quota.state().taken, 3);
             drop(held);
             assert!(waiting.join().unwrap());
         });

@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
-use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, methods};
+use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Subscription, Wanted, era, methods};
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
@@ -54,7 +54,7 @@ struct Pipe {
 }
 
 impl Listener for Pipe {
-    fn send(&self, _: Option<&str>, message: &str) -> bool {
+    fn send(&self, message: &str) -> bool {
         let mut output = self.output.lock().unpoisoned();
         // serde_json writes no raw line breaks, so a message is always one line.
         let sent = output.write_all(format!("{message}\n").as_bytes()).and_then(|()| output.flush());
@@ -63,8 +63,6 @@ impl Listener for Pipe {
         }
         sent.is_ok()
     }
-
-    fn prime(&self, _: &str) {}
 
     fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
@@ -189,7 +187,7 @@ impl Client {
                 answer.unwrap_or_else(|_| id.map(|id| Error::internal().answering(Some(id)).to_json()))
             }
         };
-        answer.is_none_or(|answer| self.pipe.send(None, &answer))
+        answer.is_none_or(|answer| self.pipe.send(&answer))
     }
 
     fn answer(&self, incoming: Incoming, running: Option<&Running>) -> Option<String> {
@@ -234,14 +232,13 @@ impl Client {
 
     /// Sends notifications of changes to the client of a legacy session from now on.
     fn attach_stream(&self) {
-        if let Some(session) = self.session.get().filter(|session| !session.is_listening()) {
-            session.stream(0).iter().for_each(|stream| stream.attach(self.listener(), None));
-            self.server.listening(&session.subscription);
+        if let Some(session) = self.session.get().filter(|session| !session.subscription.is_open()) {
+            self.server.connect(&session.subscription, self.listener());
         }
     }
 
     fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Option<String> {
-        let session = self.server.sessions.open(&self.principal, revision, self.requests.clone(), Now::read());
+        let session = self.server.sessions.open(&self.principal, revision, Now::read());
         if session.is_ok_and(|session| self.session.set(session).is_err()) {
             let again = Error::invalid_request("this process was initialized already; start another one");
             return Some(again.answering(message.id().cloned()).to_json());
@@ -251,11 +248,11 @@ impl Client {
 
     fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Option<String> {
         let id = wanted.id.clone();
-        let permit = match self.server.stream_permit(&self.principal, false) {
+        let permit = match self.server.stream_permit(&self.principal) {
             Ok(permit) => permit,
             Err(busy) => return Some(busy.answering(Some(id)).to_json()),
         };
-        let subscription = self.server.subscribe(wanted, Stream::plain(self.listener()));
+        let subscription = self.server.subscribe(wanted, self.listener());
         let before = self.subscriptions().insert(id.clone(), (subscription, permit));
         if let Some((before, _)) = before {
             self.server.unsubscribe(&before);
@@ -283,8 +280,8 @@ struct PipeChannel<'a> {
 }
 
 impl Channel for PipeChannel<'_> {
-    fn notify(&self, message: &str) -> bool {
-        self.pipe.send(None, message)
+    fn notify(&self, message: &str) {
+        self.pipe.send(message);
     }
 
     fn is_cancelled(&self) -> bool {

@@ -246,8 +246,8 @@ fn the_top_level_is_what_it_should_be() {
 #[test]
 fn the_readme_is_complete() {
     let readme = crate::support::pages();
-    for setting in &vault_sync_mcp::settings::SETTINGS {
-        let flag = if setting.flag.is_empty() { "| none |".to_owned() } else { format!("`--{}`", setting.flag) };
+    for setting in vault_sync_mcp::settings::SETTINGS {
+        let flag = if setting.flag().is_empty() { "| none |".to_owned() } else { format!("`--{}`", setting.flag()) };
         let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&flag));
         let row = row.unwrap_or_else(|| panic!("no row for {}", setting.variable));
         assert!(row.contains(&format!("`{}`", setting.variable)) && row.contains(setting.default), "{row}");

@@ -89,7 +89,7 @@ pub struct Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = SETTINGS.iter().find(|row| row.variable == self.setting);
-        let (flag, example) = row.map_or(("", ""), |row| (row.flag, row.example));
+        let (flag, example) = row.map_or((String::new(), ""), |row| (row.flag(), row.example));
         let flag = if flag.is_empty() { String::new() } else { format!(" (--{flag})") };
         write!(f, "{}{flag} {}. Example: {}='{example}'", self.setting, self.what.trim_end_matches('.'), self.setting)
     }

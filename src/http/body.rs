@@ -37,7 +37,7 @@ impl Chunked {
     /// fewer when the body ended before.
     ///
     /// # Errors
-    /// [`Refusal::BodyTooLarge`], or [`Refusal::Malformed`] for anything but strict chunks.
+    /// [`Refusal::BODY_TOO_LARGE`], or [`Refusal::Malformed`] for anything but strict chunks.
     pub fn feed(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<usize, Refusal> {
         let mut rest = bytes;
         while !rest.is_empty() && self.state != State::Done {
@@ -64,7 +64,7 @@ impl Chunked {
         let (now, later) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
         let bound = if self.state == State::Trailer { limits::TRAILER_BYTES } else { limits::CHUNK_LINE_BYTES };
         if self.line.len() + now.len() > bound {
-            return Err(Refusal::Malformed("a chunk's size line or trailer is too long"));
+            return Err(Refusal::malformed("a chunk's size line or trailer is too long"));
         }
         self.line.extend_from_slice(now);
         *rest = later;
@@ -74,29 +74,29 @@ impl Chunked {
         let line = std::mem::take(&mut self.line);
         match line.strip_suffix(b"\r\n") {
             Some(line) => Ok(Some(line.to_vec())),
-            None => Err(Refusal::Malformed("lines of a chunked body end with CR LF")),
+            None => Err(Refusal::malformed("lines of a chunked body end with CR LF")),
         }
     }
 
     fn after_line(&mut self, line: &[u8], have: usize) -> Result<State, Refusal> {
         // RFC 9112 section 7.1: chunk extensions and trailers are made of tokens, quoted strings and field values.
         if line.iter().any(|&byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
-            return Err(Refusal::Malformed("a chunk extension or trailer has a control character"));
+            return Err(Refusal::malformed("a chunk extension or trailer has a control character"));
         }
         match self.state {
             State::DataEnd if line.is_empty() => Ok(State::Size),
-            State::DataEnd => Err(Refusal::Malformed("a chunk is longer than its size")),
+            State::DataEnd => Err(Refusal::malformed("a chunk is longer than its size")),
             State::Trailer if line.is_empty() => Ok(State::Done),
             State::Trailer => {
                 self.trailer_bytes += line.len();
                 if self.trailer_bytes > limits::TRAILER_BYTES {
-                    return Err(Refusal::Malformed("the trailers are too long"));
+                    return Err(Refusal::malformed("the trailers are too long"));
                 }
                 Ok(State::Trailer)
             }
             State::Size | State::Data(_) | State::Done => match chunk_size(line)? {
                 0 => Ok(State::Trailer),
-                size if size > self.max.saturating_sub(have) => Err(Refusal::BodyTooLarge),
+                size if size > self.max.saturating_sub(have) => Err(Refusal::BODY_TOO_LARGE),
                 size => Ok(State::Data(size)),
             },
         }
@@ -106,13 +106,13 @@ impl Chunked {
 /// Strict hex digits, then nothing or an extension after `;`.
 fn chunk_size(line: &[u8]) -> Result<usize, Refusal> {
     let digits = line.split(|&byte| byte == b';').next().unwrap_or_default();
-    let bad = Refusal::Malformed("a chunk's size is not a hexadecimal number");
+    let bad = Refusal::malformed("a chunk's size is not a hexadecimal number");
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_hexdigit) {
         return Err(bad);
     }
     let digits = std::str::from_utf8(digits).map_err(|_| bad)?;
     // More digits than the machine's word has: too large for every route.
-    usize::from_str_radix(digits, 16).map_err(|_| Refusal::BodyTooLarge)
+    usize::from_str_radix(digits, 16).map_err(|_| Refusal::BODY_TOO_LARGE)
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn every_part_is_bounded() {
         let mut body = Vec::new();
-        assert_eq!(Chunked::new(3).feed(b"4\r\n", &mut body), Err(Refusal::BodyTooLarge));
+        assert_eq!(Chunked::new(3).feed(b"4\r\n", &mut body), Err(Refusal::BODY_TOO_LARGE));
         assert!(Chunked::new(1000).feed(&[b'1'; 400], &mut body).is_err(), "size digits without end");
         let extension = [b"1;".to_vec(), vec![b'x'; 400]].concat();
         assert!(Chunked::new(1000).feed(&extension, &mut body).is_err());

@@ -2,183 +2,115 @@
 //!
 //! The sender of an event puts it into a bounded queue and goes on; a thread of the stream's own writes. So one peer that
 //! reads slowly, or not at all, delays no other: it is dropped when it falls too far behind. The connection's own thread
-//! stays in a blocking read (or does the work that makes the events): that is how a hang-up is noticed at once.
+//! does the work that makes the events, or stays in a blocking read: that is how a hang-up is noticed at once.
 
-use super::peer::{Activity, Peer};
+use super::Events;
+use super::peer::Peer;
 use super::response::write_in_time;
-use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
-use std::collections::VecDeque;
 use std::io;
 use std::net::Shutdown;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 /// The writing half of an open event stream.
 pub struct EventStream {
-    chunked: bool,
-    last_message: Option<String>,
-    open: AtomicBool,
-    queue: Mutex<Queue>,
-    changed: Condvar,
+    /// `None` once nothing is put in any more; what is in it is written yet.
+    queue: Mutex<Option<Sender<String>>>,
+    /// Bytes in the queue.
+    waiting: AtomicUsize,
 }
 
-struct Queue {
-    /// `None` once the stream is over: a handle that is still held keeps no descriptor open.
-    peer: Option<Arc<Peer>>,
-    frames: VecDeque<String>,
-    bytes: usize,
-    /// Nothing is put in any more; what is in it is written yet.
-    ended: bool,
-    /// The writer is done.
-    written: bool,
-    last_write: Instant,
-}
+/// A comment, which clients ignore: it keeps proxies from closing a silent stream.
+const HEARTBEAT: &str = ": ping\n\n";
 
 impl EventStream {
-    /// The stream on a connection whose response head was just sent, with its writing thread. `chunked` unless the peer
-    /// speaks HTTP/1.0; `last_message` is the last event when this side ends it.
+    /// A stream on a connection that begins with this response head, and the thread that writes it.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn start(peer: &Arc<Peer>, chunked: bool, last_message: Option<String>) -> io::Result<Arc<EventStream>> {
-        let queue = Queue {
-            peer: Some(Arc::clone(peer)),
-            frames: VecDeque::new(),
-            bytes: 0,
-            ended: false,
-            written: false,
-            last_write: clock::instant(),
-        };
-        let stream =
-            Arc::new(EventStream { chunked, last_message, open: AtomicBool::new(true), queue: Mutex::new(queue), changed: Condvar::new() });
+    pub(super) fn start(
+        peer: &Arc<Peer>,
+        head: Vec<u8>,
+        chunked: bool,
+        events: &mut Events,
+    ) -> io::Result<(Arc<EventStream>, JoinHandle<()>)> {
+        let (sender, queue) = channel();
+        let stream = Arc::new(EventStream { queue: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) });
+        let (may_go_on, last_message) = (events.may_go_on.take(), events.last_message.take());
         let (writing, peer) = (Arc::clone(&stream), Arc::clone(peer));
-        std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK).spawn(move || writing.write_all(&peer))?;
-        Ok(stream)
+        let write_all = move || {
+            let write = |head: &[u8], text: &str| {
+                let framed = if chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
+                write_in_time(&peer.socket, head, framed.as_bytes(), || {})
+            };
+            let is_whole = writing.write_queue(&queue, may_go_on, |text| write(&[], text), || write(&head, HEARTBEAT)).is_ok();
+            if is_whole {
+                let _ = last_message.map_or(Ok(()), |message| write(&[], &event(&message)));
+                let _ = if chunked { write_in_time(&peer.socket, b"0\r\n\r\n", &[], || {}) } else { Ok(()) };
+            }
+            writing.end();
+            let _ = peer.socket.shutdown(Shutdown::Both);
+        };
+        let writer = std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK).spawn(write_all)?;
+        Ok((stream, writer))
     }
 
-    /// Sends one `message` event, with an id if there is one. `json` is one line, because readers in the wild take each
-    /// `data:` line as a whole document. Gives whether the stream is still open.
-    pub fn send(&self, id: Option<&str>, json: &str) -> bool {
-        self.put(&event(id, json))
-    }
-
-    /// Sends an event with an id and no data, and how long to wait before opening a broken stream again.
-    pub fn prime(&self, id: &str, retry_ms: u32) -> bool {
-        self.put(&format!("id: {id}\nretry: {retry_ms}\ndata: \n\n"))
-    }
-
-    /// Sends a comment, which clients ignore: it keeps proxies from closing a silent stream.
-    pub fn send_heartbeat(&self) -> bool {
-        self.put(": ping\n\n")
-    }
-
-    /// How long nothing has been sent.
-    pub fn idle_time(&self) -> Duration {
-        self.queue().last_write.elapsed()
+    /// Sends one `message` event. `json` is one line, because readers in the wild take each `data:` line as a whole document.
+    /// Gives whether the stream is still open.
+    pub fn send(&self, json: &str) -> bool {
+        let event = event(json);
+        let mut queue = self.queue.lock().unpoisoned();
+        let before = self.waiting.fetch_add(event.len(), Ordering::AcqRel);
+        // A single event may be as large as any answer; many of them must not pile up.
+        let fits = before == 0 || before + event.len() <= limits::EVENT_QUEUE_BYTES;
+        let is_sent = fits && queue.as_ref().is_some_and(|queue| queue.send(event).is_ok());
+        if !is_sent {
+            *queue = None;
+        }
+        is_sent
     }
 
     /// Whether events can still be sent. Never waits.
     pub fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
+        self.queue.lock().unpoisoned().is_some()
     }
 
-    /// Ends the stream after what was sent, with its farewell. Its connection's thread notices and ends too.
+    /// Ends the stream after what was sent, with its last message. Its connection's thread notices and ends too.
     pub fn end(&self) {
-        let mut queue = self.queue();
-        if !queue.ended {
-            let mut last = self.last_message.as_ref().map(|last_message| self.framed(&event(None, last_message))).unwrap_or_default();
-            if self.chunked {
-                last.push_str("0\r\n\r\n");
-            }
-            queue.frames.push_back(last);
-            queue.ended = true;
-            self.open.store(false, Ordering::Release);
-            self.changed.notify_all();
-        }
+        *self.queue.lock().unpoisoned() = None;
     }
 
-    /// The peer is gone, or too far behind: nothing is sent any more.
-    pub(super) fn abandon(&self) {
-        let mut queue = self.queue();
-        self.lose(&mut queue);
-    }
-
-    /// Ends the stream and waits until the peer has all of it, or is given up.
-    pub(super) fn finish(&self) {
-        self.end();
-        let written = self.changed.wait_while(self.queue(), |queue| !queue.written);
-        drop(written.unpoisoned());
-    }
-
-    fn lose(&self, queue: &mut Queue) {
-        queue.frames.clear();
-        queue.bytes = 0;
-        queue.ended = true;
-        self.open.store(false, Ordering::Release);
-        self.changed.notify_all();
-        if let Some(peer) = queue.peer.take() {
-            let _ = peer.socket.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn put(&self, text: &str) -> bool {
-        let frame = self.framed(text);
-        let mut queue = self.queue();
-        if queue.ended {
-            return false;
-        }
-        // A single event may be as large as any answer; many of them must not pile up.
-        if queue.bytes > 0 && queue.bytes + frame.len() > limits::EVENT_QUEUE_BYTES {
-            log::debug!("an event stream is too far behind and is ended");
-            self.lose(&mut queue);
-            return false;
-        }
-        queue.bytes += frame.len();
-        queue.frames.push_back(frame);
-        queue.last_write = clock::instant();
-        self.changed.notify_all();
-        true
-    }
-
-    fn write_all(&self, peer: &Peer) {
+    /// Writes the head with something to read at once, so that a client, and every proxy on the way, sees that the stream is open;
+    /// then what is put in, and heartbeats, until the stream ends.
+    fn write_queue(
+        &self,
+        queue: &Receiver<String>,
+        may_go_on: Option<Box<dyn Fn() -> bool + Send>>,
+        write: impl Fn(&str) -> io::Result<()>,
+        begin: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        begin()?;
         loop {
-            let idle = |queue: &mut Queue| queue.frames.is_empty() && !queue.ended;
-            let mut queue = self.changed.wait_while(self.queue(), idle).unpoisoned();
-            let Some(frame) = queue.frames.pop_front() else {
-                queue.written = true;
-                self.lose(&mut queue);
-                return;
-            };
-            let ended = queue.ended;
-            drop(queue);
-            // Once everything was said, a peer that does not read it may be closed for others.
-            let progress = || {
-                if ended {
-                    peer.set(Activity::Writing);
+            let next = queue.recv_timeout(limits::HEARTBEAT);
+            if may_go_on.as_ref().is_some_and(|may_go_on| !may_go_on()) {
+                return Ok(());
+            }
+            match next {
+                Ok(event) => {
+                    write(&event)?;
+                    self.waiting.fetch_sub(event.len(), Ordering::AcqRel);
                 }
-            };
-            let sent = write_in_time(&peer.socket, frame.as_bytes(), &[], progress);
-            let mut queue = self.queue();
-            queue.bytes = queue.bytes.saturating_sub(frame.len());
-            if sent.is_err() {
-                self.lose(&mut queue);
+                Err(RecvTimeoutError::Timeout) => write(HEARTBEAT)?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unpoisoned()
-    }
-
-    fn framed(&self, event: &str) -> String {
-        if self.chunked { format!("{:x}\r\n{event}\r\n", event.len()) } else { event.to_owned() }
     }
 }
 
-fn event(id: Option<&str>, json: &str) -> String {
-    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    format!("event: message\n{id}data: {}\n\n", json.replace(['\r', '\n'], " "))
+fn event(json: &str) -> String {
+    format!("event: message\ndata: {}\n\n", json.replace(['\r', '\n'], " "))
 }

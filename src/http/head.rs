@@ -6,7 +6,6 @@
 use super::error::Refusal;
 use crate::limits;
 use crate::slice::Part;
-use std::ops::Range;
 
 /// A request method. Everything that is not used here is [`Method::Other`] and ends in a 405.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,68 +38,46 @@ pub enum Framing {
 /// A request head that obeys every rule of this module.
 #[derive(Debug)]
 pub struct Head {
-    bytes: Box<[u8]>,
-    method: Method,
-    target: Range<usize>,
-    query: Option<Range<usize>>,
-    http_1_0: bool,
-    fields: Vec<(Range<usize>, Range<usize>)>,
-    framing: Framing,
-    close: bool,
-    expects_continue: bool,
+    pub method: Method,
+    /// The path of the target, still percent-encoded, without the query.
+    pub path: Box<str>,
+    /// The query of the target, still encoded, without the question mark; empty when there is none.
+    pub query: Box<str>,
+    /// Whether the peer speaks HTTP/1.0, which knows no chunked coding.
+    pub is_http_1_0: bool,
+    fields: Vec<(Box<str>, Box<[u8]>)>,
+    pub framing: Framing,
+    /// Whether the peer wants the connection closed after this exchange.
+    pub wants_close: bool,
+    /// Whether the peer waits for `100 Continue` before it sends the body.
+    pub expects_continue: bool,
 }
 
-/// Finds the end of a head in bytes that arrive bit by bit, looking at each byte once.
-#[derive(Debug, Default)]
-pub struct HeadScanner {
-    seen: usize,
-    line_started: usize,
-    lines: usize,
-}
-
-impl HeadScanner {
-    /// Looks at what arrived since the last call; `bytes` starts where the request starts. Gives the length of the
-    /// head once its empty line is there.
-    ///
-    /// # Errors
-    /// As soon as the head cannot become a good one: too long, a line feed without a carriage return, empty lines
-    /// that never end.
-    pub fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refusal> {
-        while let Some(found) = memchr::memchr(b'\n', bytes.part(self.seen..)) {
-            let newline = self.seen + found;
-            let line = bytes.part(self.line_started..newline);
-            let Some(line) = line.strip_suffix(b"\r") else {
-                return Err(Refusal::Malformed("lines of a request end with CR LF"));
-            };
-            self.seen = newline + 1;
-            self.line_started = self.seen;
-            if line.is_empty() && self.lines > 0 {
-                return if self.seen > limits::HEAD_BYTES { Err(Refusal::HeadTooLarge) } else { Ok(Some(self.seen)) };
-            }
-            if line.is_empty() {
-                // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not many.
-                if self.seen > 8 {
-                    return Err(Refusal::Malformed("empty lines instead of a request"));
-                }
-                continue;
-            }
-            if self.lines == 0 && line.len() > limits::REQUEST_LINE_BYTES {
-                return Err(Refusal::TargetTooLong);
-            }
-            self.lines += 1;
-            if self.lines > limits::HEADER_LINES + 1 {
-                return Err(Refusal::HeadTooLarge);
-            }
-        }
-        self.seen = bytes.len();
-        if self.lines == 0 && self.seen - self.line_started > limits::REQUEST_LINE_BYTES {
-            return Err(Refusal::TargetTooLong);
-        }
-        if self.seen > limits::HEAD_BYTES {
-            return Err(Refusal::HeadTooLarge);
-        }
-        Ok(None)
+/// The length of the head with which bytes begin, once its empty line is there; `seen` of them were looked at before.
+///
+/// # Errors
+/// As soon as the head cannot become a good one: too long, a line feed without a carriage return, empty lines
+/// that never end.
+pub fn end_of(bytes: &[u8], seen: usize) -> Result<Option<usize>, Refusal> {
+    // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not many.
+    let start = bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+    if start > 8 {
+        return Err(Refusal::malformed("empty lines instead of a request"));
     }
+    let rest = bytes.part(start..);
+    if memchr::memchr(b'\n', rest).unwrap_or(rest.len()) > limits::REQUEST_LINE_BYTES + 1 {
+        return Err(Refusal::TARGET_TOO_LONG);
+    }
+    for at in memchr::memchr_iter(b'\n', bytes.part(seen..)) {
+        let so_far = bytes.part(..=seen + at);
+        if !so_far.ends_with(b"\r\n") {
+            return Err(Refusal::malformed("lines of a request end with CR LF"));
+        }
+        if so_far.len() > start && so_far.ends_with(b"\r\n\r\n") && so_far.len() <= limits::HEAD_BYTES {
+            return Ok(Some(so_far.len()));
+        }
+    }
+    if bytes.len() > limits::HEAD_BYTES { Err(Refusal::HEAD_TOO_LARGE) } else { Ok(None) }
 }
 
 impl Head {
@@ -113,16 +90,16 @@ impl Head {
         let mut request = httparse::Request::new(&mut slots);
         match request.parse(bytes) {
             Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
-            Ok(_) => return Err(Refusal::Malformed("the request head is not complete")),
-            Err(httparse::Error::Version) => return Err(Refusal::Version),
-            Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HeadTooLarge),
-            Err(_) => return Err(Refusal::Malformed("the request line or a header line is not valid")),
+            Ok(_) => return Err(Refusal::malformed("the request head is not complete")),
+            Err(httparse::Error::Version) => return Err(Refusal::VERSION),
+            Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HEAD_TOO_LARGE),
+            Err(_) => return Err(Refusal::malformed("the request line or a header line is not valid")),
         }
         let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version) else {
-            return Err(Refusal::Malformed("the request line is not complete"));
+            return Err(Refusal::malformed("the request line is not complete"));
         };
         if !target.starts_with('/') || !target.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) {
-            return Err(Refusal::Malformed("the request target is a path that starts with / and has no raw non-ASCII"));
+            return Err(Refusal::malformed("the request target is a path that starts with / and has no raw non-ASCII"));
         }
         let method = match method {
             "GET" => Method::Get,
@@ -132,38 +109,32 @@ impl Head {
             "OPTIONS" => Method::Options,
             _ => Method::Other,
         };
-        let spot = |part: &[u8]| -> Range<usize> {
-            let start = (part.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
-            start..start + part.len()
-        };
-        let query = target.split_once('?').map(|(_, query)| spot(query.as_bytes()));
-        let path = target.split_once('?').map_or(target, |(path, _)| path);
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut fields = Vec::with_capacity(request.headers.len());
         for field in request.headers.iter() {
             // RFC 9110 section 5.5: no control characters but tab; bytes above 0x7f are opaque and stay.
             if field.value.iter().any(|&byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
-                return Err(Refusal::Malformed("a header value has a control character"));
+                return Err(Refusal::malformed("a header value has a control character"));
             }
-            fields.push((spot(field.name.as_bytes()), spot(field.value.trim_ascii())));
+            fields.push((field.name.into(), field.value.trim_ascii().into()));
         }
         let mut head = Head {
-            target: spot(path.as_bytes()),
-            bytes: bytes.into(),
             method,
-            query,
-            http_1_0: version == 0,
+            path: path.into(),
+            query: query.into(),
+            is_http_1_0: version == 0,
             fields,
             framing: Framing::None,
-            close: false,
+            wants_close: false,
             expects_continue: false,
         };
         head.check_host()?;
         head.framing = head.find_framing()?;
-        head.close = head.find_close();
+        head.wants_close = head.find_close();
         head.expects_continue = match (head.all("expect").count(), head.text("expect")) {
             (0, _) => false,
-            (1, Some(value)) if value.eq_ignore_ascii_case("100-continue") => !head.http_1_0,
-            _ => return Err(Refusal::Expectation),
+            (1, Some(value)) if value.eq_ignore_ascii_case("100-continue") => !head.is_http_1_0,
+            _ => return Err(Refusal::EXPECTATION),
         };
         Ok(head)
     }
@@ -172,9 +143,9 @@ impl Head {
     fn check_host(&self) -> Result<(), Refusal> {
         match self.all("host").count() {
             1 => Ok(()),
-            0 if self.http_1_0 => Ok(()),
-            0 => Err(Refusal::Malformed("the Host header is missing")),
-            _ => Err(Refusal::Malformed("there is more than one Host header")),
+            0 if self.is_http_1_0 => Ok(()),
+            0 => Err(Refusal::malformed("the Host header is missing")),
+            _ => Err(Refusal::malformed("there is more than one Host header")),
         }
     }
 
@@ -184,21 +155,21 @@ impl Head {
         let mut codings = self.all("transfer-encoding");
         match (lengths.next(), codings.next()) {
             (None, None) => Ok(Framing::None),
-            (Some(_), Some(_)) => Err(Refusal::Malformed("Content-Length and Transfer-Encoding exclude each other")),
+            (Some(_), Some(_)) => Err(Refusal::malformed("Content-Length and Transfer-Encoding exclude each other")),
             (Some(digits), None) => {
                 if lengths.next().is_some() {
-                    return Err(Refusal::Malformed("there is more than one Content-Length"));
+                    return Err(Refusal::malformed("there is more than one Content-Length"));
                 }
                 if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-                    return Err(Refusal::Malformed("Content-Length is not a number"));
+                    return Err(Refusal::malformed("Content-Length is not a number"));
                 }
                 // A number too large for this machine is a body too large for every route.
                 let length = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<usize>().ok());
-                length.map(Framing::Length).ok_or(Refusal::BodyTooLarge)
+                length.map(Framing::Length).ok_or(Refusal::BODY_TOO_LARGE)
             }
             (None, Some(coding)) => {
-                if codings.next().is_some() || self.http_1_0 || !coding.eq_ignore_ascii_case(b"chunked") {
-                    return Err(Refusal::Malformed("the only Transfer-Encoding known here is chunked"));
+                if codings.next().is_some() || self.is_http_1_0 || !coding.eq_ignore_ascii_case(b"chunked") {
+                    return Err(Refusal::malformed("the only Transfer-Encoding known here is chunked"));
                 }
                 Ok(Framing::Chunked)
             }
@@ -212,50 +183,12 @@ impl Head {
         let says_close = |value: &[u8]| {
             std::str::from_utf8(value).map_or(true, |value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")))
         };
-        self.http_1_0 || self.all("connection").any(says_close)
-    }
-
-    /// The method.
-    pub fn method(&self) -> Method {
-        self.method
-    }
-
-    /// The path of the target, still percent-encoded, without the query.
-    pub fn path(&self) -> &str {
-        self.slice(&self.target)
-    }
-
-    /// The query of the target, still encoded, without the question mark; empty when there is none.
-    pub fn query(&self) -> &str {
-        self.query.as_ref().map_or("", |range| self.slice(range))
-    }
-
-    /// Whether the peer speaks HTTP/1.0, which knows no chunked coding.
-    pub fn is_http_1_0(&self) -> bool {
-        self.http_1_0
-    }
-
-    /// How the body is framed.
-    pub fn framing(&self) -> Framing {
-        self.framing
-    }
-
-    /// Whether the peer wants the connection closed after this exchange.
-    pub fn wants_close(&self) -> bool {
-        self.close
-    }
-
-    /// Whether the peer waits for `100 Continue` before it sends the body.
-    pub fn expects_continue(&self) -> bool {
-        self.expects_continue
+        self.is_http_1_0 || self.all("connection").any(says_close)
     }
 
     /// All values of a header, in order, as bytes without surrounding white space. `name` in any case.
     pub fn all<'head>(&'head self, name: &'head str) -> impl Iterator<Item = &'head [u8]> {
-        self.fields.iter().filter_map(move |(field, value)| {
-            let found = self.bytes.get(field.clone())?.eq_ignore_ascii_case(name.as_bytes());
-            if found { self.bytes.get(value.clone()) } else { None }
-        })
+        self.fields.iter().filter(move |(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 
     /// The first value of a header as text; `None` when it is absent or not UTF-8.
@@ -272,13 +205,8 @@ impl Head {
         let first = values.next().map(std::str::from_utf8).transpose();
         match (first, values.next()) {
             (Ok(value), None) => Ok(value),
-            _ => Err(Refusal::Malformed("a header that may be there once is there twice, or is not text")),
+            _ => Err(Refusal::malformed("a header that may be there once is there twice, or is not text")),
         }
-    }
-
-    fn slice(&self, range: &Range<usize>) -> &str {
-        // Method, path and query were checked to be ASCII.
-        self.bytes.get(range.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
 
@@ -287,8 +215,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> Result<Head, Refusal> {
-        let mut scanner = HeadScanner::default();
-        match scanner.scan(text.as_bytes())? {
+        match end_of(text.as_bytes(), 0)? {
             Some(length) => Head::parse(&text.as_bytes()[..length]),
             None => panic!("not complete: {text:?}"),
         }
@@ -297,11 +224,11 @@ mod tests {
     #[test]
     fn a_plain_request_is_read() {
         let head = whole("POST /mcp?x=1 HTTP/1.1\r\nHost: a\r\nX-Two:  b \r\nx-two: c\r\nContent-Length: 5\r\n\r\n").unwrap();
-        assert_eq!((head.method(), head.path(), head.query()), (Method::Post, "/mcp", "x=1"));
-        assert_eq!(head.framing(), Framing::Length(5));
+        assert_eq!((head.method, &*head.path, &*head.query), (Method::Post, "/mcp", "x=1"));
+        assert_eq!(head.framing, Framing::Length(5));
         assert_eq!(head.text("x-TWO"), Some("b"));
         assert_eq!(head.all("X-Two").count(), 2);
-        assert!(!head.wants_close() && !head.is_http_1_0());
+        assert!(!head.wants_close && !head.is_http_1_0);
     }
 
     /// Smuggling and confusion, one line each: what tiny_http let through and we do not.
@@ -344,18 +271,17 @@ mod tests {
             ("\r\n\r\n\r\n\r\n\r\n\r\n", 400),
         ] {
             let refusal = whole(text).err().unwrap_or_else(|| panic!("accepted: {text:?}"));
-            assert_eq!(refusal.status().0, status, "{text:?}");
+            assert_eq!(refusal.status, status, "{text:?}");
         }
     }
 
     #[test]
     fn sizes_are_bounded_while_the_bytes_arrive() {
-        let mut long_line = HeadScanner::default();
-        assert_eq!(long_line.scan(&vec![b'a'; limits::REQUEST_LINE_BYTES + 1]), Err(Refusal::TargetTooLong));
-        let many = format!("GET / HTTP/1.1\r\n{}", "a: b\r\n".repeat(limits::HEADER_LINES + 1));
-        assert_eq!(HeadScanner::default().scan(many.as_bytes()), Err(Refusal::HeadTooLarge));
+        assert_eq!(end_of(&vec![b'a'; limits::REQUEST_LINE_BYTES + 2], 0), Err(Refusal::TARGET_TOO_LONG));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(limits::HEADER_LINES + 1));
+        assert_eq!(whole(&many).err(), Some(Refusal::HEAD_TOO_LARGE));
         let wide = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(limits::HEAD_BYTES));
-        assert_eq!(HeadScanner::default().scan(wide.as_bytes()), Err(Refusal::HeadTooLarge));
+        assert_eq!(end_of(wide.as_bytes(), 0), Err(Refusal::HEAD_TOO_LARGE));
     }
 
     #[test]
@@ -363,11 +289,10 @@ mod tests {
         let text = b"\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b";
         let expected = text.len() - 6;
         for cut in 0..=text.len() {
-            let mut scanner = HeadScanner::default();
-            let first = scanner.scan(&text[..cut]).unwrap();
+            let first = end_of(&text[..cut], 0).unwrap();
             assert_eq!(first, (cut >= expected).then_some(expected), "cut at {cut}");
             if first.is_none() {
-                assert_eq!(scanner.scan(text).unwrap(), Some(expected), "cut at {cut}");
+                assert_eq!(end_of(text, cut).unwrap(), Some(expected), "cut at {cut}");
             }
         }
     }
@@ -381,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_connection_header_that_cannot_be_read_closes() {
-        assert!(Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: \xff\r\n\r\n").unwrap().wants_close());
+        assert!(Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: \xff\r\n\r\n").unwrap().wants_close);
     }
 
     #[test]
@@ -392,7 +317,7 @@ mod tests {
             ("GET / HTTP/1.0\r\n\r\n", true),
             ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true),
         ] {
-            assert_eq!(whole(text).unwrap().wants_close(), close, "{text:?}");
+            assert_eq!(whole(text).unwrap().wants_close, close, "{text:?}");
         }
     }
 }

@@ -70,25 +70,19 @@ pub struct Admission<T> {
 pub enum Reply {
     /// A whole response.
     Whole(Response),
-    /// An event stream (`text/event-stream`): its head, and who writes to it. The connection's thread keeps it alive and
-    /// notices the peer's hang-up until it ends.
+    /// An event stream (`text/event-stream`): its head, and what writes to it.
     Events(Response, Events),
-    /// A response that is an event stream with an end: its head, and the work that writes to it, done on the
-    /// connection's thread and in the request's place among the workers.
-    Work(Response, Work),
 }
 
-/// What writes to an event stream and is done then. It looks after the peer itself.
-pub type Work = Box<dyn FnOnce(Arc<EventStream>, &HangUp) + Send>;
-
-/// Who writes to an event stream.
+/// What writes to an event stream.
 pub struct Events {
-    /// Gets the stream once its head has been sent.
-    pub attach: Box<dyn FnOnce(Arc<EventStream>) + Send>,
-    /// Dropped when the stream has ended.
-    pub permit: Box<dyn Send>,
-    /// Asked at each heartbeat: whether the stream may go on.
-    pub may_go_on: Box<dyn Fn() -> bool + Send>,
+    /// Asked before each event and heartbeat, where there is such a question.
+    pub may_go_on: Option<Box<dyn Fn() -> bool + Send>>,
     /// The last event, for a stream that this side ends.
     pub last_message: Option<String>,
+    /// Done on the connection's thread and in the request's place among the workers. What it gives is held while others write to the
+    /// stream, until it ends; where it gives nothing, the stream ends.
+    pub work: Work,
 }
+
+pub type Work = Box<dyn FnOnce(&Arc<EventStream>, &HangUp) -> Option<Box<dyn Send>> + Send>;

@@ -58,8 +58,8 @@ impl Response {
 
     /// The answer to a request that the HTTP layer refuses.
     pub fn refusal(refusal: Refusal) -> Response {
-        let mut response = Response::with(refusal.status().0, "text/plain; charset=utf-8", format!("{refusal}\n"));
-        if refusal == Refusal::Busy {
+        let mut response = Response::with(refusal.status, "text/plain; charset=utf-8", format!("{}\n", refusal.why));
+        if refusal == Refusal::BUSY {
             response = response.header("Retry-After", HeaderValue::fixed("1"));
         }
         response
@@ -77,33 +77,17 @@ impl Response {
     }
 }
 
-/// How the body that follows a head is framed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyFraming {
-    /// The body of the response, with its length.
-    Whole,
-    /// An event stream in chunks.
-    Chunked,
-    /// An event stream that ends with the connection, for HTTP/1.0 peers.
-    UntilClose,
-}
-
-/// The head of a response as bytes: status line, Date, headers, framing, `Connection: close` when asked for.
-pub fn head_bytes(response: &Response, framing: BodyFraming, close: bool, now: SystemTime) -> Vec<u8> {
+/// The head of a response as bytes: status line, Date, headers, its length but for a stream, `Connection: close` when asked for.
+pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: SystemTime) -> Vec<u8> {
     let mut head = String::with_capacity(256);
     // Writing to a String cannot fail.
     let _ = write!(head, "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason(response.status), httpdate::fmt_http_date(now));
     for (name, value) in &response.headers {
         let _ = write!(head, "{name}: {}\r\n", value.0);
     }
-    match framing {
-        // RFC 9110 section 8.6: no Content-Length with 204 and 304.
-        BodyFraming::Whole if response.status == 204 || response.status == 304 => {}
-        BodyFraming::Whole => {
-            let _ = write!(head, "Content-Length: {}\r\n", response.body.len());
-        }
-        BodyFraming::Chunked => head.push_str("Transfer-Encoding: chunked\r\n"),
-        BodyFraming::UntilClose => {}
+    // RFC 9110 section 8.6: no Content-Length with 204 and 304.
+    if !is_stream && response.status != 204 && response.status != 304 {
+        let _ = write!(head, "Content-Length: {}\r\n", response.body.len());
     }
     if close {
         head.push_str("Connection: close\r\n");
@@ -178,30 +162,29 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    fn text(response: &Response, framing: BodyFraming, close: bool) -> String {
-        String::from_utf8(head_bytes(response, framing, close, UNIX_EPOCH)).unwrap()
+    fn text(response: &Response, close: bool) -> String {
+        String::from_utf8(head_bytes(response, false, close, UNIX_EPOCH)).unwrap()
     }
 
     #[test]
     fn a_header_value_cannot_split_the_response() {
         let evil = HeaderValue::of("a\r\nSet-Cookie: x=1\r\n\r\n<html>\0é");
         let response = Response::empty(303).header("Location", evil);
-        let head = text(&response, BodyFraming::Whole, false);
+        let head = text(&response, false);
         assert!(head.contains("Location: aSet-Cookie: x=1<html>\r\n"), "{head}");
         assert_eq!(head.matches("\r\n\r\n").count(), 1);
     }
 
     #[test]
     fn framing_follows_the_status() {
-        let no_content = text(&Response::empty(204), BodyFraming::Whole, false);
+        let no_content = text(&Response::empty(204), false);
         assert!(!no_content.contains("Content-Length"), "{no_content}");
-        let accepted = text(&Response::empty(202), BodyFraming::Whole, true);
+        let accepted = text(&Response::empty(202), true);
         assert!(accepted.contains("Content-Length: 0\r\nConnection: close\r\n"), "{accepted}");
-        let json = text(&Response::json(200, "{}"), BodyFraming::Whole, false);
+        let json = text(&Response::json(200, "{}"), false);
         assert_eq!(
             json,
             "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
         );
-        assert!(text(&Response::empty(200), BodyFraming::Chunked, true).contains("Transfer-Encoding: chunked\r\n"));
     }
 }

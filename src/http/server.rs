@@ -2,12 +2,11 @@
 
 use super::error::Refusal;
 use super::peer::{Activity, CLOSABLE, Peer};
-use super::response::{self, BodyFraming, Response};
+use super::response::{self, Response};
 use super::shared::Shared;
 use super::{Service, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::cmp::Reverse;
@@ -58,7 +57,6 @@ impl Server {
             answer_bytes: AtomicUsize::new(0),
             connections_max: self.connections_max,
             peers: Mutex::new(Vec::new()),
-            streams: Mutex::new(Vec::new()),
             stopping: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&shared);
@@ -86,17 +84,16 @@ impl<S: Service> Running<S> {
         if TcpStream::connect_timeout(&wake, Duration::from_secs(1)).is_ok() {
             let _ = self.thread.join();
         }
-        for stream in self.shared.streams.lock().unpoisoned().drain(..) {
-            if let Some(stream) = stream.upgrade() {
-                stream.end();
-            }
-        }
         let deadline = Deadline::after(limits::SHUTDOWN_GRACE);
         loop {
             let peers = self.shared.peers().clone();
             for peer in &peers {
                 for at in CLOSABLE.into_iter().filter(|&at| peer.is_closable(at)) {
                     peer.close(at);
+                }
+                // Its thread waits for the peer to hang up.
+                if peer.is(Activity::Streaming) {
+                    let _ = peer.socket.shutdown(Shutdown::Read);
                 }
             }
             if peers.is_empty() || deadline.left().is_none() {
@@ -240,8 +237,8 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.
 fn refuse_with_503(peer: &Peer) {
-    let answer = Response::refusal(Refusal::Busy);
-    let mut bytes = response::head_bytes(&answer, BodyFraming::Whole, true, clock::system());
+    let answer = Response::refusal(Refusal::BUSY);
+    let mut bytes = response::head_bytes(&answer, false, true, clock::system());
     bytes.extend_from_slice(&answer.body);
     let _ = (&*peer.socket).write(&bytes);
     let _ = peer.socket.shutdown(Shutdown::Write);

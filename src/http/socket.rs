@@ -3,74 +3,46 @@
 use crate::clock::Deadline;
 use crate::limits;
 use crate::slice::Part;
-use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Bytes of answers that peers have not taken yet, of the total allowed.
-pub(super) struct Held<'a> {
+/// Bytes of bodies that are read or handled, or of answers that peers have not taken yet, of the total allowed.
+pub(super) struct Reserved<'a> {
     total: &'a AtomicUsize,
     bytes: usize,
 }
 
-impl<'a> Held<'a> {
-    /// Memory for an answer. Small ones always get it: they are bounded by the number of connections.
-    pub(super) fn take(total: &'a AtomicUsize, bytes: usize) -> Option<Held<'a>> {
-        let before = total.fetch_add(bytes, Ordering::AcqRel);
-        let held = Held { total, bytes };
-        (bytes <= limits::DISCARD_BYTES || before + bytes <= limits::ANSWERS_TOTAL_BYTES).then_some(held)
+impl<'a> Reserved<'a> {
+    pub(super) fn none(total: &'a AtomicUsize) -> Reserved<'a> {
+        Reserved { total, bytes: 0 }
+    }
+
+    /// Memory for more; whether there is. A little is always there: that is bounded by the number of connections, and large
+    /// bodies must not keep all users from logging in.
+    pub(super) fn more(&mut self, bytes: usize) -> bool {
+        let before = self.total.fetch_add(bytes, Ordering::AcqRel);
+        self.bytes += bytes;
+        self.bytes <= limits::SMALL_BYTES || before + bytes <= limits::RESERVED_BYTES
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         self.total.fetch_sub(self.bytes, Ordering::AcqRel);
     }
 }
 
-/// Reads with a time limit, and asks the kernel to change the limit only when it has to become shorter, or after it ran
-/// out: requests on a kept-alive connection cost no extra system call.
-pub(super) struct TimedSocket<'a> {
-    socket: &'a TcpStream,
-    timeout: Cell<Option<Duration>>,
-}
-
-impl<'a> TimedSocket<'a> {
-    pub(super) fn new(socket: &'a TcpStream) -> TimedSocket<'a> {
-        TimedSocket { socket, timeout: Cell::new(None) }
-    }
-
-    /// Reads once; `TimedOut` when the deadline has passed.
-    pub(super) fn read_by(&self, into: &mut [u8], deadline: Deadline) -> io::Result<usize> {
-        loop {
-            let Some(left) = deadline.left() else { return Err(ErrorKind::TimedOut.into()) };
-            // The kernel's limit may be shorter than what is left, from an earlier phase: then this goes round again.
-            match self.read_within(into, left) {
-                Err(error) if error.kind() == ErrorKind::TimedOut => {}
-                other => return other,
-            }
-        }
-    }
-
-    /// Reads once, waiting at most about `wait`, possibly less.
-    pub(super) fn read_within(&self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
-        if self.timeout.get().is_none_or(|current| current > wait) {
-            let wait = wait.max(Duration::from_millis(1));
-            self.socket.set_read_timeout(Some(wait))?;
-            self.timeout.set(Some(wait));
-        }
-        loop {
-            match (&mut &*self.socket).read(into) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    // The limit may be a short one of an earlier wait; the next wait sets its own.
-                    self.timeout.set(None);
-                    return Err(ErrorKind::TimedOut.into());
-                }
-                other => return other,
-            }
+/// Reads once; `TimedOut` when the deadline has passed.
+pub(super) fn read_by(socket: &TcpStream, into: &mut [u8], deadline: Deadline) -> io::Result<usize> {
+    loop {
+        let Some(left) = deadline.left() else { return Err(ErrorKind::TimedOut.into()) };
+        // Zero would be no limit.
+        socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match (&mut &*socket).read(into) {
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+            other => return other,
         }
     }
 }
@@ -100,7 +72,7 @@ impl Buffer {
 
     /// Reads more; the number of bytes, 0 at the end of the stream. A full buffer is never asked for more: every
     /// caller consumes, or refuses at [`limits::HEAD_BYTES`], before that.
-    pub(super) fn fill(&mut self, socket: &TimedSocket<'_>, deadline: Deadline) -> io::Result<usize> {
+    pub(super) fn fill(&mut self, socket: &TcpStream, deadline: Deadline) -> io::Result<usize> {
         if self.end == self.storage.len() {
             if self.start > 0 {
                 self.storage.copy_within(self.start..self.end, 0);
@@ -114,30 +86,8 @@ impl Buffer {
         if free.is_empty() {
             return Err(ErrorKind::OutOfMemory.into());
         }
-        let count = socket.read_by(free, deadline)?;
+        let count = read_by(socket, free, deadline)?;
         self.end += count;
         Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock;
-    use std::net::TcpListener;
-
-    /// With a short wait as the limit of all that follow, a silent event stream would be a busy loop.
-    #[test]
-    fn a_wait_is_as_long_as_it_was_asked_for_also_after_a_shorter_one() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (socket, _) = listener.accept().unwrap();
-        let timed = TimedSocket::new(&socket);
-        for milliseconds in [200, 5, 200, 1, 200] {
-            let started = clock::instant();
-            let outcome = timed.read_within(&mut [0; 8], Duration::from_millis(milliseconds));
-            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::TimedOut);
-            assert!(started.elapsed() >= Duration::from_millis(milliseconds * 9 / 10), "{milliseconds} ms: {:?}", started.elapsed());
-        }
     }
 }

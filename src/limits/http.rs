@@ -72,14 +72,11 @@ pub const HEADER_LINES: usize = 100;
 pub const FORM_BYTES: usize = 64 * 1024;
 /// Body of a message to `/mcp`, bytes: the largest note (see [`super::NOTE_BYTES`]) with room for JSON escapes.
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
-/// All request bodies being read or handled at one time, bytes. Above it 503.
-pub const BODIES_TOTAL_BYTES: usize = 64 * 1024 * 1024;
-/// A body up to this many bytes is not counted among those: as many as there are connections fit beside them.
-pub const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// All answers that peers have not taken yet, bytes, small ones aside. Above it 503.
-pub const ANSWERS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
-/// A body this small is read and thrown away after a refusal, so that the connection can be kept.
-pub const DISCARD_BYTES: usize = 64 * 1024;
+/// All request bodies being read or handled at one time, bytes; and all answers that peers have not taken yet. Above it 503.
+pub const RESERVED_BYTES: usize = 64 * 1024 * 1024;
+/// A body or an answer up to this many bytes is not refused for that: as many as there are connections fit beside them. A body this
+/// small is read and thrown away after a refusal, so that the connection can be kept.
+pub const SMALL_BYTES: usize = 64 * 1024;
 /// One chunk-size line with its extensions, bytes.
 pub const CHUNK_LINE_BYTES: usize = 256;
 /// Bytes of chunk framing that a body may have beyond its own length.

@@ -23,29 +23,17 @@ pub const BATCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 pub const BATCH: usize = 100;
 /// JSON-RPC ids, bytes.
 pub const ID_CHARS: usize = 256;
-/// Messages of event streams kept for clients that come back with Last-Event-ID, all sessions together, and bytes.
-pub const REPLAY_MESSAGES: usize = 1_000;
-/// See [`REPLAY_MESSAGES`].
-pub const REPLAY_BYTES: usize = 8 * 1024 * 1024;
-/// How long they are kept: a client comes back within seconds or not at all.
-pub const REPLAY_LIFE: Duration = Duration::from_secs(5 * 60);
-/// What a client is asked to wait before it opens a broken event stream again, milliseconds.
-pub const STREAM_RETRY_MS: u32 = 2_000;
-/// Event streams of running requests of one session.
-pub const REQUEST_STREAMS: usize = 16;
 /// Resources in one page of `resources/list`; the characters of the answer may end it before.
 pub const RESOURCES_PAGE: usize = 500;
 /// Resources that one session, or one subscription, may ask to hear of.
 pub const SUBSCRIBED_RESOURCES: usize = 200;
-/// Bytes of the names of all subscribed resources.
-pub const SUBSCRIBED_BYTES: usize = 16 * 1024 * 1024;
-/// The same of one login: several clients of a person, each with all the resources it may ask for by names of usual length.
-pub const SUBSCRIBED_BYTES_PER_LOGIN: usize = 1024 * 1024;
+/// Bytes of their names together, three hundred of each; with all [`SESSIONS`] 128 MB.
+pub const SUBSCRIBED_BYTES: usize = 64 * 1024;
 /// Bytes of a resource's URI: the longest path, every byte of it encoded, with room for a line and column.
 pub const RESOURCE_URI_BYTES: usize = 3 * PATH_BYTES + 100;
 /// Completions in one answer (MCP, "Completion").
 pub const COMPLETIONS: usize = 100;
-/// A call says how far it is at most this often, and never within this time of its beginning; what comes sooner waits.
+/// A call says how far it is at most this often, and never within this time of its beginning; what comes sooner is left out.
 pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// How often a long call looks whether its client has hung up; each look is a few system calls.
 pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);

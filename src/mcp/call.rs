@@ -1,11 +1,11 @@
 //! A request on its way through a method, and what comes of it.
 
 use super::progress::Progress;
-use super::wanted::Wanted;
 use super::{Exchange, Revision, Server};
+use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params};
 use crate::tools::Context;
-use crate::vault::Vault;
+use crate::vault::{Vault, VaultPath};
 use serde_json::Value;
 
 /// A request on its way through a method.
@@ -65,6 +65,15 @@ impl<'a> Call<'a> {
             Some(_) => Err(Error::invalid_params("Unknown cursor")),
         }
     }
+}
+
+/// What a client of 2026-07-28 asked to hear of, as far as there is such a thing here.
+pub struct Wanted {
+    /// The id of the request; it tags everything that is sent.
+    pub id: Id,
+    pub(super) principal: Principal,
+    pub(super) list_changes: bool,
+    pub(super) resources: Vec<(String, VaultPath)>,
 }
 
 /// What a method gives.

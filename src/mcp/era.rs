@@ -53,11 +53,6 @@ impl Revision {
     pub fn has_batches(self) -> bool {
         self == Revision::V2025_03_26
     }
-
-    /// Whether an event stream begins with an event that has an id and no data. Older clients try to read that as JSON.
-    pub fn has_priming_events(self) -> bool {
-        self == Revision::V2025_11_25
-    }
 }
 
 /// The names of all revisions, newest first.

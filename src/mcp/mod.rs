@@ -8,7 +8,6 @@
 //! | [`methods`] | the table of methods |
 //! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] | what the methods do |
 //! | [`subscription`] | who wants to hear of what, in both eras; `watch` looks for it |
-//! | [`stream`] | where messages to a client go, with event ids and redelivery |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
 //! | [`running`], [`progress`] | requests under way: cancelling them, and how far they are |
 
@@ -24,17 +23,14 @@ pub mod prompts;
 pub mod resources;
 pub mod running;
 pub mod session;
-pub mod stream;
 pub mod subscription;
 pub mod tools;
-pub mod wanted;
 mod watch;
 
+pub use call::Wanted;
 pub use era::Revision;
 pub use session::{Session, Sessions};
-pub use stream::{Listener, Stream};
-pub use subscription::Subscription;
-pub use wanted::Wanted;
+pub use subscription::{Listener, Subscription};
 
 use crate::limits;
 use crate::principal::{Access, Principal};
@@ -67,12 +63,10 @@ pub struct Server {
 
 /// The client of a request, while the request is under way.
 pub trait Channel {
-    /// Sends a notification that belongs to the request; false where there is no way for one.
-    fn notify(&self, message: &str) -> bool;
+    /// Sends a notification that belongs to the request, where it is answered with a stream.
+    fn notify(&self, message: &str);
     /// Whether the client does not want the answer any more.
     fn is_cancelled(&self) -> bool;
-    /// Called now and then while the request runs: a connection that is silent for long must not look dead.
-    fn keep_alive(&self) {}
 }
 
 /// Who sent a message, how, and in which conversation.
@@ -156,15 +150,14 @@ impl Server {
         principal.folders.is_none() || first().is_none_or(|set| !Toolset::WHOLE.contains(&set))
     }
 
-    /// A permit for one more event stream; each costs a connection and its thread. One that takes over from another of the
-    /// same caller, which is about to end, is never refused.
+    /// A permit for one more event stream; each costs a connection and its thread.
     ///
     /// # Errors
     /// [`rpc::Error::busy`] when all are in use, or all that this caller may have.
-    pub fn stream_permit(&self, principal: &Principal, takes_over: bool) -> Result<Permit, rpc::Error> {
-        let owner = principal.key();
-        let permit = if takes_over { Some(self.streams.take_unbounded(&owner)) } else { self.streams.take(&owner, Duration::ZERO) };
-        permit.ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
+    pub fn stream_permit(&self, principal: &Principal) -> Result<Permit, rpc::Error> {
+        self.streams
+            .take(&principal.key(), Duration::ZERO)
+            .ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
     }
 
     /// What the tools in use can do beside reading and changing notes, in words for the person who allows it.

@@ -1,6 +1,7 @@
 //! Revision 2026-07-28: what every request has to carry, and what every result gets in addition.
 
 use super::era::{self, PROTOCOL_VERSION};
+use super::logging::LEVELS;
 use crate::rpc::{Error, Params};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -37,9 +38,9 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
     let claim = era::claim(params).ok_or_else(|| missing(PROTOCOL_VERSION))?;
     meta.get(CLIENT_CAPABILITIES).filter(|capabilities| capabilities.is_object()).ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
     if let Some(level) = meta.get(LOG_LEVEL)
-        && level.as_str().and_then(super::logging::Level::named).is_none()
+        && level.as_str().is_none_or(|level| !LEVELS.contains(&level))
     {
-        return Err(Error::invalid_params(format!("{LOG_LEVEL} must be one of: {}", super::logging::Level::names())));
+        return Err(Error::invalid_params(format!("{LOG_LEVEL} must be one of: {}", LEVELS.join(", "))));
     }
     // The version: first that both places say the same, then that it is one we speak.
     if headers.is_some_and(|headers| headers.version != Some(claim)) {

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::rpc::{Params, encode};
 use crate::tools::Caller;
 use serde_json::{Map, Value};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::time::Instant;
 
 /// The token of a request that wants to hear of its progress.
@@ -20,56 +20,28 @@ pub(super) struct Progress<'a> {
     channel: &'a dyn Channel,
     token: Option<&'a Value>,
     sent: Cell<(Instant, u64)>,
-    /// What came too soon after the last; said when its time has come, unless something newer took its place. Without it a
-    /// long step that began soon after another would never be named.
-    held: RefCell<Option<Step>>,
-}
-
-struct Step {
-    done: u64,
-    total: Option<u64>,
-    doing: String,
 }
 
 impl<'a> Progress<'a> {
     pub(super) fn of(exchange: &Exchange<'a>, params: &'a Params) -> Progress<'a> {
-        Progress { channel: exchange.channel, token: token(params), sent: Cell::new((clock::instant(), 0)), held: RefCell::default() }
-    }
-
-    fn is_due(&self) -> bool {
-        self.sent.get().0.elapsed() >= limits::PROGRESS_EVERY
-    }
-
-    fn send(&self, token: &Value, step: Step) {
-        let mut params = Map::new();
-        params.insert("progressToken".into(), token.clone());
-        params.insert("progress".into(), step.done.into());
-        params.extend(step.total.map(|total| ("total".to_owned(), total.into())));
-        params.insert("message".into(), step.doing.into());
-        self.channel.notify(&encode::notification("notifications/progress", &params));
-        self.sent.set((clock::instant(), step.done));
+        Progress { channel: exchange.channel, token: token(params), sent: Cell::new((clock::instant(), 0)) }
     }
 }
 
 impl Caller for Progress<'_> {
     fn has_cancelled(&self) -> bool {
-        self.channel.keep_alive();
-        if let Some(token) = self.token.filter(|_| self.is_due())
-            && let Some(step) = self.held.take()
-        {
-            self.send(token, step);
-        }
         self.channel.is_cancelled()
     }
 
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
-        let Some(token) = self.token.filter(|_| done > self.sent.get().1) else { return };
-        let step = Step { done, total, doing: doing.to_owned() };
-        if self.is_due() {
-            self.held.take();
-            self.send(token, step);
-        } else {
-            self.held.replace(Some(step));
-        }
+        let (at, before) = self.sent.get();
+        let Some(token) = self.token.filter(|_| done > before && at.elapsed() >= limits::PROGRESS_EVERY) else { return };
+        let mut params = Map::new();
+        params.insert("progressToken".into(), token.clone());
+        params.insert("progress".into(), done.into());
+        params.extend(total.map(|total| ("total".to_owned(), total.into())));
+        params.insert("message".into(), doing.into());
+        self.channel.notify(&encode::notification("notifications/progress", &params));
+        self.sent.set((clock::instant(), done));
     }
 }

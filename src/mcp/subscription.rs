@@ -5,9 +5,7 @@
 //! client that comes back hears of what changed meanwhile.
 
 use super::Server;
-use super::call::{Answer, Call};
-use super::stream::Stream;
-use super::wanted::{NamePermit, Names, Wanted};
+use super::call::{Answer, Call, Wanted};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
@@ -21,6 +19,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The client at the other end, at the moment: an event stream, or stdio. Nothing here waits for the client: what it does not take
+/// is queued, within bounds. (On stdio there is one client, and senders wait for it.)
+pub trait Listener: Send + Sync {
+    /// Sends a message; whether the listener is still there.
+    fn send(&self, message: &str) -> bool;
+    fn is_open(&self) -> bool;
+    /// Ends the stream, where there is one.
+    fn end(&self);
+}
+
 impl Wanted {
     /// The last message of the subscription, for a stream that the server ends.
     pub fn last_message(&self) -> String {
@@ -33,7 +41,7 @@ impl Wanted {
 pub struct Subscription {
     /// Whose it is.
     principal: Principal,
-    stream: Arc<Stream>,
+    listener: Mutex<Option<Arc<dyn Listener>>>,
     tag: Option<Id>,
     list_changes: bool,
     known: Mutex<Known>,
@@ -47,7 +55,7 @@ struct Known {
     /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
-    resources: HashMap<String, (VaultPath, Version, NamePermit)>,
+    resources: HashMap<String, (VaultPath, Version)>,
     /// The vault as its login has it: its numbers are those of one index.
     vault: Option<Vault>,
 }
@@ -57,44 +65,52 @@ type Versions = HashMap<Option<Arc<Folders>>, HashMap<VaultPath, Version>>;
 
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
-    pub(super) fn of_session(principal: Principal, stream: Arc<Stream>) -> Subscription {
-        Subscription { principal, stream, tag: None, list_changes: true, known: Mutex::default() }
+    pub(super) fn of_session(principal: Principal) -> Subscription {
+        Subscription { principal, listener: Mutex::default(), tag: None, list_changes: true, known: Mutex::default() }
     }
 
     /// Whether a client listens.
-    pub(super) fn is_open(&self) -> bool {
-        self.stream.is_open()
+    pub fn is_open(&self) -> bool {
+        self.listener().as_ref().is_some_and(|listener| listener.is_open())
+    }
+
+    /// Ends the stream of the client that listens.
+    pub(super) fn end(&self) {
+        self.listener().take().iter().for_each(|listener| listener.end());
+    }
+
+    /// Puts a client's connection under the subscription. An older one is ended: it may be long dead; of one that broke it is not
+    /// known what has arrived, so everything asked for counts as changed.
+    pub(super) fn attach(&self, listener: Arc<dyn Listener>) {
+        let before = self.listener().replace(listener);
+        if before.as_ref().is_some_and(|before| !before.is_open()) {
+            let mut known = self.known();
+            known.changes = u64::MAX;
+            known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
+            known.resources.values_mut().for_each(|(_, version)| *version = Version::default());
+        }
+        before.iter().for_each(|before| before.end());
     }
 
     /// Subscribes to a resource. A URI that can never be one of the vault's is accepted and never notified.
     ///
     /// # Errors
-    /// -32602 or -32603 when there are too many.
+    /// -32602 when there are too many.
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = call.vault()?;
-        let permit = NamePermit::take(&call.server.subscriptions.names, call.exchange.principal.key(), uri.len())?;
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
-        if known.resources.len() >= limits::SUBSCRIBED_RESOURCES && !known.resources.contains_key(uri) {
-            return Err(too_many());
-        }
+        known.resources.remove(uri);
+        check_names(known.resources.keys().map(String::as_str).chain([uri]))?;
         let version = vault.version(&path);
-        known.resources.insert(uri.to_owned(), (path, version, permit));
+        known.resources.insert(uri.to_owned(), (path, version));
         Ok(())
     }
 
     fn remove(&self, uri: &str) {
         self.known().resources.remove(uri);
-    }
-
-    /// The client may have missed a notification: everything it asked for counts as changed.
-    pub fn mark_all_changed(&self) {
-        let mut known = self.known();
-        known.changes = u64::MAX;
-        known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
-        known.resources.values_mut().for_each(|(_, version, _)| *version = Version::default());
     }
 
     /// Takes the vault as it is for what the client knows, if nothing was ever sent to it.
@@ -125,16 +141,20 @@ impl Subscription {
         if known.listing.replace(listing).is_some_and(|before| before != listing) && self.list_changes {
             messages.push(self.notification("notifications/resources/list_changed", Map::new()));
         }
-        for (uri, (path, before, _)) in &mut known.resources {
+        for (uri, (path, before)) in &mut known.resources {
             let now = *versions.entry(path.clone()).or_insert_with(|| vault.version(path));
             if std::mem::replace(before, now) != now {
                 messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
             }
         }
         drop(known);
-        for message in messages {
-            self.stream.send(&message);
-        }
+        messages.iter().for_each(|message| self.send(message));
+    }
+
+    fn send(&self, message: &str) {
+        let listener = self.listener().clone();
+        // One that has gone is noticed by `is_open`.
+        let _ = listener.is_some_and(|listener| listener.send(message));
     }
 
     fn notification(&self, method: &str, mut params: Params) -> String {
@@ -147,6 +167,10 @@ impl Subscription {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unpoisoned()
     }
+
+    fn listener(&self) -> MutexGuard<'_, Option<Arc<dyn Listener>>> {
+        self.listener.lock().unpoisoned()
+    }
 }
 
 fn path_of(uri: &str) -> Option<VaultPath> {
@@ -156,15 +180,20 @@ fn path_of(uri: &str) -> Option<VaultPath> {
     uri::to_part(uri).and_then(|(path, ..)| VaultPath::folder(&path).ok())
 }
 
-fn too_many() -> Error {
-    Error::invalid_params(format!("too many resources; {} at most", limits::SUBSCRIBED_RESOURCES))
+/// Refuses more or longer names of resources than one subscription may have.
+fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let (count, bytes) = names.fold((0, 0), |(count, bytes), name| (count + 1, bytes + name.len()));
+    if count > limits::SUBSCRIBED_RESOURCES || bytes > limits::SUBSCRIBED_BYTES {
+        let (most, bytes) = (limits::SUBSCRIBED_RESOURCES, limits::SUBSCRIBED_BYTES);
+        return Err(Error::invalid_params(format!("too many resources; {most} at most, whose names have {bytes} bytes together")));
+    }
+    Ok(())
 }
 
 /// The subscriptions with a listening client.
 #[derive(Default)]
 pub(super) struct Subscriptions {
     open: Mutex<Vec<Arc<Subscription>>>,
-    names: Arc<Names>,
 }
 
 impl Subscriptions {
@@ -187,8 +216,7 @@ impl Subscriptions {
 }
 
 impl Server {
-    /// The listener of a subscription was connected: what changes from now on is news to it; a client that comes back is
-    /// notified of what has changed meanwhile.
+    /// A client has begun to listen, or is about to: what changes from now on is news to it.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
         // An unavailable vault is what it is; the first look that works finds the difference.
         if let Ok(vault) = self.vault_of(&subscription.principal) {
@@ -203,31 +231,33 @@ impl Server {
         self.has_subscriptions.notify_all();
     }
 
-    /// Tells a client that has come back what has changed meanwhile.
-    pub fn notify(&self, subscription: &Subscription) {
+    /// The listener of a subscription was connected; a client that comes back is notified of what has changed meanwhile.
+    pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
+        subscription.attach(listener);
+        self.listening(subscription);
         subscription.notify(self, &mut Versions::new());
     }
 
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
-    pub fn subscribe(&self, wanted: Wanted, stream: Stream) -> Arc<Subscription> {
+    pub fn subscribe(&self, wanted: Wanted, listener: Arc<dyn Listener>) -> Arc<Subscription> {
         // What is not known now counts as changed when it is.
         let vault = self.vault_of(&wanted.principal).ok();
         let _ = vault.as_ref().map(|vault| vault.refresh());
-        let names: Vec<String> = wanted.resources.iter().map(|(uri, ..)| uri.clone()).collect();
+        let names: Vec<String> = wanted.resources.iter().map(|(uri, _)| uri.clone()).collect();
         let known = Known {
             changes: 0,
             listing: vault.as_ref().map(|vault| vault.listing_generation()),
             resources: (wanted.resources.into_iter())
-                .map(|(uri, path, permit)| {
+                .map(|(uri, path)| {
                     let version = vault.as_ref().map(|vault| vault.version(&path)).unwrap_or_default();
-                    (uri, (path, version, permit))
+                    (uri, (path, version))
                 })
                 .collect(),
             vault,
         };
         let subscription = Arc::new(Subscription {
             principal: wanted.principal,
-            stream: Arc::new(stream),
+            listener: Mutex::new(Some(listener)),
             tag: Some(wanted.id),
             list_changes: wanted.list_changes,
             known: Mutex::new(known),
@@ -240,7 +270,7 @@ impl Server {
             honoured.insert("resourceSubscriptions".into(), names.into());
         }
         let params = Map::from_iter([("notifications".into(), honoured.into())]);
-        subscription.stream.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
+        subscription.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
         self.listening(&subscription);
         subscription
     }
@@ -270,20 +300,9 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
         None | Some(Value::Null) => &Vec::new(),
         Some(uris) => uris.as_array().ok_or_else(malformed)?,
     };
-    if uris.len() > limits::SUBSCRIBED_RESOURCES {
-        return Err(too_many());
-    }
-    let mut resources = Vec::new();
-    for uri in uris {
-        let uri = uri.as_str().ok_or_else(malformed)?;
-        if let Some(path) = path_of(uri) {
-            resources.push((
-                uri.to_owned(),
-                path,
-                NamePermit::take(&call.server.subscriptions.names, call.exchange.principal.key(), uri.len())?,
-            ));
-        }
-    }
+    let uris = uris.iter().map(|uri| uri.as_str().ok_or_else(malformed)).collect::<Result<Vec<&str>, Error>>()?;
+    check_names(uris.iter().copied())?;
+    let resources = uris.into_iter().filter_map(|uri| Some((uri.to_owned(), path_of(uri)?))).collect();
     let principal = call.exchange.principal.clone();
     Ok(Answer::Listen(Wanted { id: call.id.clone(), principal, list_changes, resources }))
 }

@@ -1,7 +1,6 @@
 //! `tools/list` and `tools/call`: a tool's value on one side, the wire on the other.
 
 use super::call::{Answer, Call};
-use super::logging::{self, Level};
 use super::progress::Progress;
 use super::{Exchange, Server};
 use crate::clock;
@@ -117,14 +116,12 @@ pub fn path_of(arguments: &Map<String, Value>) -> Option<String> {
     path.map(|path| path.chars().take(300).collect())
 }
 
-/// The one log line of a call, and the same for a client that asked for it. Paths are in it, texts and queries are not.
+/// The one log line of a call. Paths are in it, texts and queries are not.
 fn log_call(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Option<Code>, started: Instant) {
     let outcome = failed.map_or("ok", Code::as_str);
     let ms = (started.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
     let shown = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
     log::info!("tool={} {}{shown} outcome={outcome} ms={ms}", tool.name, exchange.principal);
-    let level = if failed.is_some() { Level::Warning } else { Level::Info };
-    logging::send_to_client(exchange, level, tool.name, || json!({ "path": path, "outcome": outcome, "ms": ms }));
 }
 
 /// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content"). The text

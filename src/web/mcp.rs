@@ -3,19 +3,16 @@
 use super::{App, accepts, media_type};
 use crate::clock::Now;
 use crate::http::{EventStream, Events, HangUp, Head, HeaderValue, Method, Reply, Response};
-use crate::limits;
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
-use crate::mcp::running::{Requests, Running};
-use crate::mcp::stream::parse_event_id;
-use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Stream, Subscription, Wanted, era, progress};
+use crate::mcp::running::Running;
+use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Subscription, Wanted, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
-use crate::quota::Permit;
-use crate::rpc::{Error, Incoming, Message};
+use crate::rpc::{Error, Id, Incoming, Message};
 use crate::secret::SecretHash;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The 401 that starts every client's login, and its 403 sibling.
 pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
@@ -34,7 +31,7 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id is there twice, or is not text"));
     };
     let caller = Caller { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
-    match head.method() {
+    match head.method {
         Method::Get => caller.get(),
         Method::Delete => Reply::Whole(caller.delete()),
         Method::Post => caller.post(body, peer),
@@ -94,21 +91,20 @@ impl Caller<'_> {
             Ok(revision) => revision,
             Err(error) => return refused(400, &error.answering(id)),
         };
+        let session = session.ok().flatten().filter(|_| !revision.is_modern());
         match incoming {
-            Incoming::One(message) if revision.is_modern() => self.modern(message, accepted, peer),
-            Incoming::One(message) if is_initialize(&message) => self.legacy(None, revision, message, accepted, peer),
-            Incoming::One(message) => self.legacy(session.ok().flatten(), revision, message, accepted, peer),
+            Incoming::One(message) if is_initialize(&message) => self.one(None, revision, message, accepted, peer),
+            Incoming::One(message) => self.one(session, revision, message, accepted, peer),
             Incoming::Batch(messages) => {
-                let session = session.ok().flatten();
                 let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message, peer));
                 Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| answered(answers, accepted)))
             }
         }
     }
 
-    /// 2026-07-28: everything is in the request. Hanging up cancels it.
-    fn modern(&self, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
-        if let Message::Request { id, method, params } = &message {
+    fn one(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
+        // Of 2026-07-28 everything is in the request.
+        if let (true, Message::Request { id, method, params }) = (revision.is_modern(), &message) {
             let mirrored = |name: &'static str| self.head.single(name).ok().flatten();
             let headers = Headers { version: self.version, method: mirrored("mcp-method"), name: mirrored("mcp-name") };
             if let Err(error) = methods::check_modern(Some(headers), method, params) {
@@ -117,47 +113,29 @@ impl Caller<'_> {
             }
         }
         if accepted.events && self.wants_events(&message) {
-            return self.stream(None, Revision::V2026_07_28, message);
-        }
-        let channel = OneAnswer { running: None, peer: Some(peer) };
-        let exchange = Exchange { principal: &self.principal, revision: Revision::V2026_07_28, session: None, channel: &channel };
-        match self.app.mcp.handle(&exchange, &message) {
-            Outcome::Listen(wanted) if accepted.events => self.listen(wanted),
-            Outcome::Listen(wanted) => {
-                let why = Error::invalid_request("Accept must have text/event-stream: the answer is a stream");
-                refused(406, &why.answering(Some(wanted.id)))
-            }
-            outcome => Reply::Whole(self.response(outcome, accepted)),
-        }
-    }
-
-    fn legacy(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
-        if accepted.events && self.wants_events(&message) {
             return self.stream(session, revision, message);
         }
-        Reply::Whole(self.response(self.answer(session.as_ref(), revision, &message, peer), accepted))
+        let answer = match self.answer(session.as_ref(), revision, &message, peer) {
+            Outcome::Listen(wanted) if accepted.events => return self.listen(wanted),
+            Outcome::Listen(wanted) => {
+                let why = Error::invalid_request("Accept must have text/event-stream: the answer is a stream");
+                return refused(406, &why.answering(Some(wanted.id)));
+            }
+            Outcome::Nothing => Response::empty(202),
+            Outcome::Answer(answer) => answered(answer, accepted),
+            Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
+            Outcome::Initialized(answer, revision) => match self.app.mcp.sessions.open(&self.principal, revision, self.now) {
+                Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
+                // Without random numbers there is no id that cannot be guessed; everything works without a session too.
+                Err(_) => answered(answer, accepted),
+            },
+        };
+        Reply::Whole(answer)
     }
 
     fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message, peer: &HangUp) -> Outcome {
-        let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        let peer = Some(peer).filter(|_| self.app.mcp.may_be_given_up(message));
-        let channel = OneAnswer { running: running.as_ref(), peer };
+        let channel = Asking::of(&self.app.mcp, session, revision, message, peer, None);
         self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
-    }
-
-    fn response(&self, outcome: Outcome, accepted: Accepted) -> Response {
-        match outcome {
-            Outcome::Nothing | Outcome::Listen(_) => Response::empty(202),
-            Outcome::Answer(answer) => answered(answer, accepted),
-            Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
-            Outcome::Initialized(answer, revision) => {
-                match self.app.mcp.sessions.open(&self.principal, revision, Requests::default(), self.now) {
-                    Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
-                    // Without random numbers there is no id that cannot be guessed; everything works without a session too.
-                    Err(_) => answered(answer, accepted),
-                }
-            }
-        }
     }
 
     /// Whether something could be said on the way to the answer: the client wants to hear how far a call is.
@@ -167,48 +145,30 @@ impl Caller<'_> {
         method == "tools/call" && progress::token(params).is_some() && may
     }
 
-    /// Answers a request with an event stream: what is to be said on the way, then the answer. In a legacy session the
-    /// client may lose its connection and come back for the rest; without one it has cancelled then.
+    /// Answers a request with an event stream: what is to be said on the way, then the answer.
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
-        let comes_back = session.is_some();
-        let running = session.as_ref().zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        let work = move |events: Arc<EventStream>, peer: &HangUp| {
-            let listener = Arc::new(Connection(Arc::clone(&events)));
-            let stream = match &session {
-                None => Arc::new(Stream::plain(listener)),
-                Some(session) => {
-                    let stream = session.request_stream();
-                    stream.attach(listener, None);
-                    stream
-                }
-            };
-            let peer = Some(peer).filter(|_| !comes_back);
-            let channel = AnswerStream { running, peer, stream: &stream, events };
+        let work = move |events: &Arc<EventStream>, peer: &HangUp| {
+            let channel = Asking::of(&engine, session.as_ref(), revision, &message, peer, Some(events));
             let exchange = Exchange { principal: &principal, revision, session: session.as_ref(), channel: &channel };
             if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = engine.handle(&exchange, &message) {
-                stream.send(&answer);
+                events.send(&answer);
             }
-            stream.finish();
+            None
         };
-        Reply::Work(event_stream(), Box::new(work))
+        Reply::Events(event_stream(), Events { may_go_on: None, last_message: None, work: Box::new(work) })
     }
 
-    /// The stream of a `subscriptions/listen`.
+    /// The stream of a `subscriptions/listen`; its subscription ends with it.
     fn listen(&self, wanted: Wanted) -> Reply {
-        let permit = match self.app.mcp.stream_permit(&self.principal, false) {
-            Ok(permit) => permit,
-            Err(busy) => return no_stream(busy.answering(Some(wanted.id))),
-        };
-        let last_message = Some(wanted.last_message());
-        let listening = Listening { _permit: permit, engine: Arc::clone(&self.app.mcp), subscription: Arc::default() };
-        let subscription = Arc::clone(&listening.subscription);
-        self.events(listening, last_message, move |engine, connection| {
-            let _ = subscription.set(engine.subscribe(wanted, Stream::plain(connection)));
+        let engine = Arc::clone(&self.app.mcp);
+        self.events(Some(wanted.id.clone()), Some(wanted.last_message()), move |listener| {
+            let subscription = engine.subscribe(wanted, listener);
+            Box::new(Listening { engine, subscription })
         })
     }
 
-    /// GET: the stream on which a session hears that the vault changed, or the rest of a stream that broke.
+    /// GET: the stream on which a session hears that the vault changed. There is one; a new one takes the place of the one before.
     fn get(&self) -> Reply {
         let wrong = |status, why: &str| refused(status, &Error::invalid_request(why));
         let session = match self.session() {
@@ -225,53 +185,36 @@ impl Caller<'_> {
         if let Err(unknown) = self.known_version() {
             return refused(400, &unknown);
         }
-        let (number, after) = match self.head.text("last-event-id").map(parse_event_id) {
-            None => (0, None),
-            Some(Some((number, event))) => (number, Some(event)),
-            Some(None) => return wrong(400, "Last-Event-ID is not an id of this server"),
-        };
-        // What a session heard on its standalone stream was news of the vault, and the vault is compared anew.
-        let whole = |stream: &Arc<Stream>| number == 0 || after.is_none_or(|event| stream.can_replay_since(event));
-        let Some(stream) = session.stream(number).filter(whole) else {
-            return wrong(400, "what followed on the stream of this Last-Event-ID is not kept any more; ask again");
-        };
-        let permit = match self.app.mcp.stream_permit(&self.principal, stream.is_open()) {
-            Ok(permit) => permit,
-            Err(busy) => return no_stream(busy),
-        };
-        let may_have_missed = after.map_or(!stream.is_open() && stream.has_sent(), |event| !stream.can_replay_since(event));
-        if number == 0 {
-            // What changes from this moment on is news, also while the head is still on its way.
-            self.app.mcp.listening(&session.subscription);
-        }
-        self.events(permit, None, move |engine, connection| {
-            stream.attach(connection, after);
-            if number == 0 {
-                if may_have_missed {
-                    session.subscription.mark_all_changed();
-                }
-                engine.listening(&session.subscription);
-                engine.notify(&session.subscription);
-            }
+        let engine = Arc::clone(&self.app.mcp);
+        // What changes from this moment on is news, also while the head is still on its way.
+        engine.listening(&session.subscription);
+        self.events(None, None, move |listener| {
+            engine.connect(&session.subscription, listener);
+            Box::new(())
         })
     }
 
-    /// An event stream that others write to, for as long as the token that opened it is valid.
+    /// An event stream that others write to, for as long as the token that opened it is valid. What `attach` gives is dropped with it.
     fn events(
         &self,
-        permit: impl Send + 'static,
+        id: Option<Id>,
         last_message: Option<String>,
-        attach: impl FnOnce(&Server, Arc<dyn Listener>) + Send + 'static,
+        attach: impl FnOnce(Arc<dyn Listener>) -> Box<dyn Send> + Send + 'static,
     ) -> Reply {
-        let (engine, oauth, token) = (Arc::clone(&self.app.mcp), Arc::clone(&self.app.oauth), self.token);
-        let owner = Arc::clone(&oauth);
-        let may_go_on = Box::new(move || owner.holder(token, Now::read()).is_some());
-        let attach = Box::new(move |events: Arc<EventStream>| {
-            // Something to read at once: a client, and every proxy on the way, sees that the stream is open.
-            events.send_heartbeat();
-            attach(&engine, Arc::new(Granted { connection: Connection(events), oauth, token }));
+        let permit = match self.app.mcp.stream_permit(&self.principal) {
+            Ok(permit) => permit,
+            Err(busy) => {
+                let answer = Response::json(503, busy.answering(id).to_json());
+                return Reply::Whole(answer.header("Retry-After", HeaderValue::fixed("30")));
+            }
+        };
+        let (oauth, token) = (Arc::clone(&self.app.oauth), self.token);
+        let may_go_on = Box::new(move || oauth.holder(token, Now::read()).is_some());
+        let work = Box::new(move |events: &Arc<EventStream>, _: &HangUp| {
+            let attached = attach(Arc::clone(events) as Arc<dyn Listener>);
+            Some(Box::new((permit, attached)) as Box<dyn Send>)
         });
-        Reply::Events(event_stream(), Events { attach, permit: Box::new(permit), may_go_on, last_message })
+        Reply::Events(event_stream(), Events { may_go_on: Some(may_go_on), last_message, work })
     }
 
     /// DELETE: the client is done with its session.
@@ -324,10 +267,6 @@ fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
 
-fn no_stream(error: Error) -> Reply {
-    Reply::Whole(Response::json(503, error.to_json()).header("Retry-After", HeaderValue::fixed("30")))
-}
-
 /// A method that the endpoint has, and this revision or this client has not.
 fn not_here(why: &str) -> Response {
     Response::json(405, Error::invalid_request(why).to_json()).header("Allow", HeaderValue::fixed("POST, DELETE, OPTIONS"))
@@ -339,107 +278,63 @@ fn event_stream() -> Response {
         .header("X-Accel-Buffering", HeaderValue::fixed("no"))
 }
 
-/// An open `subscriptions/listen`; its subscription ends with its stream.
+/// An open `subscriptions/listen`.
 struct Listening {
-    _permit: Permit,
     engine: Arc<Server>,
-    subscription: Arc<OnceLock<Arc<Subscription>>>,
+    subscription: Arc<Subscription>,
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.subscription.get().iter().for_each(|subscription| self.engine.unsubscribe(subscription));
+        self.engine.unsubscribe(&self.subscription);
     }
 }
 
-/// A request that is answered in one piece: nothing can be said before.
-struct OneAnswer<'a> {
-    running: Option<&'a Running>,
-    peer: Option<&'a HangUp>,
-}
-
-impl Channel for OneAnswer<'_> {
-    fn notify(&self, _: &str) -> bool {
-        false
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.running.is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_hung_up)
-    }
-}
-
-/// A request that is answered with an event stream. `peer` only where hanging up cancels.
-struct AnswerStream<'a> {
+/// A request under way.
+struct Asking<'a> {
     running: Option<Running>,
+    /// Where hanging up cancels.
     peer: Option<&'a HangUp>,
-    stream: &'a Stream,
-    events: Arc<EventStream>,
+    /// Where the answer is a stream.
+    events: Option<&'a EventStream>,
 }
 
-impl Channel for AnswerStream<'_> {
-    fn notify(&self, message: &str) -> bool {
-        // Without a listener it is not sent elsewhere: the client may come back for it.
-        self.stream.send(message);
-        true
+impl<'a> Asking<'a> {
+    fn of(
+        engine: &Server,
+        session: Option<&Arc<Session>>,
+        revision: Revision,
+        message: &Message,
+        peer: &'a HangUp,
+        events: Option<&'a EventStream>,
+    ) -> Asking<'a> {
+        let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
+        // A legacy client without a session has no other way to cancel.
+        let ends = revision.is_modern() || session.is_none() && events.is_some() || engine.may_be_given_up(message);
+        Asking { running, peer: Some(peer).filter(|_| ends), events }
+    }
+}
+
+impl Channel for Asking<'_> {
+    fn notify(&self, message: &str) {
+        let _ = self.events.is_some_and(|events| events.send(message));
     }
 
     fn is_cancelled(&self) -> bool {
         self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_hung_up)
     }
-
-    fn keep_alive(&self) {
-        if self.events.idle_time() >= limits::HEARTBEAT {
-            self.events.send_heartbeat();
-        }
-    }
 }
 
-/// An event stream as a listener.
-struct Connection(Arc<EventStream>);
-
-impl Listener for Connection {
-    fn send(&self, id: Option<&str>, message: &str) -> bool {
-        self.0.send(id, message)
-    }
-
-    fn prime(&self, id: &str) {
-        self.0.prime(id, limits::STREAM_RETRY_MS);
+impl Listener for EventStream {
+    fn send(&self, message: &str) -> bool {
+        self.send(message)
     }
 
     fn is_open(&self) -> bool {
-        self.0.is_open()
+        self.is_open()
     }
 
     fn end(&self) {
-        self.0.end();
-    }
-}
-
-/// A long-lived event stream, for as long as the token that opened it is valid.
-struct Granted {
-    connection: Connection,
-    oauth: Arc<Oauth>,
-    token: SecretHash,
-}
-
-impl Listener for Granted {
-    fn send(&self, id: Option<&str>, message: &str) -> bool {
-        if self.oauth.holder(self.token, Now::read()).is_none() {
-            self.end();
-            return false;
-        }
-        self.connection.send(id, message)
-    }
-
-    fn prime(&self, id: &str) {
-        self.connection.prime(id);
-    }
-
-    fn is_open(&self) -> bool {
-        self.connection.is_open()
-    }
-
-    fn end(&self) {
-        self.connection.end();
+        self.end();
     }
 }

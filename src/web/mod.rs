@@ -53,7 +53,7 @@ impl Service for App {
     type Ticket = Ticket;
 
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Ticket>, Box<Response>> {
-        let route = routes::find(head.path());
+        let route = routes::find(&head.path);
         let refuse = |response: Response| Err(Box::new(guard::finish(route, response)));
         let Some(row) = route else {
             return refuse(Response::json(
@@ -62,7 +62,7 @@ impl Service for App {
             ));
         };
         // A browser asks before it sends a token, so the question itself carries none.
-        if head.method() == Method::Options {
+        if head.method == Method::Options {
             return refuse(guard::preflight(row));
         }
         // Without a valid token the answer is 401 before anything else is looked at: clients probe with odd requests.
@@ -79,13 +79,13 @@ impl Service for App {
         {
             return refuse(forbidden);
         }
-        if !row.methods.contains(&head.method()) {
+        if !row.methods.contains(&head.method) {
             let allow = HeaderValue::fixed(row.allow);
             return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", allow));
         }
         // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and dropped.
-        let body_max = if head.method() == Method::Post { row.body_max } else { limits::IGNORED_BODY_BYTES };
-        if matches!(head.framing(), Framing::Length(length) if length > body_max) {
+        let body_max = if head.method == Method::Post { row.body_max } else { limits::IGNORED_BODY_BYTES };
+        if matches!(head.framing, Framing::Length(length) if length > body_max) {
             let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
             return refuse(Response::json(413, why));
         }
@@ -111,7 +111,7 @@ impl Service for App {
             }
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
             (Route::Open, _) => {
-                let form = Form::parse(head.query()).ok();
+                let form = Form::parse(&head.query).ok();
                 let field = |name: &str| form.as_ref().and_then(|form| form.get(name)).filter(|value| !value.is_empty());
                 Reply::Whole(match (field("vault"), field("file")) {
                     (Some(vault), Some(file)) => {
@@ -125,11 +125,10 @@ impl Service for App {
             }
             (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),
         };
-        let row = routes::find(head.path());
+        let row = routes::find(&head.path);
         match reply {
             Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
             Reply::Events(response, events) => Reply::Events(guard::finish(row, response), events),
-            Reply::Work(response, work) => Reply::Work(guard::finish(row, response), work),
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) fn html(status: u16, page: String) -> Response {
 /// The authorization endpoint: GET shows the login page, POST is its form.
 pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
-    let request = match Form::parse(head.query()) {
+    let request = match Form::parse(&head.query) {
         Ok(query) => oauth.check(&query),
         Err(_) => Err(AuthorizeError::Show {
             why: "The address of this page is not one that an application makes.",
@@ -39,8 +39,8 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
         Err(error) => return cannot_authorize(oauth, error),
     };
     // The form goes where the page came from, query and all; everything in it is checked again.
-    let action = format!("/oauth/authorize?{}", head.query());
-    if head.method() != Method::Post {
+    let action = format!("/oauth/authorize?{}", &head.query);
+    if head.method != Method::Post {
         return html(
             200,
             page::login(

@@ -107,26 +107,14 @@ impl Connection {
         self.head().expect("a response")
     }
 
-    /// The next event's data on a chunked event stream; comments and events without data are skipped. `None` at the end of
-    /// the stream.
+    /// The next event's data on a chunked event stream; comments are skipped. `None` at the end of the stream.
     pub fn event(&mut self) -> Option<String> {
-        loop {
-            let (_, data) = self.event_with_id()?;
-            if !data.is_empty() {
-                return Some(data);
-            }
-        }
-    }
-
-    /// The next event on a chunked event stream: its id, empty if it has none, and its data. Comments are skipped.
-    pub fn event_with_id(&mut self) -> Option<(String, String)> {
         let started = Instant::now();
         loop {
             assert!(started.elapsed() < Duration::from_secs(20), "no event within twenty seconds");
             let chunk = self.chunk()?;
-            let field = |name: &str| chunk.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-            if let Some(data) = field("data: ") {
-                return Some((field("id: ").unwrap_or_default(), data));
+            if let Some(data) = chunk.lines().find_map(|line| line.strip_prefix("data: ")) {
+                return Some(data.to_owned());
             }
         }
     }
