@@ -1,15 +1,16 @@
 //! Who is asking: the result of authentication, and all that other modules learn about the caller.
 
 use crate::vault::Folders;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a caller may do. Writing implies reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What a caller may do. Writing implies reading. Stored as its scopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
-    /// Scope `vault:read`.
+    #[serde(rename = "vault:read")]
     Read,
-    /// Scopes `vault:read` and `vault:write`.
+    #[serde(rename = "vault:read vault:write")]
     Write,
 }
 

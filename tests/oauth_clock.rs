@@ -27,20 +27,20 @@ impl Clockwork {
     }
 
     fn code(&self, now: u64) -> String {
-        use vault_sync_mcp::oauth::authorize::{Approval, PeerAddress};
+        use vault_sync_mcp::oauth::authorize::PeerAddress;
         let from = PeerAddress { address: [127, 0, 0, 1].into(), is_shared: false };
         let path = authorize_path(&self.client, &[]);
         let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
         let request = self.oauth.check(&query).unwrap();
         let access = vault_sync_mcp::principal::Access::Write;
-        let approval = self.oauth.approve(&request, "alex", PASSWORD, Some(access), from, Now(now)).unwrap();
-        let Approval::Granted(location) = approval else { panic!("not granted") };
+        assert_eq!(self.oauth.log_in(&request, "alex", PASSWORD, from, Now(now)), Some(true));
+        let location = self.oauth.grant(&request, "alex", access, None, from, Now(now)).unwrap();
         Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
     }
 
     fn ask(&self, fields: &[(&str, &str)], now: u64) -> Result<Value, String> {
         let form = Form::parse(&encode(&[fields, &[("client_id", self.client.as_str())]].concat())).unwrap();
-        self.oauth.exchange(None, &form, Now(now)).map_err(|error| error.code().to_owned())
+        self.oauth.exchange(None, &form, Now(now)).map_err(|error| error.code.to_owned())
     }
 
     fn exchange(&self, code: &str, now: u64) -> Result<Value, String> {

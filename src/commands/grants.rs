@@ -82,7 +82,7 @@ fn table(state: &State) -> String {
             grant.user.clone(),
             client.as_ref().map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
             destination(grant, client.as_deref()),
-            grant.folders.as_ref().map_or_else(|| grant.access.0.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
+            grant.folders.as_ref().map_or_else(|| grant.access.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
             Now(grant.created).rfc3339(),
             Now(grant.used).rfc3339(),
         ]);

@@ -3,37 +3,25 @@
 use super::reader::Reader;
 use crate::accomplishments::Options;
 use crate::tools::Toolset;
-use crate::vault::{Error, VaultPath};
+use crate::vault::VaultPath;
 
 impl Reader<'_> {
-    /// The places of toolset `accomplishments`, which has no sensible defaults for them.
+    /// The paths of toolset `accomplishments`, which has no sensible defaults for them.
     pub(super) fn projects(&mut self) -> Option<Options> {
-        if !self.toolsets_named().any(|name| name == "all" || name == Toolset::Accomplishments.name()) {
+        if !self.has_toolset(Toolset::Accomplishments) {
             return None;
         }
-        let folder = self.below_vault("ACCOMPLISHMENTS_FOLDER", true, VaultPath::folder);
-        let canvas = self.below_vault("DEFAULT_CANVAS", true, VaultPath::file);
-        let docs = self.below_vault("CONTEXT_DOCS_FOLDER", false, VaultPath::folder);
+        for setting in ["ACCOMPLISHMENTS_FOLDER", "DEFAULT_CANVAS"] {
+            if self.text(setting).is_none() {
+                self.wrong(setting, "is required for toolset accomplishments: a path in the vault");
+            }
+        }
+        let folder = self.read("ACCOMPLISHMENTS_FOLDER", VaultPath::folder);
+        let canvas = self.read("DEFAULT_CANVAS", VaultPath::file);
+        let docs = self.read("CONTEXT_DOCS_FOLDER", VaultPath::folder);
         if canvas.as_ref().is_some_and(|canvas| !canvas.as_str().to_lowercase().ends_with(".canvas")) {
             self.wrong("DEFAULT_CANVAS", "must be a file that ends in .canvas");
         }
         Some(Options { folder: folder?, canvas: canvas?, docs })
-    }
-
-    fn below_vault(&mut self, setting: &'static str, required: bool, parse: fn(&str) -> Result<VaultPath, Error>) -> Option<VaultPath> {
-        let Some(text) = self.text(setting) else {
-            if required {
-                self.wrong(setting, "is required for toolset accomplishments: a path in the vault");
-            }
-            return None;
-        };
-        match parse(text) {
-            Ok(path) => Some(path),
-            Err(error) => {
-                let why = error.to_string();
-                self.wrong(setting, why);
-                None
-            }
-        }
     }
 }

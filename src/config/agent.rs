@@ -8,7 +8,7 @@ use std::time::Duration;
 
 impl Reader<'_> {
     /// `workers` are the requests that are handled at one time: sessions must leave some of them free.
-    pub(super) fn agent(&mut self, home: Option<&str>, state: Option<&Path>, workers: usize) -> agent::Options {
+    pub(super) fn agent(&mut self, state: Option<&Path>, workers: usize) -> agent::Options {
         let ingest = self.route(
             ["COS_VAULT_MODEL", "COS_VAULT_MAX_TURNS", "COS_VAULT_TIMEOUT_MS"],
             Route { model: "claude-sonnet-4-6".into(), max_turns: 30, timeout: Duration::from_secs(180), settings: [""; 3] },
@@ -19,27 +19,24 @@ impl Reader<'_> {
             ["COS_VAULT_QUERY_MODEL", "COS_VAULT_QUERY_MAX_TURNS", "COS_VAULT_QUERY_TIMEOUT_MS"],
             Route { model, max_turns: ingest.max_turns.min(20), timeout: ingest.timeout.min(Duration::from_secs(120)), settings: [""; 3] },
         );
-        for model in self.list("COS_VAULT_MODELS") {
-            self.check_model("COS_VAULT_MODELS", &model);
-        }
         agent::Options {
-            command: self.agent_command(home),
+            command: self.agent_command(),
             key: self.text("ANTHROPIC_API_KEY").map(|key| Key::new(key.to_owned())),
             base_url: self.base_url(),
             query,
             ingest,
-            models: self.list("COS_VAULT_MODELS"),
+            models: self.each("COS_VAULT_MODELS", ',', |_, model| checked_model(model)),
             max_budget_usd: self.dollars("COS_VAULT_MAX_BUDGET_USD").unwrap_or(5.0),
             daily_budget_usd: self.dollars("COS_VAULT_DAILY_BUDGET_USD"),
-            attach_dirs: self.attach_dirs(home),
+            attach_dirs: self.attach_dirs(),
             concurrency: self.number("COS_VAULT_CONCURRENCY", 2, 1, 64),
             callers: (workers / 2).max(1),
             state: state.map(Path::to_path_buf),
         }
     }
 
-    fn agent_command(&mut self, home: Option<&str>) -> String {
-        let command = expand_home(self.text("AGENT_COMMAND").unwrap_or("claude"), home);
+    fn agent_command(&mut self) -> String {
+        let command = self.expand_home(self.text("AGENT_COMMAND").unwrap_or("claude"));
         if command.components().count() > 1 && !command.is_absolute() {
             self.wrong("AGENT_COMMAND", "must be a name or an absolute path, without arguments");
         }
@@ -47,52 +44,44 @@ impl Reader<'_> {
     }
 
     fn base_url(&mut self) -> Option<String> {
-        let url = self.text("ANTHROPIC_BASE_URL")?.to_owned();
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-        if rest.is_none_or(|rest| rest.is_empty() || rest.contains(char::is_whitespace)) {
-            self.wrong("ANTHROPIC_BASE_URL", "must be a URL that starts with https:// or http://");
-        }
-        Some(url)
+        self.read("ANTHROPIC_BASE_URL", |url| {
+            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+            let is_url = rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace));
+            is_url.then(|| url.to_owned()).ok_or("must be a URL that starts with https:// or http://")
+        })
     }
 
     fn route(&mut self, settings: [&'static str; 3], default: Route) -> Route {
-        let [model_setting, turns, timeout] = settings;
-        let model = self.text(model_setting).unwrap_or(&default.model).to_owned();
-        self.check_model(model_setting, &model);
+        let [model, turns, timeout] = settings;
+        let model = self.read(model, checked_model).unwrap_or(default.model);
         let max_turns = self.number(turns, default.max_turns, 1, 1_000);
         let timeout = self.number(timeout, default.timeout.as_millis() as usize, 1_000, 3_600_000);
         Route { model, max_turns, timeout: Duration::from_millis(timeout as u64), settings }
     }
 
-    /// The name of a model becomes an argument of the program.
-    fn check_model(&mut self, setting: &'static str, model: &str) {
-        if model.starts_with('-') || model.chars().any(|c| !c.is_ascii_alphanumeric() && !"-._:/@[]".contains(c)) {
-            self.wrong(setting, "is not the name of a model");
-        }
-    }
-
     fn dollars(&mut self, setting: &'static str) -> Option<f64> {
-        let dollars = self.text(setting)?.parse::<f64>().ok().filter(|dollars| (0.01..=1_000.0).contains(dollars));
-        if dollars.is_none() {
-            self.wrong(setting, "must be a number from 0.01 to 1000");
-        }
-        dollars
+        let parse = |text: &str| text.parse().ok().filter(|dollars| (0.01..=1_000.0).contains(dollars));
+        self.read(setting, |text| parse(text).ok_or("must be a number from 0.01 to 1000"))
     }
 
     /// Folders from which a caller may have files read, so a mistake in one is an error and not a folder less.
-    fn attach_dirs(&mut self, home: Option<&str>) -> Vec<PathBuf> {
-        let named = self.text("COS_VAULT_ATTACH_DIRS").unwrap_or_default().to_owned();
-        let mut folders = Vec::new();
-        for name in named.split(':').map(str::trim).filter(|name| !name.is_empty()) {
+    fn attach_dirs(&mut self) -> Vec<PathBuf> {
+        let home = self.around.home.as_deref();
+        self.each("COS_VAULT_ATTACH_DIRS", ':', |_, name| {
             let path = expand_home(name, home);
             match path.canonicalize() {
-                _ if !path.is_absolute() => self.wrong("COS_VAULT_ATTACH_DIRS", format!("has {name:?}, which is not an absolute path")),
-                Ok(real) if real.parent().is_none() => self.wrong("COS_VAULT_ATTACH_DIRS", "has /, which is the whole machine"),
-                Ok(real) if real.is_dir() => folders.push(real),
-                Ok(_) => self.wrong("COS_VAULT_ATTACH_DIRS", format!("has {name:?}, which is not a folder")),
-                Err(error) => self.wrong("COS_VAULT_ATTACH_DIRS", format!("has {name:?}, which cannot be opened: {}", error.kind())),
+                _ if !path.is_absolute() => Err(format!("has {name:?}, which is not an absolute path")),
+                Ok(real) if real.parent().is_none() => Err("has /, which is the whole machine".into()),
+                Ok(real) if real.is_dir() => Ok(real),
+                Ok(_) => Err(format!("has {name:?}, which is not a folder")),
+                Err(error) => Err(format!("has {name:?}, which cannot be opened: {}", error.kind())),
             }
-        }
-        folders
+        })
     }
+}
+
+/// The name of a model becomes an argument of the program.
+fn checked_model(model: &str) -> Result<String, String> {
+    let is_odd = model.starts_with('-') || model.chars().any(|c| !c.is_ascii_alphanumeric() && !"-._:/@[]".contains(c));
+    if is_odd { Err("is not the name of a model".into()) } else { Ok(model.to_owned()) }
 }

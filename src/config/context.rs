@@ -30,26 +30,19 @@ impl ContextFile {
 
 impl Reader<'_> {
     /// The file of the system that the `context` tools come from, as it is there.
-    pub(super) fn default_context(&mut self, home: Option<&str>, vault: Option<&Path>) -> Option<Criteria> {
-        let path = expand_home(self.text("CONTEXT_CONFIG")?, home);
-        let read = std::fs::read_to_string(&path).map_err(|error| format!("cannot be read: {}", error.kind()));
-        let parsed = read.and_then(|text| ContextFile::parse(&text).map_err(|why| format!("is not what it should be: {why}")));
-        match parsed {
-            Err(why) => {
-                self.wrong("CONTEXT_CONFIG", why);
-                None
-            }
-            Ok(file) => {
-                let other = file.vault_path.as_deref().map(|path| expand_home(path, home)).filter(|path| Some(path.as_path()) != vault);
-                if other.is_some() {
-                    self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());
-                }
-                file.default_context.map(|wanted| Criteria {
-                    properties: wanted.properties.into_iter().collect(),
-                    tags: wanted.tags,
-                    all_tags: false,
-                })
-            }
+    pub(super) fn default_context(&mut self, vault: Option<&Path>) -> Option<Criteria> {
+        let home = self.around.home.as_deref();
+        let file = self.read("CONTEXT_CONFIG", |path| {
+            let text = std::fs::read_to_string(expand_home(path, home)).map_err(|error| format!("cannot be read: {}", error.kind()))?;
+            ContextFile::parse(&text).map_err(|why| format!("is not what it should be: {why}"))
+        })?;
+        if file.vault_path.is_some_and(|path| Some(self.expand_home(&path).as_path()) != vault) {
+            self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());
         }
+        file.default_context.map(|wanted| Criteria {
+            properties: wanted.properties.into_iter().collect(),
+            tags: wanted.tags,
+            all_tags: false,
+        })
     }
 }

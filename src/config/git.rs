@@ -15,11 +15,11 @@ impl Reader<'_> {
 
     /// The name of a remote or branch, which becomes an argument of git's and part of a ref's name.
     fn git_name(&mut self, setting: &'static str, default: &str) -> String {
-        let name = self.text(setting).unwrap_or(default).to_owned();
-        let fine = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | '@');
-        if !name.chars().all(fine) || name.starts_with(['-', '/', '.']) || name.ends_with('/') || name.contains("..") {
-            self.wrong(setting, "is not a name that git allows");
-        }
-        name
+        let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | '@');
+        let name = self.read(setting, |name| {
+            let is_odd = !name.chars().all(is_fine) || name.starts_with(['-', '/', '.']) || name.ends_with('/') || name.contains("..");
+            if is_odd { Err("is not a name that git allows") } else { Ok(name) }
+        });
+        name.unwrap_or(default).to_owned()
     }
 }

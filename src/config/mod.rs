@@ -128,12 +128,11 @@ impl Config {
     /// The same with what is right, where something is wrong too: for a command that looks for further mistakes. A setting that is
     /// wrong has its default, and a vault's path that is wrong is empty.
     pub fn with_mistakes(raw: &Raw, purpose: Purpose, around: &Environment) -> (Config, Vec<Mistake>) {
-        let (home, state_directory) = (around.home.as_deref(), around.state_directory.as_deref());
-        let mut reader = Reader { raw, mistakes: Vec::new(), notes: Vec::new() };
+        let mut reader = Reader { raw, around, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let vault_path = reader.folder("VAULT_PATH", home);
+        let vault_path = reader.folder("VAULT_PATH");
         let workers = reader.number("WORKERS", cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024), 1, 1024);
-        let state_dir = reader.state_dir(home, state_directory, vault_path.as_deref());
+        let state_dir = reader.state_dir(vault_path.as_deref());
         let origin = reader.origin(purpose);
         let config = Config {
             listen: reader.listen(),
@@ -149,7 +148,7 @@ impl Config {
                 origin,
                 zone: reader.zone(),
                 #[cfg(feature = "context")]
-                default_context: reader.default_context(home, vault_path.as_deref()),
+                default_context: reader.default_context(vault_path.as_deref()),
             },
             policy: reader.policy(),
             #[cfg(feature = "git")]
@@ -157,7 +156,7 @@ impl Config {
             #[cfg(feature = "accomplishments")]
             projects: reader.projects(),
             #[cfg(feature = "agent")]
-            agent: reader.agent(home, state_dir.as_deref(), workers),
+            agent: reader.agent(state_dir.as_deref(), workers),
             versions: reader.text("VERSIONS").is_none() || reader.flag("VERSIONS"),
             state_dir,
             allowed_origins: reader.origins(),
@@ -187,7 +186,7 @@ impl Config {
             reader.notes.push("This kernel has no Landlock: sessions of toolset agent are held by the program's own rules alone".into());
         }
         reader.quoted();
-        reader.misspelt(&around.variables);
+        reader.misspelt();
         (Config { notes: reader.notes, ..config }, reader.mistakes)
     }
 }
@@ -196,7 +195,7 @@ impl Config {
 mod tests {
     use super::*;
 
-    const HASH: &str = "$2b$12$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234";
+    const HASH: &str = "$2b$12$v9sfTKp6k0XyzghU/i5S2ebLOiAb6L1VnvF3n3IQggHGZOjLkONIy";
 
     fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
         let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();

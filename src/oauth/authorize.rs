@@ -5,7 +5,7 @@
 use super::error::AuthorizeError;
 use super::redirect::{Redirect, RedirectTarget};
 use super::source::Source;
-use super::store::{self, Client, Code, StoredAccess};
+use super::store::{self, Client, Code};
 use super::{Oauth, documents, resource};
 use crate::clock::Now;
 use crate::form::Form;
@@ -36,19 +36,6 @@ pub struct PeerAddress {
     pub address: IpAddr,
     /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then all clients of that proxy have it.
     pub is_shared: bool,
-}
-
-/// What became of a login.
-#[derive(Debug)]
-pub enum Approval {
-    /// Send the browser here.
-    Granted(String),
-    /// The person has logged in and chooses folders; a proof of the login for [`Oauth::logged_in`].
-    Choose(String),
-    /// Wrong user name or password; the person may try again.
-    Refused,
-    /// Too many logins are being checked; try again in a moment.
-    Busy,
 }
 
 impl Oauth {
@@ -125,33 +112,15 @@ impl Oauth {
         Ok(AuthorizeRequest { client, challenge: challenge.into(), access, redirect })
     }
 
-    /// The person pressed Deny.
-    pub fn deny(&self, request: &AuthorizeRequest) -> String {
-        // Anyone who registers can press it as often as they like.
-        log::debug!("login denied client={:?}", request.client.id);
-        request.redirect.location(&[("error", "access_denied"), ("error_description", "the request was denied")], &self.origin)
-    }
-
     /// Sends an error back to the client.
     pub fn send_back(&self, redirect: &Redirect, code: &str, description: &str) -> String {
         redirect.location(&[("error", code), ("error_description", description)], &self.origin)
     }
 
-    /// A person logs in and allows `access` at most, in the whole vault, or (`None`) in folders that are chosen next. Takes as long
-    /// for a name that does not exist as for a wrong password. A failure is answered late, the later the more there were from this
-    /// address; a right password is never held back for failures before it.
-    ///
-    /// # Errors
-    /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
-    pub fn approve(
-        &self,
-        request: &AuthorizeRequest,
-        user: &str,
-        password: &str,
-        access: Option<Access>,
-        from: PeerAddress,
-        now: Now,
-    ) -> Result<Approval, AuthorizeError> {
+    /// Whether a person's password is right; `None` when too many logins are being checked. Takes as long for a name that does not exist
+    /// as for a wrong password. A failure is answered late, the later the more there were from this address; a right password is
+    /// never held back for failures before it.
+    pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Option<bool> {
         let source = &Source::new(from.address, from.is_shared, user);
         let state = self.store.look();
         let standing = self.throttle.standing(&state, source, now);
@@ -161,28 +130,21 @@ impl Oauth {
             // The user of an earlier login from there may be behind the same proxy.
             if state.has_logged_in(source) { Duration::ZERO } else { wait }
         };
-        let right = match self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, source, failed) {
-            None => return Ok(Approval::Busy),
-            Some(right) => right,
-        };
-        let client = &request.client;
-        if !right {
+        let is_right = self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, source, failed)?;
+        if is_right {
+            self.throttle.succeeded(source);
+        } else {
             // The name is not logged: people type passwords into the wrong field.
-            log::warn!("login failed from={} client={:?}", from.address, client.id);
+            log::warn!("login failed from={} client={:?}", from.address, request.client.id);
             // Each answer that is held back holds a connection.
-            let Some(_held) = self.throttle.hold() else { return Ok(Approval::Busy) };
+            let _held = self.throttle.hold()?;
             std::thread::sleep(wait);
-            return Ok(Approval::Refused);
         }
-        self.throttle.succeeded(source);
-        match access {
-            None => Ok(Approval::Choose(self.proof_of_login(request, user, now.after(limits::CODE_LIFE)))),
-            Some(access) => self.grant(request, user, access, None, from, now).map(Approval::Granted),
-        }
+        Some(is_right)
     }
 
     /// `EXPIRES.MAC.USER`: that a user has logged in for this request.
-    fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Now) -> String {
+    pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Now) -> String {
         let mark = self.logins.mark(user).unwrap_or_default();
         let of = serde_json::json!([
             "login",
@@ -206,23 +168,11 @@ impl Oauth {
         (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires))).then_some(user)
     }
 
-    /// Grants the folders that a person has chosen after the login. `user` is that of [`Oauth::logged_in`].
+    /// Grants what a person who has logged in allows, in the whole vault or in folders; where the browser is sent with the code.
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
-    pub fn approve_folders(
-        &self,
-        request: &AuthorizeRequest,
-        user: &str,
-        folders: Folders,
-        from: PeerAddress,
-        now: Now,
-    ) -> Result<String, AuthorizeError> {
-        let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
-        self.grant(request, user, access, Some(Arc::new(folders)), from, now)
-    }
-
-    fn grant(
+    pub fn grant(
         &self,
         request: &AuthorizeRequest,
         user: &str,
@@ -242,7 +192,7 @@ impl Oauth {
             challenge: request.challenge.clone(),
             user: user.into(),
             mark: self.logins.mark(user).unwrap_or_default(),
-            access: StoredAccess(access),
+            access,
             folders,
             expires: now.after(limits::CODE_LIFE).0,
             spent: None,

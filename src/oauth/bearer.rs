@@ -64,7 +64,7 @@ impl Oauth {
         let login = grant.map_or_else(|| known.client.clone(), Grant::short_id);
         let machine = self.logins.machines.get(&known.client).and_then(|machine| machine.folders.clone());
         let folders = grant.map_or(machine, |grant| grant.folders.clone());
-        Some((Principal { subject, client: known.client.clone(), login, access: known.access.0, folders }, grant))
+        Some((Principal { subject, client: known.client.clone(), login, access: known.access, folders }, grant))
     }
 
     /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.

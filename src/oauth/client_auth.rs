@@ -17,7 +17,6 @@ pub struct Credentials {
     pub id: String,
     /// The secret, in each way it may have been meant; none if there was none.
     secrets: Vec<String>,
-    basic: bool,
 }
 
 /// A client that is who it says.
@@ -39,15 +38,15 @@ impl Credentials {
         let in_body = form.get("client_id");
         let header = authorization.filter(|value| !value.is_empty());
         let Some(header) = header else {
-            let id = in_body.ok_or_else(|| Error::InvalidRequest("client_id is missing".into()))?;
-            return Ok(Credentials { id: id.into(), secrets: in_form(form), basic: false });
+            let id = in_body.ok_or_else(|| Error::invalid_request("client_id is missing"))?;
+            return Ok(Credentials { id: id.into(), secrets: in_form(form) });
         };
-        let unreadable = || Error::InvalidRequest("the Authorization header is not Basic".into());
+        let unreadable = || Error::invalid_request("the Authorization header is not Basic");
         let (scheme, value) = header.split_once(' ').ok_or_else(unreadable)?;
         if !scheme.eq_ignore_ascii_case("basic") {
             // Claude Code revokes with its Bearer token when the plain way failed; the client id is in the body.
             let id = in_body.filter(|_| scheme.eq_ignore_ascii_case("bearer")).ok_or_else(unreadable)?;
-            return Ok(Credentials { id: id.into(), secrets: in_form(form), basic: false });
+            return Ok(Credentials { id: id.into(), secrets: in_form(form) });
         }
         let pair = STANDARD.decode(value.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(unreadable)?;
         let (id, secret) = pair.split_once(':').ok_or_else(unreadable)?;
@@ -56,9 +55,9 @@ impl Credentials {
         let id = percent::decode(id, true).unwrap_or_else(|| id.to_owned());
         let secrets = percent::decode(secret, true).into_iter().chain([secret.to_owned()]).collect();
         if in_body.is_some_and(|body| body != id) {
-            return Err(Error::InvalidRequest("two different client ids".into()));
+            return Err(Error::invalid_request("two different client ids"));
         }
-        Ok(Credentials { id, secrets, basic: true })
+        Ok(Credentials { id, secrets })
     }
 
     /// Finds the client and checks its secret.
@@ -66,7 +65,7 @@ impl Credentials {
     /// # Errors
     /// `invalid_client`.
     pub(super) fn authenticate<'a>(&self, state: &State, oauth: &'a Oauth) -> Result<Authenticated<'a>, Error> {
-        let refused = Error::InvalidClient { basic: self.basic };
+        let refused = Error::INVALID_CLIENT;
         if let Some((id, secret)) = oauth.logins.machines.get_key_value(&self.id) {
             return if self.fits(&secret.hash) { Ok(Authenticated::Machine(id, secret.access)) } else { Err(refused) };
         }

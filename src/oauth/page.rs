@@ -5,54 +5,19 @@ use super::redirect::RedirectTarget;
 use crate::principal::Access;
 
 /// What the login page says above the form after a try that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
-    /// Wrong user name or password.
-    WrongPassword,
-    /// Too many logins at once.
-    Busy,
-}
-
-/// What a person has typed and chosen so far, but for the password.
-#[derive(Debug, Clone, Copy)]
-pub struct FormInput<'a> {
-    /// User name.
-    pub user: &'a str,
-    /// What is to be allowed.
-    pub choice: Choice,
-}
-
-/// What a person allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// To read and change all notes.
-    Write,
-    /// To read all notes.
-    Read,
-    /// Folders that are chosen on the next page.
-    Folders,
-}
-
-impl Choice {
-    /// Of the form; what is no choice allows least.
-    pub fn of(value: Option<&str>) -> Choice {
-        match value {
-            Some("write") => Choice::Write,
-            Some("folders") => Choice::Folders,
-            _ => Choice::Read,
-        }
-    }
-}
+pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.";
+pub const BUSY: &str = "Too many logins at the moment. Please try again in a few seconds.";
 
 /// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
-/// in use can do beside reading and changing notes.
+/// in use can do beside reading and changing notes. `user` and `access` are what was typed and chosen; without an access it is folders.
 pub fn login(
     origin: &str,
     request: &AuthorizeRequest,
     action: &str,
-    typed: FormInput<'_>,
+    user: &str,
+    access: Option<Access>,
     abilities: &[&str],
-    notice: Option<Notice>,
+    notice: &str,
 ) -> String {
     let name = escape(&request.client.name);
     let target = request.redirect.target();
@@ -76,37 +41,32 @@ pub fn login(
         None => ("<strong>an unknown place</strong>".into(), ""),
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
-    let notice = match notice {
-        Some(Notice::WrongPassword) => {
-            r#"<p class="error" role="alert">User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.</p>"#
-        }
-        Some(Notice::Busy) => r#"<p class="error" role="alert">Too many logins at the moment. Please try again in a few seconds.</p>"#,
-        None => "",
+    let notice = alert(notice);
+    let option = |own: Option<Access>, value: &str, label: &str, about: &str| {
+        let checked = if own == access { " checked" } else { "" };
+        let about = if about.is_empty() { String::new() } else { format!("<small>{about}</small>") };
+        format!(
+            r#"<label class="choice"><input type="radio" name="access" value="{value}"{checked}><span>{label}{about}</span></label>
+"#
+        )
     };
-    let checked = |choice: Choice| if typed.choice == choice { " checked" } else { "" };
-    let (write, read, folders) = (checked(Choice::Write), checked(Choice::Read), checked(Choice::Folders));
+    let folders = option(None, "folders", "Only some folders", "chosen on the next page");
     let can_do: String = abilities.iter().map(|ability| format!(", {}", escape(ability))).collect();
-    let choice = match request.access {
+    let (legend, options) = match request.access {
         Access::Write => {
-            format!(
-                r#"<fieldset><legend>What it may do</legend>
-<label class="choice"><input type="radio" name="access" value="write"{write}><span>Read and change notes<small>search, read, create, edit and replace files{can_do}</small></span></label>
-<label class="choice"><input type="radio" name="access" value="read"{read}><span>Only read notes<small>search and read; tools that write are not offered</small></span></label>
-<label class="choice"><input type="radio" name="access" value="folders"{folders}><span>Only some folders<small>chosen on the next page</small></span></label>
-</fieldset>"#
+            let about = format!("search, read, create, edit and replace files{can_do}");
+            let write = option(Some(Access::Write), "write", "Read and change notes", &about);
+            (
+                "What it may do",
+                write + &option(Some(Access::Read), "read", "Only read notes", "search and read; tools that write are not offered"),
             )
         }
         Access::Read => {
-            let read = if typed.choice == Choice::Folders { "" } else { " checked" };
-            format!(
-                r#"<fieldset><legend>It asks to read, and will not be able to change anything</legend>
-<label class="choice"><input type="radio" name="access" value="read"{read}><span>All notes</span></label>
-<label class="choice"><input type="radio" name="access" value="folders"{folders}><span>Only some folders<small>chosen on the next page</small></span></label>
-</fieldset>"#
-            )
+            let read = option(Some(access.unwrap_or(Access::Read)), "read", "All notes", "");
+            ("It asks to read, and will not be able to change anything", read)
         }
     };
-    let user = escape(typed.user);
+    let user = escape(user);
     let action = escape(action);
     // The first field gets the keyboard, unless the name is there already.
     let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
@@ -119,7 +79,8 @@ pub fn login(
 <p>After the login you are sent back to {destination}.</p>
 {warning}{notice}
 <form method="post" action="{action}" autocomplete="on">
-{choice}
+<fieldset><legend>{legend}</legend>
+{options}{folders}</fieldset>
 <label for="username">User name</label>
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200" value="{user}" {name_focus}>
 <label for="password">Password</label>
@@ -151,7 +112,7 @@ pub fn folders(
 "#
         )
     };
-    let notice = if notice.is_empty() { String::new() } else { format!(r#"<p class="error" role="alert">{notice}</p>"#) };
+    let notice = alert(notice);
     let rows: String = folders.iter().map(row).collect();
     let more = if is_all { "" } else { "<p>There are more folders than fit here; an API token can name any of them.</p>" };
     document(
@@ -173,6 +134,10 @@ pub fn folders(
             escape(proof)
         ),
     )
+}
+
+fn alert(notice: &str) -> String {
+    if notice.is_empty() { String::new() } else { format!(r#"<p class="error" role="alert">{notice}</p>"#) }
 }
 
 /// A page that says what is wrong and what to do.

@@ -21,7 +21,7 @@ impl Oauth {
     /// # Errors
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
     pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
-        let wrong = |why: &str| Error::InvalidClientMetadata(why.into());
+        let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
         let wish: RegistrationRequest = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&wish, &self.policy)?;
         let name = clean_name(&text(wish.client_name).unwrap_or_default());
@@ -39,7 +39,7 @@ impl Oauth {
             if let Some(count) = self.registrations.refused(now) {
                 log::warn!("registration refused from={from}: too many ({count} refused since this was last said)");
             }
-            return Err(Error::SlowDown);
+            return Err(Error::SLOW_DOWN);
         }
         let id = secret::new_uuid()?;
         let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()?) };
@@ -101,11 +101,11 @@ fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
 /// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
 /// three at once.)
 fn redirect_uris(wish: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
-    let wrong = |why: &str| Error::InvalidRedirectUri(why.into());
+    let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
     let uris = texts(wish.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
     if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::REDIRECT_URI_BYTES) {
         let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
-        return Err(wrong(&most));
+        return Err(Error { why: most.into(), ..wrong("") });
     }
     let targets: Vec<RedirectTarget> = uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
     if targets.is_empty() {

@@ -13,7 +13,7 @@ impl Oauth {
     /// # Errors
     /// `invalid_request`, `invalid_client`, or that it cannot be stored.
     pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<(), Error> {
-        let given = form.get("token").ok_or_else(|| Error::InvalidRequest("token is missing".into()))?;
+        let given = form.get("token").ok_or_else(|| Error::invalid_request("token is missing"))?;
         let token = SecretHash::of(given);
         let credentials = Credentials::of(authorization, form)?;
         let state = self.store.look();

@@ -65,7 +65,7 @@ pub struct Grant {
     #[serde(default)]
     pub redirect_uri: String,
     /// What was allowed.
-    pub access: StoredAccess,
+    pub access: Access,
     /// In which folders; `None` for the whole vault.
     #[serde(default)]
     pub folders: Option<Arc<Folders>>,
@@ -102,7 +102,7 @@ pub struct Code {
     /// Changes with the user's password ([`super::Logins::mark`]).
     pub mark: String,
     /// What was allowed.
-    pub access: StoredAccess,
+    pub access: Access,
     /// In which folders; `None` for the whole vault.
     #[serde(default)]
     pub folders: Option<Arc<Folders>>,
@@ -124,7 +124,7 @@ pub struct AccessToken {
     /// Of a machine client's token: changes with its secret ([`super::Logins::machine_mark`]).
     pub mark: Option<String>,
     /// What it allows.
-    pub access: StoredAccess,
+    pub access: Access,
     /// Valid until.
     pub expires: u64,
     /// Grows with each use while the server runs; tells which token has not been used for longest.
@@ -137,25 +137,6 @@ impl AccessToken {
     pub fn note_use(&self) {
         static USES: AtomicU64 = AtomicU64::new(1);
         self.used.store(USES.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-    }
-}
-
-/// [`Access`] as it is stored: a scope string.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(try_from = "String", into = "String")]
-pub struct StoredAccess(pub Access);
-
-impl TryFrom<String> for StoredAccess {
-    type Error = &'static str;
-
-    fn try_from(scope: String) -> Result<StoredAccess, &'static str> {
-        Access::of_scope(&scope).map(StoredAccess).ok_or("not a scope")
-    }
-}
-
-impl From<StoredAccess> for String {
-    fn from(access: StoredAccess) -> String {
-        access.0.scope().into()
     }
 }
 

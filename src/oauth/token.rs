@@ -9,7 +9,7 @@
 //! copied: its grant ends. However many followed it, it is known by its mark ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
 
 use super::client_auth::{Authenticated, Credentials};
-use super::store::{AccessToken, Client, Grant, State, StoredAccess};
+use super::store::{AccessToken, Client, Grant, State};
 use super::{Error, Logins, Oauth, resource};
 use crate::clock::Now;
 use crate::form::Form;
@@ -20,30 +20,21 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-const BAD_CODE: Error = Error::InvalidGrant("the code is unknown, expired, used, or meant for another client");
-const BAD_REFRESH: Error = Error::InvalidGrant("the refresh token is unknown, expired or revoked; log in again");
+const BAD_CODE: Error = Error::of(400, "invalid_grant", "the code is unknown, expired, used, or meant for another client");
+const BAD_REFRESH: Error = Error::of(400, "invalid_grant", "the refresh token is unknown, expired or revoked; log in again");
 
-/// What the outcome of an exchange is answered with.
-struct Issued {
-    access_token: String,
-    refresh_token: Option<String>,
-    access: Access,
-}
-
-impl Issued {
-    /// RFC 6749 section 5.1.
-    fn to_json(&self) -> Value {
-        let mut answer = json!({
-            "access_token": self.access_token,
-            "token_type": "Bearer",
-            "expires_in": limits::ACCESS_TOKEN_LIFE.as_secs(),
-            "scope": self.access.scope(),
-        });
-        if let (Some(token), Some(members)) = (&self.refresh_token, answer.as_object_mut()) {
-            members.insert("refresh_token".into(), token.clone().into());
-        }
-        answer
+/// RFC 6749 section 5.1.
+fn issued(access_token: &str, refresh_token: Option<&str>, access: Access) -> Value {
+    let mut answer = json!({
+        "access_token": access_token,
+        "token_type": "Bearer",
+        "expires_in": limits::ACCESS_TOKEN_LIFE.as_secs(),
+        "scope": access.scope(),
+    });
+    if let (Some(token), Some(members)) = (refresh_token, answer.as_object_mut()) {
+        members.insert("refresh_token".into(), token.into());
     }
+    answer
 }
 
 impl Oauth {
@@ -53,24 +44,23 @@ impl Oauth {
     /// As RFC 6749 section 5.2. What is refused changes nothing, except that a code or refresh token used by its own
     /// client when it must not be any more ends the grant.
     pub fn exchange(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<Value, Error> {
-        let kind = form.get("grant_type").ok_or_else(|| Error::InvalidRequest("grant_type is missing".into()))?;
+        let kind = form.get("grant_type").ok_or_else(|| Error::invalid_request("grant_type is missing"))?;
         let credentials = Credentials::of(authorization, form)?;
         if form.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
-            return Err(Error::InvalidTarget);
+            return Err(Error::INVALID_TARGET);
         }
         let state = self.store.look();
-        let issued = match (kind, credentials.authenticate(&state, self)?) {
-            ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(&client, form, now)?,
-            ("refresh_token", Authenticated::Registered(client)) => self.refresh(&client, form, now)?,
-            ("client_credentials", Authenticated::Machine(id, may)) => self.machine(id, may, form, now)?,
-            ("authorization_code" | "refresh_token" | "client_credentials", _) => return Err(Error::UnauthorizedClient),
-            _ => return Err(Error::UnsupportedGrantType),
-        };
-        Ok(issued.to_json())
+        match (kind, credentials.authenticate(&state, self)?) {
+            ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(&client, form, now),
+            ("refresh_token", Authenticated::Registered(client)) => self.refresh(&client, form, now),
+            ("client_credentials", Authenticated::Machine(id, may)) => self.machine(id, may, form, now),
+            ("authorization_code" | "refresh_token" | "client_credentials", _) => Err(Error::UNAUTHORIZED_CLIENT),
+            _ => Err(Error::UNSUPPORTED_GRANT_TYPE),
+        }
     }
 
-    fn exchange_code(&self, client: &Client, form: &Form, now: Now) -> Result<Issued, Error> {
-        let missing = |name: &str| Error::InvalidRequest(format!("{name} is missing"));
+    fn exchange_code(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
+        let missing = |name: &str| Error::invalid_request(format!("{name} is missing"));
         let code = SecretHash::of(form.get("code").ok_or_else(|| missing("code"))?);
         let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
         let redirect_uri = form.get("redirect_uri");
@@ -121,16 +111,16 @@ impl Oauth {
                 oldest.inspect(|oldest| state.end_grant(oldest));
             }
             state.grants.insert(grant_id.clone(), grant);
-            add_access(state, &access_token, Holder::Grant(&grant_id), &client.id, access, now);
-            Ok(Some(access.0))
+            add_access(state, &access_token, (Some(&*grant_id), None), &client.id, access, now);
+            Ok(Some(access))
         })?;
         let access = outcome.ok_or(BAD_CODE)?;
         self.registrations.forget(&client.id);
-        Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
+        Ok(issued(&access_token, Some(&refresh_token), access))
     }
 
-    fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Issued, Error> {
-        let token = form.get("refresh_token").ok_or_else(|| Error::InvalidRequest("refresh_token is missing".into()))?;
+    fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
+        let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
         let access_token = secret::new_token()?;
         // As for codes.
         if self.store.look().grant_of_refresh(token).is_none() {
@@ -159,26 +149,26 @@ impl Oauth {
             };
             grant.used = now.0;
             // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token only.
-            let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access.0);
-            let access = StoredAccess(asked.min(grant.access.0));
-            add_access(state, &access_token, Holder::Grant(&grant.id), &client.id, access, now);
+            let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access);
+            let access = asked.min(grant.access);
+            add_access(state, &access_token, (Some(&*grant.id), None), &client.id, access, now);
             state.grants.insert(grant.id.clone(), grant);
-            Ok(Some((newest, access.0)))
+            Ok(Some((newest, access)))
         })?;
         let (refresh_token, access) = outcome.ok_or(BAD_REFRESH)?;
-        Ok(Issued { access_token, refresh_token: Some(refresh_token), access })
+        Ok(issued(&access_token, Some(&refresh_token), access))
     }
 
-    fn machine(&self, id: &str, may: Access, form: &Form, now: Now) -> Result<Issued, Error> {
+    fn machine(&self, id: &str, may: Access, form: &Form, now: Now) -> Result<Value, Error> {
         let access_token = secret::new_token()?;
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
         let mark = self.logins.machine_mark(id);
         self.store.change(now, |state| {
-            add_access(state, &access_token, Holder::Machine { mark }, id, StoredAccess(access), now);
+            add_access(state, &access_token, (None, mark), id, access, now);
             Ok::<(), Error>(())
         })?;
         log::info!("machine login client={id:?} scope={:?}", access.scope());
-        Ok(Issued { access_token, refresh_token: None, access })
+        Ok(issued(&access_token, None, access))
     }
 }
 
@@ -223,20 +213,11 @@ fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Dura
     None
 }
 
-/// What an access token stands and falls with.
-enum Holder<'a> {
-    Grant(&'a str),
-    Machine { mark: Option<String> },
-}
-
-fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: StoredAccess, now: Now) {
-    let (grant, mark) = match holder {
-        Holder::Grant(id) => (Some(id.to_owned()), None),
-        Holder::Machine { mark } => (None, mark),
-    };
+/// Adds the access token of a grant, or of a machine client with the mark of its secret.
+fn add_access(state: &mut State, token: &str, (grant, mark): (Option<&str>, Option<String>), client: &str, access: Access, now: Now) {
     let token = AccessToken {
         hash: SecretHash::of(token),
-        grant,
+        grant: grant.map(str::to_owned),
         client: client.into(),
         mark,
         access,

@@ -5,14 +5,15 @@ use crate::clock::Now;
 use crate::form::Form;
 use crate::http::{Head, HeaderValue, Method, Reply, Response};
 use crate::limits;
-use crate::oauth::authorize::{Approval, AuthorizeRequest, PeerAddress};
+use crate::oauth::authorize::{AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
-use crate::oauth::page::{self, Choice, FormInput, Notice};
+use crate::oauth::page;
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
 use crate::vault::{Folders, VaultPath};
 use serde_json::Value;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// A metadata document. Hosted Claude keeps it for five minutes anyway.
 pub(super) fn document(document: &Value) -> Reply {
@@ -41,17 +42,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     // The form goes where the page came from, query and all; everything in it is checked again.
     let action = format!("/oauth/authorize?{}", &head.query);
     if head.method != Method::Post {
-        return html(
-            200,
-            page::login(
-                &oauth.origin,
-                &request,
-                &action,
-                FormInput { user: "", choice: if request.access == Access::Read { Choice::Read } else { Choice::Write } },
-                &abilities,
-                None,
-            ),
-        );
+        return html(200, page::login(&oauth.origin, &request, &action, "", Some(request.access), &abilities, ""));
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(403, page::error(&oauth.origin, "The form came from another web site.", "Start the login again in the application."));
@@ -65,30 +56,30 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
 fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from: PeerAddress) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     if form.get("decision") == Some("deny") {
-        return see_other(&oauth.deny(request));
+        return see_other(&oauth.send_back(&request.redirect, "access_denied", "the request was denied"));
     }
     if let Some(proof) = form.get("login") {
         return choose_folders(app, request, form, action, proof, from);
     }
-    let choice = Choice::of(form.get("access"));
-    let access = match choice {
-        Choice::Write => Some(Access::Write),
-        Choice::Read => Some(Access::Read),
-        Choice::Folders => None,
+    // What is no choice allows least.
+    let access = match form.get("access") {
+        Some("write") => Some(Access::Write),
+        Some("folders") => None,
+        _ => Some(Access::Read),
     };
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
-    match oauth.approve(request, user, password, access, from, Now::read()) {
-        Ok(Approval::Granted(location)) => see_other(&location),
-        Ok(Approval::Choose(proof)) => folders_page(app, request, action, &proof, ""),
-        Ok(Approval::Refused) => {
-            html(403, page::login(&oauth.origin, request, action, FormInput { user, choice }, &abilities, Some(Notice::WrongPassword)))
-        }
-        Ok(Approval::Busy) => {
-            html(429, page::login(&oauth.origin, request, action, FormInput { user, choice }, &abilities, Some(Notice::Busy)))
-                .header("Retry-After", HeaderValue::fixed("5"))
-        }
-        Err(error) => cannot_authorize(oauth, error),
+    let now = Now::read();
+    let again = |status, notice| html(status, page::login(&oauth.origin, request, action, user, access, &abilities, notice));
+    match (oauth.log_in(request, user, password, from, now), access) {
+        (Some(true), Some(access)) => granted(oauth, oauth.grant(request, user, access, None, from, now)),
+        (Some(true), None) => folders_page(app, request, action, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
+        (Some(false), _) => again(403, page::WRONG_PASSWORD),
+        (None, _) => again(429, page::BUSY).header("Retry-After", HeaderValue::fixed("5")),
     }
+}
+
+fn granted(oauth: &Oauth, location: Result<String, AuthorizeError>) -> Response {
+    location.map_or_else(|error| cannot_authorize(oauth, error), |location| see_other(&location))
 }
 
 fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str, notice: &str) -> Response {
@@ -114,10 +105,8 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &s
     if folders == (Folders { read: Some(Vec::new()), write: Vec::new() }) {
         return folders_page(app, request, action, proof, "No folder was chosen. Choose at least one.");
     }
-    match app.oauth.approve_folders(request, user, folders, from, now) {
-        Ok(location) => see_other(&location),
-        Err(error) => cannot_authorize(&app.oauth, error),
-    }
+    let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
+    granted(&app.oauth, app.oauth.grant(request, user, access, Some(Arc::new(folders)), from, now))
 }
 
 fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
@@ -142,7 +131,7 @@ pub(super) fn token(app: &App, head: &Head, body: &[u8]) -> Response {
         form_of(head, body).ok_or_else(unreadable).and_then(|form| app.oauth.exchange(head.text("authorization"), &form, Now::read()));
     match answer {
         Ok(tokens) => Response::json(200, tokens.to_string()).header("Pragma", HeaderValue::fixed("no-cache")),
-        Err(error) => failed(&error),
+        Err(error) => failed(Some(head), &error),
     }
 }
 
@@ -152,7 +141,7 @@ pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
         form_of(head, body).ok_or_else(unreadable).and_then(|form| app.oauth.revoke(head.text("authorization"), &form, Now::read()));
     match outcome {
         Ok(()) => Response::json(200, "{}"),
-        Err(error) => failed(&error),
+        Err(error) => failed(Some(head), &error),
     }
 }
 
@@ -160,7 +149,7 @@ pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
 pub(super) fn register(app: &App, body: &[u8], from: IpAddr) -> Response {
     match app.oauth.register(body, from, Now::read()) {
         Ok(client) => Response::json(201, client.to_string()),
-        Err(error) => failed(&error),
+        Err(error) => failed(None, &error),
     }
 }
 
@@ -172,16 +161,18 @@ fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
 }
 
 fn unreadable() -> Error {
-    Error::InvalidRequest("the body must be application/x-www-form-urlencoded, each parameter once".into())
+    Error::invalid_request("the body must be application/x-www-form-urlencoded, each parameter once")
 }
 
-fn failed(error: &Error) -> Response {
-    let response = Response::json(error.status(), error.to_json());
-    match error {
-        // RFC 6749 section 5.2: only if the client tried to authenticate that way.
-        Error::InvalidClient { basic: true } => response.header("WWW-Authenticate", HeaderValue::fixed("Basic realm=\"vault-sync-mcp\"")),
-        Error::Unavailable => response.header("Retry-After", HeaderValue::fixed("2")),
-        Error::SlowDown => response.header("Retry-After", HeaderValue::fixed("600")),
+fn failed(head: Option<&Head>, error: &Error) -> Response {
+    let response = Response::json(error.status, error.to_json());
+    // RFC 6749 section 5.2: only if the client tried to authenticate that way.
+    let header = || head.and_then(|head| head.text("authorization")).and_then(|value| value.get(..6));
+    let is_basic = || header().is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
+    match error.status {
+        401 if is_basic() => response.header("WWW-Authenticate", HeaderValue::fixed("Basic realm=\"vault-sync-mcp\"")),
+        429 => response.header("Retry-After", HeaderValue::fixed("600")),
+        503 => response.header("Retry-After", HeaderValue::fixed("2")),
         _ => response,
     }
 }
