@@ -5,75 +5,31 @@ use std::io;
 use std::path::Path;
 
 macro_rules! files {
-    ($($path:literal),* $(,)?) => {
-        &[$(($path, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/vault/", $path)))),*]
+    ($($folder:literal: $($name:literal)+;)+) => {
+        &[$($((concat!($folder, $name), include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/vault/", $folder, $name)))),+),+]
     };
 }
 
 /// Every file of the sample vault: its path below the root, and its bytes. Combining marks are written as escapes, so
 /// that no editor can turn a decomposed name into a composed one.
-pub static FILES: &[(&str, &[u8])] = files![
-    ".obsidian/app.json",
-    ".obsidian/daily-notes.json",
-    ".obsidian/workspace.json",
-    ".trash/old draft.md",
-    "Attachments/boiler-sketch.png",
-    "Attachments/cello-a.wav",
-    "Attachments/meter-readings.csv",
-    "Attachments/warranty.pdf",
-    "Daily/2026-02-01.md",
-    "Daily/2026-02-02.md",
-    "Daily/2026-02-03.md",
-    "Daily/2026-02-05.md",
-    "Daily/2026-02-06.md",
-    "Daily/2026-02-08.md",
-    "Daily/2026-02-09.md",
-    "Daily/2026-02-11.md",
-    "Daily/2026-02-14.md",
-    "Daily/2026-02-15.md",
-    "Hmm...md",
-    "Homelab/100% uptime?.md",
-    "Homelab/Backup Plan.md",
-    "Homelab/C# & Rust notes.md",
-    "Homelab/MQTT Setup.md",
-    "Homelab/Raspberry Pi Fleet.md",
-    "Homelab/Router Notes.md",
-    "Inbox/Broken frontmatter.md",
-    "Inbox/Call back.md",
-    "Inbox/Never closed.md",
-    "Inbox/Pasted log.md",
-    "Inbox/Quick thoughts.md",
-    "Inbox/Shopping list.md",
-    "Inbox/Untitled.md",
-    "Map of Content.md",
-    "People/Henrike Vogt.md",
-    "People/Mormor Ingrid.md",
-    "People/Tomek Wilk.md",
-    "People/Åsa 🎻 Bergström.md",
-    "Projects/Archive/Balcony Solar.md",
-    "Projects/Archive/Old Thermostat.md",
-    "Projects/Boiler Firmware.md",
-    "Projects/Cello Recital.md",
-    "Projects/Freelance Admin.md",
-    "Projects/Heating Logbook.md",
-    "Projects/Heating System.md",
-    "Projects/Kitchen Shelf.canvas",
-    "Projects/Kitchen Shelf.md",
-    "Projects/Projects.base",
-    "Reading/Don Quijote.md",
-    "Reading/Kalevala.md",
-    "Reading/Mara's \"to read\" list.md",
-    "Reading/Reading Notes.md",
-    "Recipes/Cold Brew.md",
-    "Recipes/Cre\u{300}me bru\u{302}le\u{301}e.md",
-    "Recipes/Köttbullar.md",
-    "Recipes/Linsensuppe.md",
-    "Recipes/Rågbröd.md",
-    "Templates/Daily Note.md",
-    "Templates/Project.md",
-    "Templates/Recipe.md",
-    "Welcome.md",
-];
+pub static FILES: &[(&str, &[u8])] = files! {
+    ".obsidian/": "app.json" "daily-notes.json" "workspace.json";
+    ".trash/": "old draft.md";
+    "Attachments/": "boiler-sketch.png" "cello-a.wav" "meter-readings.csv" "warranty.pdf";
+    "Daily/": "2026-02-01.md" "2026-02-02.md" "2026-02-03.md" "2026-02-05.md" "2026-02-06.md" "2026-02-08.md" "2026-02-09.md"
+        "2026-02-11.md" "2026-02-14.md" "2026-02-15.md";
+    "": "Hmm...md" "Map of Content.md" "Welcome.md";
+    "Homelab/": "100% uptime?.md" "Backup Plan.md" "C# & Rust notes.md" "MQTT Setup.md" "Raspberry Pi Fleet.md" "Router Notes.md";
+    "Inbox/": "Broken frontmatter.md" "Call back.md" "Never closed.md" "Pasted log.md" "Quick thoughts.md" "Shopping list.md"
+        "Untitled.md";
+    "People/": "Henrike Vogt.md" "Mormor Ingrid.md" "Tomek Wilk.md" "Åsa 🎻 Bergström.md";
+    "Projects/Archive/": "Balcony Solar.md" "Old Thermostat.md";
+    "Projects/": "Boiler Firmware.md" "Cello Recital.md" "Freelance Admin.md" "Heating Logbook.md" "Heating System.md"
+        "Kitchen Shelf.canvas" "Kitchen Shelf.md" "Projects.base";
+    "Reading/": "Don Quijote.md" "Kalevala.md" "Mara's \"to read\" list.md" "Reading Notes.md";
+    "Recipes/": "Cold Brew.md" "Cre\u{300}me bru\u{302}le\u{301}e.md" "Köttbullar.md" "Linsensuppe.md" "Rågbröd.md";
+    "Templates/": "Daily Note.md" "Project.md" "Recipe.md";
+};
 
 /// Writes the sample vault into a new folder.
 ///

@@ -26,8 +26,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         Some("ref/prompt") => {
             let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;
             let prompt = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
-            let known = prompt.and_then(|prompt| prompt.arguments.iter().find(|known| known.name == argument));
-            known.map(|known| known.typing)
+            prompt.filter(|prompt| prompt.argument.name == argument).map(|prompt| prompt.argument.typing)
         }
         _ => return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource")),
     };

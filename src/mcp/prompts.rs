@@ -4,8 +4,9 @@ use super::Server;
 use super::call::{Answer, Call};
 use super::progress::Progress;
 use crate::principal::Principal;
-use crate::prompts::{Arguments, Content, Error as PromptError, Prompt};
+use crate::prompts::{Content, Prompt};
 use crate::rpc::Error;
+use crate::tools::Code;
 use crate::uri;
 use serde_json::{Map, Value, json};
 
@@ -28,18 +29,12 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
 }
 
 fn listing(prompt: &Prompt) -> Value {
-    let argument = |argument: &crate::prompts::Argument| {
-        json!({
-            "name": argument.name,
-            "description": argument.about,
-            "required": argument.required,
-        })
-    };
+    let crate::prompts::Argument { name, about, required, .. } = prompt.argument;
     json!({
         "name": prompt.name,
         "title": prompt.title,
         "description": prompt.description,
-        "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
+        "arguments": [{ "name": name, "description": about, "required": required }],
     })
 }
 
@@ -53,21 +48,22 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown prompt: {shown}")));
     };
-    let sent: Option<&Map<String, Value>> = match call.params.get("arguments") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(arguments)) => Some(arguments),
+    let nothing = Map::new();
+    let sent = match call.params.get("arguments") {
+        None | Some(Value::Null) => &nothing,
+        Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
     let progress = Progress::of(call.exchange, call.params);
     let vault = call.vault()?;
     let context = call.context(&vault, &progress);
-    let contents = Arguments::check(prompt, sent).and_then(|arguments| (prompt.run)(&context, &arguments));
-    let contents = contents.map_err(|error| match error {
-        PromptError::Argument(why) => Error::invalid_params(why),
-        PromptError::Vault(error) => {
-            log::warn!("prompts/get failed: {error}");
+    let contents = prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument));
+    let contents = contents.map_err(|error| match error.code {
+        Code::ReadError | Code::WriteError | Code::InternalError => {
+            log::warn!("prompts/get failed: {}", error.message);
             Error::internal()
         }
+        _ => Error::invalid_params(error.message),
     })?;
     let messages: Vec<Value> = contents.iter().map(|content| json!({ "role": "user", "content": block(content) })).collect();
     Ok(Answer::Result(json!({ "description": prompt.description, "messages": messages }).to_string()))

@@ -1,9 +1,9 @@
 //! The prompt of toolset `accomplishments`.
 
-use super::{Argument, Arguments, Content, Error, Prompt};
+use super::{Argument, Content, Prompt};
 use crate::principal::Access;
 use crate::tools::accomplishments::overview;
-use crate::tools::{Code, Context};
+use crate::tools::{Code, Context, Error};
 use crate::vault::complete::Typing;
 
 pub(super) static PROMPTS: [&Prompt; 1] = [&PLAN_PROJECT];
@@ -13,22 +13,22 @@ static PLAN_PROJECT: Prompt = Prompt {
     title: "Plan a project",
     description: "A planning session: what is to be achieved, in which steps, and what depends on what",
     needs: Access::Write,
-    arguments: &[Argument {
+    argument: Argument {
         name: "goal",
         about: "What is to be achieved; a tag or the name of a note, or words of your own. Without it the project as it is is gone through",
         required: false,
         typing: Typing::Topic,
-    }],
+    },
     run: plan_project,
 };
 
-fn plan_project(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
+fn plan_project(context: &Context<'_>, goal: Option<&str>) -> Result<Vec<Content>, Error> {
     let status = match overview(context) {
         Ok(status) => status,
         Err(error) if error.code == Code::CanvasNotFound => "There is nothing on the canvas yet.".to_owned(),
-        Err(error) => return Err(Error::Argument(error.message)),
+        Err(error) => return Err(error),
     };
-    let goal = match arguments.maybe("goal") {
+    let goal = match goal {
         Some(goal) => format!("Let us plan a project together. What is to be achieved: {goal}."),
         None => "Let us go through the project and plan what comes next.".to_owned(),
     };

@@ -1,9 +1,9 @@
 //! The prompt of toolset `context`.
 
-use super::{Argument, Arguments, Content, Error, Prompt};
+use super::{Argument, Content, Prompt};
 use crate::principal::Access;
-use crate::tools::Context;
 use crate::tools::context::{self, Chunk};
+use crate::tools::{Context, Error};
 use crate::vault::complete::Typing;
 
 pub(super) static PROMPTS: [&Prompt; 1] = [&LOAD_CONTEXT];
@@ -13,18 +13,17 @@ static LOAD_CONTEXT: Prompt = Prompt {
     title: "Load a context",
     description: "All notes of one context at the beginning of a conversation",
     needs: Access::Read,
-    arguments: &[Argument {
+    argument: Argument {
         name: "context_type",
         about: "Value of the property context, for example personal; without it the configured default context",
         required: false,
         typing: Typing::Context,
-    }],
+    },
     run: load_context,
 };
 
-fn load_context(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Vec<Content>, Error> {
-    let kind = arguments.maybe("context_type");
-    let Chunk { text, about } = context::load(context, kind).map_err(|error| Error::Argument(error.message))?;
+fn load_context(context: &Context<'_>, kind: Option<&str>) -> Result<Vec<Content>, Error> {
+    let Chunk { text, about } = context::load(context, kind)?;
     let name = kind.map_or_else(|| "my default context".to_owned(), |kind| format!("my context {kind:?}"));
     let mut introduction =
         format!("This is {name}, {} notes of my vault, the oldest first. Take it as background of what follows.", about.files);

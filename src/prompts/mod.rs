@@ -8,9 +8,9 @@ mod context;
 mod vault;
 
 use crate::principal::Access;
-use crate::tools::{Context, Toolset};
+use crate::tools::{Code, Context, Error, Toolset};
+use crate::vault::VaultPath;
 use crate::vault::complete::Typing;
-use crate::vault::{self as notes, VaultPath};
 use serde_json::{Map, Value};
 
 /// One prompt.
@@ -23,13 +23,12 @@ pub struct Prompt {
     pub description: &'static str,
     /// The access that it needs.
     pub needs: Access,
-    /// Its arguments.
-    pub arguments: &'static [Argument],
-    /// Its code.
-    pub run: fn(&Context<'_>, &Arguments<'_>) -> Result<Vec<Content>, Error>,
+    pub argument: Argument,
+    /// Its code. The argument is `None` when it is missing or blank.
+    pub run: fn(&Context<'_>, Option<&str>) -> Result<Vec<Content>, Error>,
 }
 
-/// An argument of a prompt: a text.
+/// The argument of a prompt: a text.
 pub struct Argument {
     /// Its name.
     pub name: &'static str,
@@ -57,64 +56,23 @@ pub enum Content {
     },
 }
 
-/// Why there is no prompt.
-#[derive(Debug)]
-pub enum Error {
-    /// An argument is wrong; the words say how.
-    Argument(String),
-    /// The vault said no.
-    Vault(notes::Error),
-}
-
-impl From<notes::Error> for Error {
-    fn from(error: notes::Error) -> Error {
-        use notes::Error as Refused;
-        match error {
-            Refused::NotFound { .. } | Refused::NotAllowed { .. } | Refused::TooLarge { .. } | Refused::NotText { .. } => {
-                Error::Argument(error.to_string())
-            }
-            other => Error::Vault(other),
-        }
-    }
-}
-
-/// Arguments that fit a prompt.
-#[derive(Debug)]
-pub struct Arguments<'a>(Vec<(&'static str, &'a str)>);
-
-impl<'a> Arguments<'a> {
-    /// Checks what a client sent; empty texts count as missing.
+impl Prompt {
+    /// The argument that a client sent.
     ///
     /// # Errors
-    /// [`Error::Argument`] naming the argument: unknown, missing, or not a text.
-    pub fn check(prompt: &Prompt, sent: Option<&'a Map<String, Value>>) -> Result<Arguments<'a>, Error> {
-        let mut values = Vec::new();
-        for (name, value) in sent.into_iter().flatten() {
-            let Some(argument) = prompt.arguments.iter().find(|argument| argument.name == name) else {
-                let known: Vec<&str> = prompt.arguments.iter().map(|argument| argument.name).collect();
-                let shown: String = name.chars().take(64).collect();
-                return Err(Error::Argument(format!("Unknown argument {shown:?}. Known: {}.", known.join(", "))));
-            };
-            let text = value.as_str().ok_or_else(|| Error::Argument(format!("Argument {name} must be a string.")))?;
-            if !text.trim().is_empty() {
-                values.push((argument.name, text.trim()));
-            }
+    /// `INVALID_ARGUMENT`: unknown, missing, or not a text.
+    pub fn argument_of<'a>(&self, sent: &'a Map<String, Value>) -> Result<Option<&'a str>, Error> {
+        let Argument { name, about, required, .. } = self.argument;
+        let wrong = |why: String| Err(Error::new(Code::InvalidArgument, why));
+        if let Some(unknown) = sent.keys().find(|sent| *sent != name) {
+            return wrong(format!("Unknown argument {:?}. Known: {name}.", unknown.chars().take(64).collect::<String>()));
         }
-        let arguments = Arguments(values);
-        match prompt.arguments.iter().find(|argument| argument.required && arguments.maybe(argument.name).is_none()) {
-            Some(missing) => Err(Error::Argument(format!("Argument {} is missing: {}", missing.name, missing.about))),
-            None => Ok(arguments),
+        match sent.get(name) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.trim())),
+            None | Some(Value::String(_)) if required => wrong(format!("Argument {name} is missing: {about}")),
+            None | Some(Value::String(_)) => Ok(None),
+            Some(_) => wrong(format!("Argument {name} must be a string.")),
         }
-    }
-
-    /// A text that may be missing.
-    pub fn maybe(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-    }
-
-    /// A text that is required; empty only if it was not declared so.
-    pub fn text(&self, name: &str) -> &'a str {
-        self.maybe(name).unwrap_or_default()
     }
 }
 

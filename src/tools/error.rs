@@ -3,101 +3,82 @@
 use crate::vault;
 use serde_json::{Map, Value};
 
-/// The error codes, as the README lists them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
-    /// File or folder does not exist.
-    FileNotFound,
-    /// Outside the vault, hidden, or not what the tool works on.
-    PathNotAllowed,
-    /// The text to edit is not in the file.
-    TextNotFound,
-    /// The text to edit is there more than once.
-    TextNotUnique,
-    /// A name, heading or block of which there are several.
-    Ambiguous,
-    /// The note has no such heading, block, line or task.
-    TargetNotFound,
-    /// A range outside the file.
-    InvalidRange,
-    /// An argument is unknown, missing or of the wrong type.
-    InvalidArgument,
-    /// The file is not what the caller read.
-    Conflict,
-    /// Above a limit.
-    TooLarge,
-    /// Not a text file.
-    NotText,
-    /// Must not be written.
-    ReadOnly,
-    /// The disk refused to read.
-    ReadError,
-    /// The disk refused to write; the old bytes are in place.
-    WriteError,
-    /// The repository is in a state in which nothing is changed; the message says what to do.
-    GitRefused,
-    /// Something of this name exists.
-    AlreadyExists,
-    /// No accomplishment has this id.
-    AccomplishmentNotFound,
-    /// No task has this id.
-    TaskNotFound,
-    /// An id that is taken, or that several notes have.
-    DuplicateId,
-    /// Dependencies would go in a circle.
-    CircularDependency,
-    /// A status that is none.
-    InvalidStatus,
-    /// There is no such canvas.
-    CanvasNotFound,
-    /// A note, canvas or base is malformed.
-    ParseError,
-    /// An expression is wrong, at a position that the message names.
-    QueryError,
-    /// The caller cancelled.
-    Cancelled,
-    /// A session failed, or could not be begun.
-    AgentFailed,
-    /// A session took too long.
-    AgentTimeout,
-    /// A mistake of the server; the log has more.
-    InternalError,
+macro_rules! codes {
+    ($($(#[$about:meta])* $code:ident = $name:literal,)+) => {
+        /// The error codes, as the README lists them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $($(#[$about])* $code,)+
+        }
+
+        impl Code {
+            /// The code on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Code::$code => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl Code {
-    /// The code on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Code::FileNotFound => "FILE_NOT_FOUND",
-            Code::PathNotAllowed => "PATH_NOT_ALLOWED",
-            Code::TextNotFound => "TEXT_NOT_FOUND",
-            Code::TextNotUnique => "TEXT_NOT_UNIQUE",
-            Code::Ambiguous => "AMBIGUOUS",
-            Code::TargetNotFound => "TARGET_NOT_FOUND",
-            Code::InvalidRange => "INVALID_RANGE",
-            Code::InvalidArgument => "INVALID_ARGUMENT",
-            Code::Conflict => "CONFLICT",
-            Code::TooLarge => "TOO_LARGE",
-            Code::NotText => "NOT_TEXT",
-            Code::ReadOnly => "READ_ONLY",
-            Code::ReadError => "READ_ERROR",
-            Code::WriteError => "WRITE_ERROR",
-            Code::GitRefused => "GIT_REFUSED",
-            Code::AlreadyExists => "ALREADY_EXISTS",
-            Code::AccomplishmentNotFound => "ACCOMPLISHMENT_NOT_FOUND",
-            Code::TaskNotFound => "TASK_NOT_FOUND",
-            Code::DuplicateId => "DUPLICATE_ID",
-            Code::CircularDependency => "CIRCULAR_DEPENDENCY",
-            Code::InvalidStatus => "INVALID_STATUS",
-            Code::CanvasNotFound => "CANVAS_NOT_FOUND",
-            Code::ParseError => "PARSE_ERROR",
-            Code::QueryError => "QUERY_ERROR",
-            Code::Cancelled => "CANCELLED",
-            Code::AgentFailed => "AGENT_FAILED",
-            Code::AgentTimeout => "AGENT_TIMEOUT",
-            Code::InternalError => "INTERNAL_ERROR",
-        }
-    }
+codes! {
+    /// File or folder does not exist.
+    FileNotFound = "FILE_NOT_FOUND",
+    /// Outside the vault, hidden, or not what the tool works on.
+    PathNotAllowed = "PATH_NOT_ALLOWED",
+    /// The text to edit is not in the file.
+    TextNotFound = "TEXT_NOT_FOUND",
+    /// The text to edit is there more than once.
+    TextNotUnique = "TEXT_NOT_UNIQUE",
+    /// A name, heading or block of which there are several.
+    Ambiguous = "AMBIGUOUS",
+    /// The note has no such heading, block, line or task.
+    TargetNotFound = "TARGET_NOT_FOUND",
+    /// A range outside the file.
+    InvalidRange = "INVALID_RANGE",
+    /// An argument is unknown, missing or of the wrong type.
+    InvalidArgument = "INVALID_ARGUMENT",
+    /// The file is not what the caller read.
+    Conflict = "CONFLICT",
+    /// Above a limit.
+    TooLarge = "TOO_LARGE",
+    /// Not a text file.
+    NotText = "NOT_TEXT",
+    /// Must not be written.
+    ReadOnly = "READ_ONLY",
+    /// The disk refused to read.
+    ReadError = "READ_ERROR",
+    /// The disk refused to write; the old bytes are in place.
+    WriteError = "WRITE_ERROR",
+    /// The repository is in a state in which nothing is changed; the message says what to do.
+    GitRefused = "GIT_REFUSED",
+    /// Something of this name exists.
+    AlreadyExists = "ALREADY_EXISTS",
+    /// No accomplishment has this id.
+    AccomplishmentNotFound = "ACCOMPLISHMENT_NOT_FOUND",
+    /// No task has this id.
+    TaskNotFound = "TASK_NOT_FOUND",
+    /// An id that is taken, or that several notes have.
+    DuplicateId = "DUPLICATE_ID",
+    /// Dependencies would go in a circle.
+    CircularDependency = "CIRCULAR_DEPENDENCY",
+    /// A status that is none.
+    InvalidStatus = "INVALID_STATUS",
+    /// There is no such canvas.
+    CanvasNotFound = "CANVAS_NOT_FOUND",
+    /// A note, canvas or base is malformed.
+    ParseError = "PARSE_ERROR",
+    /// An expression is wrong, at a position that the message names.
+    QueryError = "QUERY_ERROR",
+    /// The caller cancelled.
+    Cancelled = "CANCELLED",
+    /// A session failed, or could not be begun.
+    AgentFailed = "AGENT_FAILED",
+    /// A session took too long.
+    AgentTimeout = "AGENT_TIMEOUT",
+    /// A mistake of the server; the log has more.
+    InternalError = "INTERNAL_ERROR",
 }
 
 impl Code {

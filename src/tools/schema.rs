@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its name.
+    /// Its name; in a result the names of several members of the same shape, separated by spaces.
     pub name: &'static str,
     /// What it holds.
     pub shape: Shape,
@@ -89,11 +89,13 @@ pub const fn defaulted(name: &'static str, shape: Shape, default: Default, about
 
 /// The members of a result, those included that others bring along.
 pub fn all_members(fields: &[Field]) -> Vec<Field> {
-    let members = |field: &Field| match &field.shape {
-        Shape::Inline(inner) => {
-            all_members(inner).into_iter().map(|member| Field { required: member.required && field.required, ..member }).collect()
+    let members = |field: &Field| -> Vec<Field> {
+        match &field.shape {
+            Shape::Inline(inner) => {
+                all_members(inner).into_iter().map(|member| Field { required: member.required && field.required, ..member }).collect()
+            }
+            _ => field.name.split(' ').map(|name| Field { name, ..*field }).collect(),
         }
-        _ => vec![*field],
     };
     fields.iter().flat_map(members).collect()
 }

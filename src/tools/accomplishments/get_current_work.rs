@@ -7,7 +7,7 @@ use crate::tools::paging::{CURSOR, Next};
 use crate::tools::reply::fitting_in;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 pub(super) static TOOL: Tool = Tool {
     name: "get_current_work",
@@ -22,57 +22,24 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 result! {
-    struct Answer<'a> {
+    struct Answer {
         /// Sorted by id.
-        accomplishments: Vec<Marked<'a>>,
+        accomplishments: Vec<Map<String, Value>>,
         /// Of accomplishments that are not marked.
-        orphaned_in_progress_tasks: Vec<Orphan<'a>>,
-        summary: Counts,
+        orphaned_in_progress_tasks: Vec<Map<String, Value>>,
+        /// On all pages.
+        summary: Map<String, Value>,
         next: Inline<Next>,
     }
 }
 
-result! {
-    struct Marked<'a> {
-        id: &'a str,
-        title: &'a str,
-        status: &'a str,
-        in_progress as "inProgress": bool,
-        tasks: Vec<InProgress<'a>>,
-    }
-}
-
-result! {
-    struct InProgress<'a> {
-        /// For manage_task and set_work_focus.
-        task_id: String,
-        name: &'a str,
-        status: &'static str,
-    }
-}
-
-result! {
-    struct Orphan<'a> {
-        task: Inline<InProgress<'a>>,
-        accomplishment_id: &'a str,
-        accomplishment_title: &'a str,
-    }
-}
-
-result! {
-    struct Counts {
-        /// On all pages.
-        accomplishments_in_progress: usize,
-        /// Of those.
-        tasks_in_progress: usize,
-        /// Of others.
-        orphaned_tasks: usize,
-    }
-}
-
-fn in_progress(found: &Accomplishment) -> impl Iterator<Item = InProgress<'_>> {
+fn in_progress(found: &Accomplishment) -> impl Iterator<Item = Map<String, Value>> {
     let tasks = found.body.tasks.iter().filter(|task| task.status == TaskStatus::InProgress);
-    tasks.map(|task| InProgress { task_id: task.id(&found.id), name: &task.name, status: task.status.name() })
+    tasks.map(|task| members([("task_id", json!(task.id(&found.id))), ("name", json!(task.name)), ("status", json!(task.status.name()))]))
+}
+
+fn members<const COUNT: usize>(members: [(&str, Value); COUNT]) -> Map<String, Value> {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -80,24 +47,32 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     const HALF: usize = limits::RESULT_CHARS / 2;
     let snapshot = snapshot(context)?;
     let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) = snapshot.iter().partition(|found| found.in_progress);
-    let count = |all: &[&Accomplishment]| all.iter().map(|found| in_progress(found).count()).sum();
+    let count = |all: &[&Accomplishment]| all.iter().map(|found| in_progress(found).count()).sum::<usize>();
     let (tasks_in_progress, orphaned_tasks) = (count(&marked), count(&others));
     let orphans = others.into_iter().flat_map(|found| {
-        in_progress(found).map(|task| Orphan { task: Inline(task), accomplishment_id: &found.id, accomplishment_title: &found.title })
+        let of = || members([("accomplishment_id", json!(found.id)), ("accomplishment_title", json!(found.title))]);
+        in_progress(found).map(move |task| task.into_iter().chain(of()).collect())
     });
     let all: Vec<(String, &Accomplishment)> = marked.into_iter().map(|found| (by_id(found), found)).collect();
-    let (accomplishments_in_progress, accomplishments, next) = page(arguments, all, |found| Marked {
-        id: &found.id,
-        title: &found.title,
-        status: found.status,
-        in_progress: true,
-        tasks: fitting_in(HALF, in_progress(found)),
+    let (accomplishments_in_progress, accomplishments, next) = page(arguments, all, |found| {
+        let tasks: Vec<Map<String, Value>> = fitting_in(HALF, in_progress(found));
+        members([
+            ("id", json!(found.id)),
+            ("title", json!(found.title)),
+            ("status", json!(found.status)),
+            ("inProgress", json!(true)),
+            ("tasks", json!(tasks)),
+        ])
     })?;
     let fits = json!(accomplishments).to_string().len() <= HALF;
     Reply::of(&Answer {
         accomplishments,
         orphaned_in_progress_tasks: if fits { fitting_in(HALF, orphans) } else { Vec::new() },
-        summary: Counts { accomplishments_in_progress, tasks_in_progress, orphaned_tasks },
+        summary: members([
+            ("accomplishments_in_progress", json!(accomplishments_in_progress)),
+            ("tasks_in_progress", json!(tasks_in_progress)),
+            ("orphaned_tasks", json!(orphaned_tasks)),
+        ]),
         next,
     })
 }

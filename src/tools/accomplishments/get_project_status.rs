@@ -2,11 +2,9 @@
 
 use super::{CANVAS_SOURCE, canvas_of, problems, projects, refused, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
-use crate::tools::result::{Member, Members, result};
-use crate::tools::schema::{COUNT, Shape, required};
-use crate::tools::{Arguments, Context, Effect, Error, Field, Reply, Tool};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use crate::tools::result::{Members, result};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use serde_json::{Map, Value};
 
 pub(super) static TOOL: Tool = Tool {
     name: "get_project_status",
@@ -20,19 +18,6 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-/// Each known value, and how many have it.
-#[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub(super) struct Counts(BTreeMap<&'static str, usize>);
-
-impl Member for Counts {
-    const SHAPE: Shape = Shape::Anything;
-}
-
-const fn count(name: &'static str) -> Field {
-    required(name, COUNT, "")
-}
-
 result! {
     /// A project in numbers.
     #[derive(Debug)]
@@ -40,9 +25,10 @@ result! {
         canvas_source: String,
         /// Accomplishments whose notes are on the canvas.
         pub(super) total_accomplishments: usize,
-        by_status: Counts = Shape::Object(&[count("Not Started"), count("In Progress"), count("Completed"), count("Blocked")]),
-        by_effort: Counts = Shape::Object(&[count("Business"), count("Infra"), count("Engineering"), count("Research")]),
-        by_priority: Counts = Shape::Object(&[count("Low"), count("Medium"), count("High"), count("Critical")]),
+        /// Each known value, and how many have it.
+        by_status: Map<String, Value>,
+        by_effort: Map<String, Value>,
+        by_priority: Map<String, Value>,
         /// They wait for something that is not completed.
         pub(super) blocked_count: usize,
         /// Not started, and they wait for nothing.
@@ -63,7 +49,7 @@ impl Status {
     /// The numbers of the accomplishments on a canvas.
     pub(super) fn of(snapshot: &Snapshot, shown: &[&Accomplishment], canvas: &str, agrees: bool) -> Status {
         let counted = |known: &[&'static str], of: fn(&Accomplishment) -> &'static str| {
-            Counts(known.iter().map(|name| (*name, shown.iter().filter(|found| of(found) == *name).count())).collect())
+            known.iter().map(|name| ((*name).to_owned(), shown.iter().filter(|found| of(found) == *name).count().into())).collect()
         };
         let total_tasks = shown.iter().map(|found| found.body.tasks.len()).sum::<usize>();
         let completed_tasks = shown.iter().map(|found| found.completed_tasks()).sum::<usize>();

@@ -1,6 +1,6 @@
 //! `manage_accomplishment`: creating, updating and deleting accomplishments.
 
-use super::{FULL, ID, IF_MATCH, OPERATION, SUCCESS, full, projects, refused, snapshot};
+use super::{ID, IF_MATCH, OPERATION, SUCCESS, full, projects, refused, snapshot};
 use crate::accomplishments::{Data, EFFORTS, PRIORITIES, STATUSES};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -41,7 +41,7 @@ pub(super) static TOOL: Tool = Tool {
     output: &[
         SUCCESS,
         OPERATION,
-        optional("accomplishment", Shape::Object(&FULL), "As it is now; not after delete"),
+        optional("accomplishment", Shape::Anything, "As it is now; not after delete"),
         optional("id", ANY_TEXT, "What was deleted"),
     ],
     run,

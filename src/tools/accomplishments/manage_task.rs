@@ -2,8 +2,8 @@
 
 use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects, refused};
 use crate::accomplishments::{TaskData, TaskStatus};
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Field, Reply, Tool};
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
@@ -37,19 +37,11 @@ pub(super) static TOOL: Tool = Tool {
         SUCCESS,
         OPERATION,
         required("accomplishment_id", ANY_TEXT, "Whose task"),
-        optional("task", Shape::Object(&BRIEF), "As it is now; not after remove"),
+        optional("task", Shape::Anything, "As it is now; not after remove"),
         optional("task_id", ANY_TEXT, "What was removed"),
     ],
     run,
 };
-
-/// The result for a task that was changed.
-pub(super) const BRIEF: [Field; 4] = [
-    required("task_id", ANY_TEXT, "Its id now"),
-    required("number", COUNT, "Its number"),
-    required("name", ANY_TEXT, "Its name"),
-    required("status", Shape::OneOf(&TaskStatus::NAMES), "Where it stands"),
-];
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (projects, vault) = (projects(context)?, context.vault);
@@ -74,7 +66,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task": brief(id, &task) }))
 }
 
-/// See [`BRIEF`].
+/// The result for a task that was changed.
 pub(super) fn brief(id: &str, task: &crate::accomplishments::Task) -> serde_json::Value {
     json!({ "task_id": task.id(id), "number": task.number, "name": task.name, "status": task.status.name() })
 }

@@ -23,7 +23,7 @@ use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
 use crate::accomplishments::{
-    Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, Position, STATUSES, Snapshot, Task, TaskStatus,
+    Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, Position, STATUSES, Snapshot, Task,
 };
 use crate::limits;
 use crate::slice::Part;
@@ -61,48 +61,22 @@ const fn line(name: &'static str, about: &'static str) -> Field {
     optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
 }
 
-const TASK: [Field; 9] = [
-    required("task_id", ANY_TEXT, "For manage_task and set_work_focus"),
-    required("number", COUNT, "Its number in the note"),
-    required("name", ANY_TEXT, "Its name"),
-    required("goal", ANY_TEXT, "What it achieves"),
-    required("description", ANY_TEXT, "Details"),
-    optional("technical_notes", ANY_TEXT, "How it is to be done"),
-    optional("estimate", Shape::Number, "Hours"),
-    required("status", Shape::OneOf(&TaskStatus::NAMES), "Where it stands"),
-    optional("notes", ANY_TEXT, "Anything else"),
-];
-
-/// An accomplishment with all that its note says.
-const FULL: [Field; 28] = [
-    required("id", ANY_TEXT, "Its id"),
-    required("title", ANY_TEXT, "Display name"),
-    required("type", ANY_TEXT, "accomplishment"),
-    required("effort", Shape::OneOf(&EFFORTS), "Kind of work"),
-    required("status", Shape::OneOf(&STATUSES), "Where it stands"),
-    required("priority", Shape::OneOf(&PRIORITIES), "How important it is"),
-    required("inProgress", Shape::Flag, "Whether it is marked as being worked on"),
-    required("is_blocked", Shape::Flag, "Whether it waits for something that is not completed"),
-    required("depends_on", Shape::List(&ANY_TEXT), "Ids of what it waits for"),
-    required("outcome", ANY_TEXT, "The state when it is done"),
-    required("acceptance_criteria", Shape::List(&ANY_TEXT), "What has to be so then"),
-    required("acceptance_criteria_done", Shape::List(&Shape::Flag), "For each criterion, whether its box is ticked"),
-    optional("acceptance_criteria_details", Shape::List(&ANY_TEXT), "For each criterion, what stands below it in the note"),
-    required("tasks", Shape::List(&Shape::Object(&TASK)), "Its tasks"),
-    required("notes", ANY_TEXT, "Free text"),
-    optional("canvas_source", ANY_TEXT, "Its canvas"),
-    required("vault_path", ANY_TEXT, "Its note"),
-    optional("created_by_plugin", Shape::Flag, "As in the note"),
-    optional("collapsed_height", Shape::Number, "As in the note"),
-    optional("expanded_height", Shape::Number, "As in the note"),
-    optional("expanded_width", Shape::Number, "As in the note"),
-    optional("created", ANY_TEXT, "When, as in the note"),
-    optional("updated", ANY_TEXT, "When, as in the note"),
-    optional("notion_page_id", ANY_TEXT, "As in the note"),
-    optional("other_properties", Shape::Anything, "Properties of the note that are not listed here"),
-    required("etag", ANY_TEXT, "Pass as if_match"),
-    optional("truncated", Shape::Flag, "Long texts and lists are cut. Only present when true"),
-    optional("next_task", COUNT, "Pass as from_task to get the tasks that follow"),
+/// An accomplishment with all that its note says, in the words of the note.
+const FULL: [Field; 14] = [
+    required("id title type outcome notes vault_path etag", ANY_TEXT, ""),
+    required("effort", Shape::OneOf(&EFFORTS), ""),
+    required("status", Shape::OneOf(&STATUSES), ""),
+    required("priority", Shape::OneOf(&PRIORITIES), ""),
+    required("inProgress is_blocked", Shape::Flag, ""),
+    required("depends_on acceptance_criteria", Shape::List(&ANY_TEXT), ""),
+    required("acceptance_criteria_done", Shape::List(&Shape::Flag), ""),
+    required("tasks", Shape::List(&Shape::Anything), ""),
+    optional("acceptance_criteria_details", Shape::List(&ANY_TEXT), ""),
+    optional("canvas_source created updated notion_page_id", ANY_TEXT, ""),
+    optional("created_by_plugin truncated", Shape::Flag, ""),
+    optional("collapsed_height expanded_height expanded_width", Shape::Number, ""),
+    optional("other_properties", Shape::Anything, ""),
+    optional("next_task", COUNT, ""),
 ];
 
 result! {

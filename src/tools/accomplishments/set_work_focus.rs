@@ -1,7 +1,7 @@
 //! `set_work_focus`: what is being worked on.
 
-use super::manage_task::{BRIEF, brief};
-use super::{FULL, ID, IF_MATCH, SUCCESS, full, projects, refused, snapshot};
+use super::manage_task::brief;
+use super::{ID, IF_MATCH, SUCCESS, full, projects, refused, snapshot};
 use crate::accomplishments::TaskStatus;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -23,8 +23,8 @@ pub(super) static TOOL: Tool = Tool {
     ],
     output: &[
         SUCCESS,
-        required("accomplishment", Shape::Object(&FULL), "As it is now"),
-        optional("task", Shape::Object(&BRIEF), "As it is now, if one was named"),
+        required("accomplishment", Shape::Anything, "As it is now"),
+        optional("task", Shape::Anything, "As it is now, if one was named"),
     ],
     run,
 };

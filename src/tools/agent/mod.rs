@@ -24,60 +24,26 @@ const TEXTS: Shape = Shape::List(&ANY_TEXT);
 const DOMAIN: &str = "The tree it belongs to, if you know";
 
 /// The members of a job; what is not known yet, or does not exist, is left out.
-const JOB: [Field; 26] = [
-    required("job_id", ANY_TEXT, "For ingest_status and ingest_cancel"),
-    required("status", Shape::OneOf(&Status::NAMES), "Where the job stands"),
-    optional("doing", ANY_TEXT, "What the session does at the moment"),
-    optional("queue_place", COUNT, "While it waits: how many are before it"),
-    optional("about", ANY_TEXT, "The first line of the material"),
-    optional("model", ANY_TEXT, ""),
-    optional("perDomain", Shape::Anything, "For each domain that was touched, what was filed there"),
-    optional("sourcesCreated", TEXTS, "Source pages that are new"),
-    optional("pagesResynthesized", TEXTS, "Pages of entities and concepts that were written or rewritten"),
-    optional("contradictions", TEXTS, "What the material says against what the wiki said"),
-    optional("boardRefsRecorded", TEXTS, "Board cases that were recorded"),
-    optional("not_found", TEXTS, "Pages that the session says it wrote, and that the vault does not have"),
-    optional("summary", ANY_TEXT, "The session's last words"),
-    optional("written", Shape::List(&Shape::Object(&PAGE)), "Every file that was written, once the session has ended"),
+const JOB: [Field; 8] = [
+    required("job_id", ANY_TEXT, ""),
+    required("status", Shape::OneOf(&Status::NAMES), ""),
+    optional("doing about model summary begun", ANY_TEXT, ""),
+    optional("queue_place turns duration_ms denied", COUNT, ""),
+    optional("perDomain commit error", Shape::Anything, ""),
     optional(
-        "conflicts",
-        Shape::List(&Shape::Object(&CONFLICT)),
-        "Pages that were changed in the vault while the session ran, or whose name it does not take: the session's text is a second page",
+        "sourcesCreated pagesResynthesized contradictions boardRefsRecorded not_found left_out filed_before remote_images refused",
+        TEXTS,
+        "",
     ),
-    optional("left_out", TEXTS, "Files of the session's that the vault did not take, and why"),
-    optional("filed_before", TEXTS, "Source pages of earlier calls with the same material, which the session was asked to update"),
-    optional("remote_images", TEXTS, "Written lines that show something of another server, which learns when the page is read"),
-    optional("commit", Shape::Object(&COMMIT), "With toolset git: the commit with all of it"),
-    optional("turns", COUNT, "Turns of the model"),
+    optional("written conflicts", Shape::List(&Shape::Anything), ""),
     optional("cost_usd", Shape::Number, "In dollars; missing where the session was ended before it said so"),
-    optional("duration_ms", COUNT, "How long it took, or has been going on; of a result without the time it waited"),
-    optional(
-        "denied",
-        COUNT,
-        "Calls that were refused to the session; more than a few may be an attempt of the material to make it leave the vault",
-    ),
-    optional("refused", TEXTS, "Those calls: the tool, and what it was called with"),
-    optional("begun", ANY_TEXT, "When it was begun"),
-    optional("error", Shape::Object(&PROBLEM), "Why there is no result"),
 ];
-const PAGE: [Field; 2] = [required("path", ANY_TEXT, "The file"), required("created", Shape::Flag, "Whether it is new")];
-const CONFLICT: [Field; 2] =
-    [required("path", ANY_TEXT, "The page, as the vault has it"), required("kept_as", ANY_TEXT, "The page with the session's text")];
-const PROBLEM: [Field; 2] = [required("code", ANY_TEXT, "Its code"), required("message", ANY_TEXT, "What happened")];
 /// The members of a job that has not ended, and of a list of jobs; the others are those of [`JOB`].
-const STATUS: [Field; 6] = [
-    optional("job_id", ANY_TEXT, ""),
-    optional("status", ANY_TEXT, ""),
-    optional("doing", ANY_TEXT, ""),
+const STATUS: [Field; 4] = [
+    optional("job_id status doing", ANY_TEXT, ""),
     optional("queue_place", COUNT, ""),
-    optional("error", Shape::Object(&PROBLEM), ""),
+    optional("error", Shape::Anything, ""),
     optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
-];
-const COMMIT: [Field; 4] = [
-    optional("commit_sha", ANY_TEXT, "The commit; missing where there was nothing to commit"),
-    required("pushed", Shape::Flag, "Whether the remote has it"),
-    optional("git_error", ANY_TEXT, "What went wrong; then the files are written and not committed"),
-    required("left", TEXTS, "Files that are not in it, and why"),
 ];
 
 /// What a call may ask for in the place of the configured route; [`wanted`] reads it.

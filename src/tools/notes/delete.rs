@@ -15,15 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: false },
     reaches_out: false,
     input: &[required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today"), IF_MATCH],
-    output: &[
-        required("deleted", Shape::List(&Shape::Object(&[required("path", ANY_TEXT, ""), required("trashed_to", ANY_TEXT, "")])), ""),
-        required("broken_links", COUNT, ""),
-        required(
-            "broken",
-            Shape::List(&Shape::Object(&[required("path", ANY_TEXT, ""), required("line", COUNT, ""), required("text", ANY_TEXT, "")])),
-            "The first 20 of them",
-        ),
-    ],
+    output: &[required("deleted broken", Shape::List(&Shape::Anything), "The first 20 broken links"), required("broken_links", COUNT, "")],
     run,
 };
 

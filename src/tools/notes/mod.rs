@@ -12,7 +12,7 @@ mod set_properties;
 mod set_task;
 mod tasks;
 
-use super::schema::{ANY_TEXT, COUNT, Field, Shape, defaulted, optional, required};
+use super::schema::{ANY_TEXT, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Error, Tool};
 use crate::limits;
 use crate::vault::rewrite::Rewritten;
@@ -43,26 +43,8 @@ const BLOCK: Field = optional("block", ANY_TEXT, "Block id, as in ^abc123");
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
 const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Only answer what would change");
-const CHANGES: Field = required(
-    "changes",
-    Shape::List(&Shape::Object(&[
-        required("path", ANY_TEXT, ""),
-        required("line", COUNT, ""),
-        required("before", ANY_TEXT, ""),
-        required("after", ANY_TEXT, ""),
-    ])),
-    "The first 20 lines",
-);
-const LEFT_ALONE: Field = required(
-    "left_alone",
-    Shape::List(&Shape::Object(&[
-        required("path", ANY_TEXT, ""),
-        required("line", COUNT, ""),
-        required("text", ANY_TEXT, ""),
-        required("reason", ANY_TEXT, ""),
-    ])),
-    "The first 20",
-);
+/// The first 20 lines that change, and the first 20 that are not changed, with the reason.
+const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::Anything), "");
 
 /// The result of a tool that changes links or tags; `updated` is its own word for their number.
 fn answer(updated: &str, rewritten: Rewritten, dry_run: bool) -> Value {

@@ -1,6 +1,6 @@
 //! `vault_move`: a file, folder or heading renamed, with the links to it.
 
-use super::{CHANGES, DRY_RUN, LEFT_ALONE, answer};
+use super::{CHANGES, DRY_RUN, answer};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -23,16 +23,10 @@ pub(super) static TOOL: Tool = Tool {
         IF_MATCH,
     ],
     output: &[
-        required(
-            "moved",
-            Shape::List(&Shape::Object(&[required("from", ANY_TEXT, ""), required("to", ANY_TEXT, "")])),
-            "Every file, or the heading",
-        ),
+        required("moved", Shape::List(&Shape::Anything), "Every file, or the heading"),
         optional("truncated", Shape::Flag, "moved has not all of them"),
-        required("links_updated", COUNT, ""),
-        required("files_changed", COUNT, "Files with new links"),
+        required("links_updated files_changed", COUNT, ""),
         CHANGES,
-        LEFT_ALONE,
         required("dry_run", Shape::Flag, ""),
     ],
     run,

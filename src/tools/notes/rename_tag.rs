@@ -1,6 +1,6 @@
 //! `vault_rename_tag`: a tag renamed in all notes.
 
-use super::{CHANGES, DRY_RUN, LEFT_ALONE, answer};
+use super::{CHANGES, DRY_RUN, answer};
 use crate::markdown::inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -19,13 +19,7 @@ pub(super) static TOOL: Tool = Tool {
         required("to", ANY_TEXT, "Its new name; one that exists already is joined"),
         DRY_RUN,
     ],
-    output: &[
-        required("tags_updated", COUNT, ""),
-        required("files_changed", COUNT, ""),
-        CHANGES,
-        LEFT_ALONE,
-        required("dry_run", Shape::Flag, ""),
-    ],
+    output: &[required("tags_updated files_changed", COUNT, ""), CHANGES, required("dry_run", Shape::Flag, "")],
     run,
 };
 

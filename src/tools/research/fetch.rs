@@ -17,10 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     reaches_out: false,
     input: &[required("id", ANY_TEXT, "The id that search gave: the path of the note")],
     output: &[
-        required("id", ANY_TEXT, ""),
-        required("title", ANY_TEXT, ""),
-        required("text", ANY_TEXT, ""),
-        required("url", ANY_TEXT, ""),
+        required("id title text url", ANY_TEXT, ""),
         required("metadata", Shape::Anything, "tags, modified; truncated if the text is cut"),
     ],
     run,

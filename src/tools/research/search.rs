@@ -3,7 +3,7 @@
 use super::url;
 use crate::limits;
 use crate::tools::reply::fitting;
-use crate::tools::schema::{ANY_TEXT, Shape, required};
+use crate::tools::schema::{Shape, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::search::Query;
 use serde_json::json;
@@ -16,16 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     reaches_out: false,
     input: &[required("query", Shape::Text { max: limits::QUERY_CHARS }, "A question or words")],
-    output: &[required(
-        "results",
-        Shape::List(&Shape::Object(&[
-            required("id", ANY_TEXT, "For fetch"),
-            required("title", ANY_TEXT, ""),
-            required("url", ANY_TEXT, "Opens the note in Obsidian"),
-            required("text", ANY_TEXT, "The passage that answers best"),
-        ])),
-        "",
-    )],
+    output: &[required("results", Shape::List(&Shape::Anything), "")],
     run,
 };
 
