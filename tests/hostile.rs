@@ -416,5 +416,5 @@ fn a_broken_canvas_does_not_break_the_status_of_its_project() {
     let server = Server::with(&folder.vault(), &settings);
     let status = server.result_of("resources/read", json!({ "uri": "accomplishments://status" }));
     let text = status["contents"][0]["text"].as_str().unwrap();
-    assert!(text.contains("Projects.canvas cannot be used") && text.contains("ACC-001"), "{text}");
+    assert!(text.contains("Projects.canvas: it is not a JSON Canvas") && text.contains("ACC-001"), "{text}");
 }

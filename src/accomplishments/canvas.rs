@@ -1,6 +1,6 @@
 //! A canvas (JSON Canvas 1.0): read, and edited in place.
 
-use super::{Error, Position};
+use super::{Error, Position, invalid, malformed};
 use crate::markdown::json;
 use crate::vault::VaultPath;
 use serde::Deserialize;
@@ -9,121 +9,75 @@ use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
 
 /// A node; what is not listed here is kept and not looked at.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Node<'a> {
-    #[serde(borrow)]
-    pub(super) id: Cow<'a, str>,
-    #[serde(borrow, default)]
-    file: Option<Cow<'a, str>>,
-    #[serde(borrow, default, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Node {
+    pub(super) id: String,
+    /// The file that it shows, in the form of [`form`].
+    pub(super) file: Option<String>,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
     pub(super) x: f64,
-    #[serde(default)]
     pub(super) y: f64,
-    #[serde(default)]
     pub(super) width: f64,
-    #[serde(default)]
     pub(super) height: f64,
 }
 
 /// An edge as it is drawn.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Edge<'a> {
-    #[serde(borrow)]
-    pub(super) id: Cow<'a, str>,
-    #[serde(borrow)]
-    from_node: Cow<'a, str>,
-    #[serde(borrow)]
-    to_node: Cow<'a, str>,
-    #[serde(borrow, default)]
-    from_end: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    to_end: Option<Cow<'a, str>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct File<'a> {
-    #[serde(borrow, default)]
-    nodes: Vec<Node<'a>>,
-    #[serde(borrow, default)]
-    edges: Vec<Edge<'a>>,
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Edge {
+    pub(super) id: String,
+    /// The node at which it was begun, whichever way its arrow points.
+    pub(super) from_node: String,
+    pub(super) to_node: String,
+    from_end: Option<String>,
+    to_end: Option<String>,
 }
 
 /// A canvas as it is.
-#[derive(Debug)]
-pub(super) struct Canvas<'a> {
-    pub(super) nodes: Vec<Node<'a>>,
-    pub(super) edges: Vec<Edge<'a>>,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Canvas {
+    pub(super) nodes: Vec<Node>,
+    pub(super) edges: Vec<Edge>,
 }
 
-impl Node<'_> {
-    /// The file that the node shows, in the form of [`form`].
-    pub(super) fn file(&self) -> Option<&str> {
-        self.file.as_deref()
-    }
-
-    pub(super) fn is_group(&self) -> bool {
-        self.kind == "group"
-    }
-}
-
-impl Edge<'_> {
-    /// The node at which it was begun, whichever way its arrow points.
-    pub(super) fn from(&self) -> &str {
-        &self.from_node
-    }
-
-    /// The node at its other end.
-    pub(super) fn to(&self) -> &str {
-        &self.to_node
-    }
-
+impl Edge {
     /// The node that blocks and the one that is blocked: an edge blocks in the direction of its arrow (JSON Canvas: an arrow
     /// at the end and none at the beginning, unless it says otherwise). `None` for an edge without one direction.
     pub(super) fn direction(&self) -> Option<(&str, &str)> {
-        let arrow = |end: &Option<Cow<'_, str>>, default: bool| end.as_deref().map_or(default, |end| end == "arrow");
+        let arrow = |end: &Option<String>, default: bool| end.as_deref().map_or(default, |end| end == "arrow");
         match (arrow(&self.from_end, false), arrow(&self.to_end, true)) {
             (false, true) => Some((&self.from_node, &self.to_node)),
             (true, false) => Some((&self.to_node, &self.from_node)),
             _ => None,
         }
     }
-
-    /// Whether it begins or ends at a node.
-    pub(super) fn touches(&self, node: &str) -> bool {
-        self.from_node == node || self.to_node == node
-    }
-
-    /// The node at its arrow; `to_node` without an arrow, or with two.
-    pub(super) fn points_to(&self) -> &str {
-        self.direction().map_or(&*self.to_node, |(_, to)| to)
-    }
 }
 
-impl<'a> Canvas<'a> {
+impl Canvas {
     /// Reads a canvas. An empty file is one without anything on it.
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub(super) fn parse(text: &'a str) -> Result<Canvas<'a>, String> {
+    pub(super) fn parse(text: &str) -> Result<Canvas, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim().is_empty() {
-            return Ok(Canvas { nodes: Vec::new(), edges: Vec::new() });
+            return Ok(Canvas::default());
         }
-        let File { mut nodes, edges } = serde_json::from_str(text)
+        let mut canvas: Canvas = serde_json::from_str(text)
             .map_err(|error| format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column()))?;
-        for node in &mut nodes {
-            node.file = node.file.take().map(|file| Cow::Owned(form(file.trim_start_matches("./").trim_start_matches('/')).into_owned()));
+        for file in canvas.nodes.iter_mut().filter_map(|node| node.file.as_mut()) {
+            *file = form(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
         }
-        Ok(Canvas { nodes, edges })
+        Ok(canvas)
     }
 
     /// The node that shows a note.
-    pub(super) fn node_of(&self, path: &VaultPath) -> Option<&Node<'a>> {
+    pub(super) fn node_of(&self, path: &VaultPath) -> Option<&Node> {
         let path = form(path.as_str());
-        self.nodes.iter().find(|node| node.file() == Some(&*path))
+        self.nodes.iter().find(|node| node.file.as_deref() == Some(&*path))
     }
 }
 
@@ -138,7 +92,7 @@ pub(super) struct Edited {
 
 impl Edited {
     /// # Errors
-    /// [`Error::Parse`] for what is no canvas.
+    /// [`VaultError::Malformed`] for what is no canvas.
     pub(super) fn new(text: String, name: &str) -> Result<Edited, Error> {
         let empty = text.trim_start_matches('\u{feff}').trim().is_empty();
         let text = if empty { "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}".to_owned() } else { text };
@@ -150,9 +104,9 @@ impl Edited {
     /// Whether it is a canvas that can be edited: what a parser lets pass may still be none, and would not be one afterwards.
     ///
     /// # Errors
-    /// [`Error::Parse`].
+    /// [`VaultError::Malformed`].
     pub(super) fn check(&self) -> Result<(), Error> {
-        let wrong = |why: &str| Err(Error::Parse { path: self.name.clone(), why: why.to_owned() });
+        let wrong = |why: &str| Err(malformed(&self.name)(why.to_owned()));
         let canvas = self.read()?;
         if self.text.as_bytes().get(self.start()) != Some(&b'{') {
             return wrong("it is not a JSON object");
@@ -178,9 +132,9 @@ impl Edited {
     }
 
     /// # Errors
-    /// [`Error::Parse`].
-    pub(super) fn read(&self) -> Result<Canvas<'_>, Error> {
-        Canvas::parse(&self.text).map_err(|why| Error::Parse { path: self.name.clone(), why })
+    /// [`VaultError::Malformed`].
+    pub(super) fn read(&self) -> Result<Canvas, Error> {
+        Canvas::parse(&self.text).map_err(malformed(&self.name))
     }
 
     fn start(&self) -> usize {
@@ -234,8 +188,8 @@ impl Edited {
     /// Removes edges.
     ///
     /// # Errors
-    /// [`Error::Parse`].
-    pub(super) fn remove_edges(&mut self, which: impl Fn(&Edge<'_>) -> bool) -> Result<(), Error> {
+    /// [`VaultError::Malformed`].
+    pub(super) fn remove_edges(&mut self, which: impl Fn(&Edge) -> bool) -> Result<(), Error> {
         let numbers: Vec<usize> = self.read()?.edges.iter().enumerate().filter(|(_, edge)| which(edge)).map(|(number, _)| number).collect();
         if numbers.is_empty() {
             return Ok(());
@@ -248,13 +202,13 @@ impl Edited {
     /// Removes every node that shows a file, with its edges.
     ///
     /// # Errors
-    /// [`Error::Parse`].
+    /// [`VaultError::Malformed`].
     pub(super) fn remove_file(&mut self, file: &VaultPath) -> Result<(), Error> {
         let gone: Vec<(usize, String)> = self.nodes_of(file)?;
         if gone.is_empty() {
             return Ok(());
         }
-        self.remove_edges(|edge| gone.iter().any(|(_, id)| edge.touches(id)))?;
+        self.remove_edges(|edge| gone.iter().any(|(_, id)| edge.from_node == *id || edge.to_node == *id))?;
         let array = self.list("nodes");
         self.text = json::without(&self.text, array, &gone.iter().map(|(number, _)| *number).collect::<Vec<_>>());
         Ok(())
@@ -263,38 +217,37 @@ impl Edited {
     /// Has every node that shows a file show another.
     ///
     /// # Errors
-    /// [`Error::Parse`].
+    /// [`VaultError::Malformed`].
     pub(super) fn rename_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
-        for (number, _) in self.nodes_of(from)? {
-            self.set(number, "file", &text(to.as_str()));
-        }
+        let numbers = self.nodes_of(from)?.into_iter().map(|(number, _)| number).collect();
+        self.set(numbers, &[("file", text(to.as_str()))]);
         Ok(())
     }
 
     /// Moves a node.
     ///
     /// # Errors
-    /// [`Error::Parse`].
+    /// [`VaultError::Malformed`].
     pub(super) fn move_node(&mut self, id: &str, to: Position) -> Result<(), Error> {
         let number = self.read()?.nodes.iter().position(|node| node.id == id);
-        if let Some(number) = number {
-            self.set(number, "x", &to.x.to_string());
-            self.set(number, "y", &to.y.to_string());
-        }
+        self.set(number.into_iter().collect(), &[("x", to.x.to_string()), ("y", to.y.to_string())]);
         Ok(())
     }
 
     fn nodes_of(&self, file: &VaultPath) -> Result<Vec<(usize, String)>, Error> {
         let canvas = self.read()?;
         let file = form(file.as_str());
-        let shown = canvas.nodes.iter().enumerate().filter(|(_, node)| node.file() == Some(&*file));
+        let shown = canvas.nodes.iter().enumerate().filter(|(_, node)| node.file.as_deref() == Some(&*file));
         Ok(shown.map(|(number, node)| (number, node.id.to_string())).collect())
     }
 
-    fn set(&mut self, number: usize, member: &str, value: &str) {
-        let array = self.list("nodes");
-        if let Some(node) = json::elements(&self.text, array).get(number) {
-            self.text = json::with_member(&self.text, node.start, member, value);
+    /// Gives nodes these members.
+    fn set(&mut self, numbers: Vec<usize>, members: &[(&str, String)]) {
+        for (number, (name, value)) in numbers.iter().flat_map(|number| members.iter().map(move |member| (*number, member))) {
+            let array = self.list("nodes");
+            if let Some(node) = json::elements(&self.text, array).get(number) {
+                self.text = json::with_member(&self.text, node.start, name, value);
+            }
         }
     }
 }
@@ -312,9 +265,9 @@ fn text(text: &str) -> String {
 }
 
 /// The node of an accomplishment on the canvas on which it has to be.
-pub(super) fn node_of<'a, 'b>(canvas: &'a Canvas<'b>, path: &VaultPath, id: &str, name: &VaultPath) -> Result<&'a Node<'b>, Error> {
+pub(super) fn node_of<'a>(canvas: &'a Canvas, path: &VaultPath, id: &str, name: &VaultPath) -> Result<&'a Node, Error> {
     canvas.node_of(path).ok_or_else(|| {
-        Error::InvalidArgument(format!(
+        invalid(format!(
             "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have to be on one canvas. Drag the note {} onto it in Obsidian.",
             name.as_str(),
             path.as_str()

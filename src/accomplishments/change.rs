@@ -3,7 +3,7 @@
 use super::canvas::{Edited, form};
 use super::note::Note;
 use super::snapshot::{Accomplishment, Snapshot};
-use super::{Accomplishments, Error, text};
+use super::{Accomplishments, Error, malformed, text};
 use crate::clock::Now;
 use crate::limits;
 use crate::vault::journal::Step;
@@ -37,10 +37,7 @@ impl Accomplishments {
     /// # Errors
     /// What `plan` said, or why the files could not be written.
     pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let transaction = vault.begin_transaction().map_err(|error| match error {
-            VaultError::Busy => Error::Busy,
-            other => Error::Vault(other),
-        })?;
+        let transaction = vault.begin_transaction()?;
         for _ in 0..limits::EDIT_RETRIES {
             vault.refresh_now()?;
             let snapshot = self.snapshot_of_index(vault)?;
@@ -60,7 +57,7 @@ impl Accomplishments {
                 other => return other.map(|_| planned).map_err(Error::Vault),
             }
         }
-        Err(Error::Busy)
+        Err(VaultError::Busy.into())
     }
 }
 
@@ -68,7 +65,7 @@ impl Change<'_> {
     /// Opens the note of an accomplishment.
     ///
     /// # Errors
-    /// [`Error::Parse`], or the vault's.
+    /// [`VaultError::Malformed`], or the vault's.
     pub(super) fn note(&mut self, path: &VaultPath) -> Result<&mut Note, Error> {
         let open = match self.notes.remove(path) {
             Some(open) => open,
@@ -94,7 +91,7 @@ impl Change<'_> {
     /// Says in a note when it was changed.
     ///
     /// # Errors
-    /// [`Error::Parse`].
+    /// [`VaultError::Malformed`].
     pub(super) fn touch(&mut self, path: &VaultPath) -> Result<(), Error> {
         self.note(path)?.set("updated", Now::read().rfc3339())
     }
@@ -102,7 +99,7 @@ impl Change<'_> {
     /// Opens a canvas. The default one is made where it is missing, if `make`.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
     pub(super) fn canvas(&mut self, path: &VaultPath, make: bool) -> Result<&mut Edited, Error> {
         let open = match self.canvases.remove(path) {
             Some(open) => open,
@@ -111,7 +108,7 @@ impl Change<'_> {
                 None if make && *path == self.projects.options.canvas => {
                     Open { now: Edited::new(String::new(), path.as_str())?, before: None }
                 }
-                None => return Err(Error::CanvasNotFound(path.as_str().into())),
+                None => return Err(Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str()))),
             },
         };
         Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)
@@ -120,7 +117,7 @@ impl Change<'_> {
     /// The canvases that show a file.
     ///
     /// # Errors
-    /// [`Error::Parse`] for one that cannot be read and names the file; the vault's.
+    /// [`VaultError::Malformed`] for one that cannot be read and names the file; the vault's.
     pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
         let mut found = Vec::new();
         for entry in self.vault.files_below(&VaultPath::root(), ".canvas") {
@@ -131,7 +128,7 @@ impl Change<'_> {
             };
             let shows = match super::canvas::Canvas::parse(&text) {
                 Ok(canvas) => canvas.node_of(file).is_some(),
-                Err(why) if text.contains(file.name()) => return Err(Error::Parse { path: entry.path.to_string(), why }),
+                Err(why) if text.contains(file.name()) => return Err(malformed(&entry.path)(why)),
                 Err(_) => false,
             };
             if shows {
@@ -145,7 +142,7 @@ impl Change<'_> {
     /// the first that has it. People drag notes from one to another.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::InvalidArgument`], [`Error::Parse`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let named = self.projects.canvas(accomplishment.canvas_source.as_deref())?;
         let is_there = match self.projects.shown_on(self.vault, &named) {
@@ -176,13 +173,12 @@ impl Change<'_> {
     /// The accomplishment as it will be.
     ///
     /// # Errors
-    /// [`Error::Parse`] when the note does not say what an accomplishment has to.
+    /// [`VaultError::Malformed`] when the note does not say what an accomplishment has to.
     pub(super) fn outcome(&mut self, path: &VaultPath) -> Result<Changed, Error> {
         let to = self.renamed.as_ref().filter(|(from, _)| from == path).map_or_else(|| path.clone(), |(_, to)| to.clone());
         let note = self.note(path)?;
         let properties = note.properties()?;
-        let accomplishment =
-            Accomplishment::read(&to, &note.text, &properties).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+        let accomplishment = Accomplishment::read(&to, &note.text, &properties).map_err(malformed(path.as_str()))?;
         let etag = etag(note.text.as_bytes());
         Ok(Changed { accomplishment, properties, etag })
     }
@@ -236,11 +232,11 @@ impl Accomplishments {
     /// Those of [`Snapshot::find`], or the vault's.
     pub fn get(&self, vault: &Vault, snapshot: &Snapshot, id: &str) -> Result<Changed, Error> {
         let path = &snapshot.find(id)?.path;
-        let parse = |why: String| Error::Parse { path: path.as_str().into(), why };
+        let parse = malformed(path.as_str());
         let bytes = vault.bytes(path)?;
         let etag = etag(&bytes);
         let text = text(bytes, path)?;
-        let properties = crate::markdown::properties::parse(&text).map_err(parse)?;
+        let properties = crate::markdown::properties::parse(&text).map_err(&parse)?;
         let accomplishment = Accomplishment::read(path, &text, &properties).map_err(parse)?;
         Ok(Changed { accomplishment, properties, etag })
     }

@@ -4,7 +4,7 @@ use super::canvas::{Canvas, Edited, form, node_of};
 use super::change::Change;
 use super::position::{Position, position_for};
 use super::snapshot::{Accomplishment, Snapshot};
-use super::{Accomplishments, Error};
+use super::{Accomplishments, Error, invalid};
 use crate::secret;
 use crate::slice::Part;
 use crate::vault::{Vault, VaultPath};
@@ -69,27 +69,17 @@ impl Graph {
         self.blocks.values_mut().for_each(|all| all.retain(|one| one != blocked));
     }
 
-    /// The shortest way on which one blocks another.
+    /// The shortest path on which one blocks another.
     fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<String>> {
-        let mut before: HashMap<&str, &str> = HashMap::new();
-        let mut open: VecDeque<&str> = VecDeque::from([from]);
+        let mut open = VecDeque::from([vec![from.to_owned()]]);
         let mut seen: HashSet<&str> = HashSet::from([from]);
-        while let Some(at) = open.pop_front() {
-            if at == to {
-                let mut shortest_path = vec![at.to_owned()];
-                let mut step = at;
-                while let Some(&earlier) = before.get(step) {
-                    shortest_path.push(earlier.to_owned());
-                    step = earlier;
-                }
-                shortest_path.reverse();
-                return Some(shortest_path);
+        while let Some(path) = open.pop_front() {
+            let last = path.last()?;
+            if last == to {
+                return Some(path);
             }
-            for next in self.blocks.get(at).into_iter().flatten() {
-                if seen.insert(next) {
-                    before.insert(next, at);
-                    open.push_back(next);
-                }
+            for next in self.blocks.get(last).into_iter().flatten().filter(|next| seen.insert(next)) {
+                open.push_back([path.as_slice(), std::slice::from_ref(next)].concat());
             }
         }
         None
@@ -112,17 +102,17 @@ impl Graph {
 
 /// What the edges of a canvas say: blocker and blocked by id; and the edges between accomplishments that do
 /// not say which is which.
-fn edges_of<'a>(canvas: &Canvas<'_>, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
+fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
     let by_path: HashMap<Cow<'_, str>, &str> = snapshot.all.iter().map(|found| (form(found.path.as_str()), found.id.as_str())).collect();
     let nodes: HashMap<&str, Option<&str>> =
-        canvas.nodes.iter().map(|node| (&*node.id, node.file().and_then(|file| by_path.get(file).copied()))).collect();
+        canvas.nodes.iter().map(|node| (&*node.id, node.file.as_deref().and_then(|file| by_path.get(file).copied()))).collect();
     let (mut mapped, mut unmapped) = (Vec::new(), Vec::new());
     for edge in &canvas.edges {
         let accomplishment = |node: &str| nodes.get(node).copied().flatten();
         // An edge of another card is a person's.
-        let (Some(one), Some(other)) = (accomplishment(edge.from()), accomplishment(edge.to())) else { continue };
+        let (Some(one), Some(other)) = (accomplishment(&edge.from_node), accomplishment(&edge.to_node)) else { continue };
         match edge.direction() {
-            Some((from, _)) if from == edge.from() => mapped.push((one, other)),
+            Some((from, _)) if from == &edge.from_node => mapped.push((one, other)),
             Some(_) => mapped.push((other, one)),
             None => unmapped.push(format!(
                 "Edge {} between {one} and {other} has no arrow, or two, so it does not say which blocks the other",
@@ -134,7 +124,7 @@ fn edges_of<'a>(canvas: &Canvas<'_>, snapshot: &'a Snapshot) -> (Vec<(&'a str, &
 }
 
 /// How many dependencies between accomplishments on a canvas stand only there, or only in the notes.
-pub(super) fn count_differences(canvas: &Canvas<'_>, snapshot: &Snapshot) -> usize {
+pub(super) fn count_differences(canvas: &Canvas, snapshot: &Snapshot) -> usize {
     let drawn: HashSet<(&str, &str)> = edges_of(canvas, snapshot).0.into_iter().collect();
     let shown = snapshot.on(canvas);
     let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
@@ -153,7 +143,7 @@ pub(super) fn connect(canvas: &mut Edited, blocker: &str, blocked: &str) -> Resu
     if canvas.read()?.edges.iter().any(|edge| edge.direction() == Some((blocker, blocked))) {
         return Ok(());
     }
-    let id = secret::new_id().map_err(|error| Error::InvalidArgument(error.to_string()))?;
+    let id = secret::new_id().map_err(|error| invalid(error.to_string()))?;
     canvas.add_edge(id.part(..16), blocker, blocked);
     Ok(())
 }
@@ -184,7 +174,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     graph.ensure_acyclic(wanted, id, DISAGREE)?;
     // Nodes of a note that is there several times count all.
     let nodes_of = |path: &VaultPath| -> Vec<String> {
-        read.nodes.iter().filter(|node| node.file() == Some(&*form(path.as_str()))).map(|node| node.id.to_string()).collect()
+        read.nodes.iter().filter(|node| node.file.as_deref() == Some(&*form(path.as_str()))).map(|node| node.id.to_string()).collect()
     };
     let mut fresh = Vec::new();
     for blocker in wanted.iter().filter(|blocker| !drawn.contains(&(blocker.as_str(), id.as_str()))) {
@@ -220,7 +210,7 @@ impl Accomplishments {
     /// waits for.
     ///
     /// # Errors
-    /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Error::InvalidArgument`] when they are not on one canvas,
+    /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`VaultError::Invalid`] when they are not on one canvas,
     /// [`Error::CanvasNotFound`], or the vault's.
     pub fn add_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
         self.change(vault, |change| {
@@ -314,18 +304,19 @@ impl Accomplishments {
     /// it says nothing of them. Edges that would close a circle are left out and reported.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
     pub fn sync(&self, vault: &Vault, path: &VaultPath) -> Result<Synced, Error> {
         self.change(vault, |change| {
             let snapshot = change.snapshot;
-            let text = self.canvas_text(vault, path)?;
-            let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+            let canvas = self.canvas_at(vault, path)?;
             let (drawn, mut errors) = edges_of(&canvas, snapshot);
             let shown: BTreeSet<&str> = snapshot.on(&canvas).iter().map(|found| found.id.as_str()).collect();
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
                 errors.push(format!("{id} is the id of several notes; none of them was changed"));
             }
-            for problem in snapshot.problems.iter().filter(|problem| canvas.nodes.iter().any(|node| node.file() == Some(&problem.path))) {
+            for problem in
+                snapshot.problems.iter().filter(|problem| canvas.nodes.iter().any(|node| node.file.as_deref() == Some(&problem.path)))
+            {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
             // What this canvas says nothing of.
@@ -392,10 +383,9 @@ impl Accomplishments {
     /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
     pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
-        let text = self.canvas_text(vault, path)?;
-        let canvas = Canvas::parse(&text).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+        let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.on(&canvas);
         let agrees = count_differences(&canvas, snapshot) == 0;
         Ok((shown, agrees))

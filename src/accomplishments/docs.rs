@@ -1,7 +1,7 @@
 //! Context documents: notes beside a canvas that are not on it, and all notes of one more folder.
 
-use super::canvas::{Canvas, form};
-use super::{Accomplishments, Error, text};
+use super::canvas::form;
+use super::{Accomplishments, Error, invalid, text};
 use crate::markdown::blocks::line_end;
 use crate::slice::Part;
 use crate::vault::journal::Step;
@@ -55,7 +55,7 @@ impl Accomplishments {
     /// All documents, name and path, sorted by name: first those beside the canvas.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::Parse`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
     pub fn documents(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<(String, VaultPath)>, Error> {
         vault.refresh()?;
         let shown = self.shown_on(vault, canvas)?;
@@ -79,7 +79,7 @@ impl Accomplishments {
     /// Lines of a document, all of them unless a range is given.
     ///
     /// # Errors
-    /// [`Error::InvalidRange`] for lines that it does not have, [`VaultError::NotFound`], or the vault's.
+    /// [`VaultError::InvalidRange`] for lines that it does not have, [`VaultError::NotFound`], or the vault's.
     pub fn read_document(
         &self,
         vault: &Vault,
@@ -102,7 +102,7 @@ impl Accomplishments {
     /// Changes a document.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`], [`VaultError::NotFound`], [`Error::InvalidRange`], [`VaultError::Conflict`] when it is not what
+    /// [`Error::AlreadyExists`], [`VaultError::NotFound`], [`VaultError::InvalidRange`], [`VaultError::Conflict`] when it is not what
     /// the caller has read, [`VaultError::NotAllowed`] for a note that is on the canvas, or the vault's.
     pub fn edit_document(
         &self,
@@ -124,7 +124,7 @@ impl Accomplishments {
             return Err(Error::Vault(VaultError::Conflict(found)));
         }
         let Some(before) = before else {
-            let Edit::Create(content) = edit else { return Err(Error::InvalidArgument("there is no such document".into())) };
+            let Edit::Create(content) = edit else { return Err(invalid("there is no such document")) };
             transaction.change(&[Step::Create { path, bytes: content.as_bytes().to_vec() }])?;
             return Ok(whole(format!("Created document: {name}"), content));
         };
@@ -164,7 +164,7 @@ impl Accomplishments {
         let whole = if name.rsplit('/').next().is_some_and(|last| last.contains('.')) { name.to_owned() } else { format!("{name}.md") };
         let path = vault.spelled(&self.path_of(&whole, canvas)?);
         if !crate::vault::media::is_note(path.name()) {
-            return Err(Error::InvalidArgument("Context documents are notes: their names end in .md.".into()));
+            return Err(invalid("Context documents are notes: their names end in .md."));
         }
         // Further documents need no canvas, and are what they are on one too; but none is taken from a canvas.
         let is_further = name.starts_with(PREFIX);
@@ -186,10 +186,7 @@ impl Accomplishments {
     fn path_of(&self, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
         let (folder, below) = match name.strip_prefix(PREFIX) {
             Some(below) => (
-                self.options
-                    .docs
-                    .as_ref()
-                    .ok_or_else(|| Error::InvalidArgument("There is no folder for context: documents (CONTEXT_DOCS_FOLDER).".into()))?,
+                self.options.docs.as_ref().ok_or_else(|| invalid("There is no folder for context: documents (CONTEXT_DOCS_FOLDER)."))?,
                 below,
             ),
             None if name.contains('/') => {
@@ -204,9 +201,7 @@ impl Accomplishments {
     }
 
     pub(super) fn shown_on(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<String>, Error> {
-        let text = self.canvas_text(vault, canvas)?;
-        let read = Canvas::parse(&text).map_err(|why| Error::Parse { path: canvas.as_str().into(), why })?;
-        Ok(read.nodes.iter().filter_map(|node| node.file().map(str::to_owned)).collect())
+        Ok(self.canvas_at(vault, canvas)?.nodes.into_iter().filter_map(|node| node.file).collect())
     }
 }
 
@@ -217,12 +212,15 @@ fn whole(message: String, content: &str) -> Edited {
 
 fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Error> {
     if from > to {
-        return Err(Error::InvalidRange(format!(
+        return Err(VaultError::InvalidRange(format!(
             "Line {from} is after line {to}. Lines are counted from 0, and the end is the line after the last."
-        )));
+        ))
+        .into());
     }
     if to > lines {
-        return Err(Error::InvalidRange(format!("The document has {lines} lines, counted from 0; there is no range {from} to {to}.")));
+        return Err(
+            VaultError::InvalidRange(format!("The document has {lines} lines, counted from 0; there is no range {from} to {to}.")).into()
+        );
     }
     Ok(())
 }
@@ -235,7 +233,7 @@ fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(
         return with_lines(rest, (from, to), content).map(|(text, count)| (format!("\u{feff}{text}"), count));
     }
     if content.is_empty() && from == to {
-        return Err(Error::InvalidArgument("content must not be empty.".into()));
+        return Err(invalid("content must not be empty."));
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (before, after) = (lines.part(..from).concat(), lines.part(to..).concat());

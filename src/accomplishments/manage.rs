@@ -10,56 +10,45 @@ use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::snapshot::{Accomplishment, number_of};
 use super::status::TaskStatus;
 use super::task::{self, Task};
-use super::{Accomplishments, Error};
+use super::{Accomplishments, Error, invalid, malformed};
 use crate::clock::Now;
 use crate::limits;
 use crate::markdown::properties::flow;
 use crate::secret;
 use crate::slice::Part;
 use crate::vault::{Vault, VaultPath};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// What an accomplishment is to be; what is `None` stays, or gets its default. Values of enumerations are known ones.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct Data<'a> {
-    /// Display name.
     pub title: Option<&'a str>,
-    /// One of [`super::EFFORTS`].
     pub effort: Option<&'a str>,
-    /// One of [`super::PRIORITIES`].
     pub priority: Option<&'a str>,
-    /// One of [`super::STATUSES`].
     pub status: Option<&'a str>,
-    /// The state when it is done.
     pub outcome: Option<&'a str>,
-    /// What has to be so then.
     pub acceptance_criteria: Option<Vec<&'a str>>,
-    /// Ids.
     pub depends_on: Option<Vec<&'a str>>,
-    /// The canvas it goes on.
     pub canvas_source: Option<&'a str>,
-    /// Free text.
     pub notes: Option<&'a str>,
-    /// Whether it is being worked on.
+    #[serde(rename = "inProgress")]
     pub in_progress: Option<bool>,
 }
 
 /// What a task is to be; what is `None` stays, or gets its default.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct TaskData<'a> {
-    /// Its name.
     pub name: Option<&'a str>,
-    /// What it achieves.
     pub goal: Option<&'a str>,
-    /// Details.
     pub description: Option<&'a str>,
-    /// How.
     pub technical_notes: Option<&'a str>,
     /// Hours.
     pub estimate: Option<f64>,
     /// One of [`TaskStatus::NAMES`].
     pub status: Option<&'a str>,
-    /// Anything else.
     pub notes: Option<&'a str>,
 }
 
@@ -70,13 +59,11 @@ impl Accomplishments {
     /// # Errors
     /// [`Error::AlreadyExists`] for a title that is there, [`Error::DuplicateId`] for an id that is taken,
     /// [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`], [`Error::CanvasNotFound`],
-    /// [`Error::InvalidArgument`], or the vault's.
+    /// [`VaultError::Invalid`], or the vault's.
     pub fn create(&self, vault: &Vault, id: Option<&str>, data: &Data<'_>) -> Result<Changed, Error> {
-        let missing = |what: &str| Error::InvalidArgument(format!("data.{what} is required to create an accomplishment."));
+        let missing = |what: &str| invalid(format!("data.{what} is required to create an accomplishment."));
         if data.notes.is_some() || data.in_progress.is_some() {
-            return Err(Error::InvalidArgument(
-                "data.notes and data.inProgress cannot be given when an accomplishment is created; update it afterwards.".into(),
-            ));
+            return Err(invalid("data.notes and data.inProgress cannot be given when an accomplishment is created; update it afterwards."));
         }
         let title = checked_title(data.title.ok_or_else(|| missing("title"))?)?;
         let effort = data.effort.ok_or_else(|| missing("effort"))?;
@@ -141,8 +128,7 @@ impl Accomplishments {
                 connect(canvas, blocker, node)?;
             }
             let properties = note.properties()?;
-            let accomplishment =
-                Accomplishment::read(&path, &note.text, &properties).map_err(|why| Error::Parse { path: path.as_str().into(), why })?;
+            let accomplishment = Accomplishment::read(&path, &note.text, &properties).map_err(malformed(path.as_str()))?;
             let etag = crate::vault::etag(note.text.as_bytes());
             change.create(path, note.text);
             Ok(Changed { accomplishment, properties, etag })
@@ -158,7 +144,7 @@ impl Accomplishments {
     /// As [`Accomplishments::create`], and [`crate::vault::Error::Conflict`] when the note is not what the caller has read.
     pub fn update(&self, vault: &Vault, id: &str, data: &Data<'_>, if_match: Option<&str>) -> Result<Changed, Error> {
         if data.canvas_source.is_some() {
-            return Err(Error::InvalidArgument("data.canvas_source cannot be changed: an accomplishment stays on its canvas.".into()));
+            return Err(invalid("data.canvas_source cannot be changed: an accomplishment stays on its canvas."));
         }
         let title = data.title.map(checked_title).transpose()?;
         self.change(vault, |change| {
@@ -222,9 +208,9 @@ impl Accomplishments {
     /// Adds a task to an accomplishment.
     ///
     /// # Errors
-    /// Those of [`super::Snapshot::find`], [`Error::InvalidArgument`], or the vault's.
+    /// Those of [`super::Snapshot::find`], [`VaultError::Invalid`], or the vault's.
     pub fn add_task(&self, vault: &Vault, id: &str, data: &TaskData<'_>, if_match: Option<&str>) -> Result<Task, Error> {
-        let missing = |what: &str| Error::InvalidArgument(format!("data.{what} is required to add a task."));
+        let missing = |what: &str| invalid(format!("data.{what} is required to add a task."));
         let (Some(_), Some(_)) = (data.name, data.goal) else {
             return Err(missing(if data.name.is_none() { "name" } else { "goal" }));
         };
@@ -371,7 +357,7 @@ fn written(task: &Task) -> [(&'static str, String); 6] {
 
 /// A task with the data that is given.
 fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
-    let wrong = |what: &str| Err(Error::InvalidArgument(what.to_owned()));
+    let wrong = |what: &str| Err(invalid(what.to_owned()));
     let mut task = task.clone();
     if let Some(name) = data.name {
         let name = name.trim();
@@ -402,10 +388,12 @@ fn find_task(note: &Note, id: &str, task_id: &str) -> Result<(usize, Vec<task::F
     let tasks = note.tasks();
     match tasks.iter().position(|found| found.task.id(id) == task_id) {
         Some(at) => Ok((at, tasks)),
-        None => Err(Error::TaskNotFound {
-            id: task_id.chars().take(200).collect(),
-            known: tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect(),
-        }),
+        None => {
+            let known: Vec<String> = tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
+            let known =
+                if known.is_empty() { "the accomplishment has none".to_owned() } else { format!("the tasks are: {}", known.join("; ")) };
+            Err(Error::TaskNotFound(format!("There is no task {:?}; {known}.", task_id.chars().take(200).collect::<String>())))
+        }
     }
 }
 
@@ -413,7 +401,7 @@ fn find_task(note: &Note, id: &str, task_id: &str) -> Result<(usize, Vec<task::F
 fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> Result<Task, Error> {
     let (at, tasks) = find_task(note, id, task_id)?;
     let mut expected: Vec<Task> = tasks.into_iter().map(|found| found.task).collect();
-    let Some(slot) = expected.get_mut(at) else { return Err(Error::InvalidArgument("no such task".into())) };
+    let Some(slot) = expected.get_mut(at) else { return Err(invalid("no such task")) };
     let before = slot.clone();
     let after = with_data(&before, data)?;
     *slot = after.clone();
@@ -425,7 +413,7 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
             && let Some(found) = again(&text)
         {
             if found.has_twice(name) {
-                return Err(Error::InvalidArgument(format!("The task has the field {name} twice; a person has to remove one.")));
+                return Err(invalid(format!("The task has the field {name} twice; a person has to remove one.")));
             }
             text = found.with(&text, name, &value);
         }

@@ -83,12 +83,12 @@ impl Accomplishments {
     /// The canvas that is meant: the default one unless another is named.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for what is no path of a canvas.
+    /// [`VaultError::Invalid`] for what is no path of a canvas.
     pub fn canvas(&self, named: Option<&str>) -> Result<VaultPath, Error> {
         let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else { return Ok(self.options.canvas.clone()) };
         let path = VaultPath::file(named)?;
         if path.name().len() < 8 || !path.as_str().to_lowercase().ends_with(".canvas") {
-            return Err(Error::InvalidArgument("canvas_source must be the path of a .canvas file in the vault.".into()));
+            return Err(invalid("canvas_source must be the path of a .canvas file in the vault."));
         }
         Ok(path)
     }
@@ -96,10 +96,18 @@ impl Accomplishments {
     /// The text of a canvas.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`Error::Parse`] when it is not text, or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is not text, or the vault's.
     fn canvas_text(&self, vault: &Vault, path: &VaultPath) -> Result<String, Error> {
-        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(path.as_str().into()))?;
+        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str())))?;
         text(bytes, path)
+    }
+
+    /// A canvas, to be read.
+    ///
+    /// # Errors
+    /// The same, and [`VaultError::Malformed`] when it is no canvas.
+    fn canvas_at(&self, vault: &Vault, path: &VaultPath) -> Result<canvas::Canvas, Error> {
+        canvas::Canvas::parse(&self.canvas_text(vault, path)?).map_err(malformed(path.as_str()))
     }
 
     fn raise(&self, number: u32) -> u32 {
@@ -108,7 +116,7 @@ impl Accomplishments {
 }
 
 fn text(bytes: Vec<u8>, path: &VaultPath) -> Result<String, Error> {
-    String::from_utf8(bytes).map_err(|_| Error::Parse { path: path.as_str().into(), why: "it is not UTF-8".into() })
+    String::from_utf8(bytes).map_err(|_| malformed(path.as_str())("it is not UTF-8".into()))
 }
 
 /// The value in a list that a text means, whatever its case and spaces.
@@ -118,59 +126,43 @@ fn one_of(known: &[&'static str], text: &str) -> Option<&'static str> {
     known.iter().find(|known| plain(known) == wanted).copied()
 }
 
-/// Why something was not done; then nothing was changed.
+/// Why something was not done; then nothing was changed. The texts are whole messages.
 #[derive(Debug)]
 pub enum Error {
     /// There is no accomplishment of this id.
     AccomplishmentNotFound(String),
     /// There is no task of this id.
-    TaskNotFound {
-        /// The id.
-        id: String,
-        /// The tasks that there are.
-        known: Vec<String>,
-    },
+    TaskNotFound(String),
     /// Several notes have one id, or a wanted one is taken.
     DuplicateId(String),
-    /// The dependencies would go in a circle; the words name it.
+    /// The dependencies would go in a circle.
     CircularDependency(String),
-    /// There is no such canvas.
     CanvasNotFound(String),
-    /// A note or canvas is not what it should be.
-    Parse {
-        /// Which.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
     /// Something of this name exists.
     AlreadyExists(String),
-    /// An argument is wrong, in words.
-    InvalidArgument(String),
-    /// Another program is changing the same files.
-    Busy,
-    /// A range outside a document, in words.
-    InvalidRange(String),
-    /// The vault said no.
+    /// A wrong argument or range, a malformed note or canvas, or what else the vault refuses.
     Vault(VaultError),
+}
+
+fn invalid(words: impl Into<String>) -> Error {
+    Error::Vault(VaultError::Invalid(words.into()))
+}
+
+/// That a note or canvas is not what it should be.
+fn malformed(path: &str) -> impl Fn(String) -> Error {
+    let path = path.to_owned();
+    move |why| Error::Vault(VaultError::Malformed { path: path.clone(), why })
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::AccomplishmentNotFound(id) => {
-                write!(out, "There is no accomplishment {id}. list_accomplishments shows those that exist.")
-            }
-            Error::TaskNotFound { id, known } if known.is_empty() => write!(out, "There is no task {id:?}; the accomplishment has none."),
-            Error::TaskNotFound { id, known } => write!(out, "There is no task {id:?}. The tasks are: {}.", known.join("; ")),
-            Error::Busy => out.write_str("Another program is changing the same files at this moment; nothing was changed. Try again."),
-            Error::CanvasNotFound(path) => write!(out, "There is no canvas {path}."),
-            Error::Parse { path, why } => write!(out, "{path} cannot be used: {why}. Nothing was changed; a person has to mend it."),
-            Error::DuplicateId(words)
+            Error::AccomplishmentNotFound(words)
+            | Error::TaskNotFound(words)
+            | Error::DuplicateId(words)
             | Error::CircularDependency(words)
-            | Error::AlreadyExists(words)
-            | Error::InvalidArgument(words)
-            | Error::InvalidRange(words) => out.write_str(words),
+            | Error::CanvasNotFound(words)
+            | Error::AlreadyExists(words) => out.write_str(words),
             Error::Vault(error) => error.fmt(out),
         }
     }

@@ -1,8 +1,8 @@
 //! Titles, the files they give their name to, and ids.
 
-use super::Error;
 use super::change::Change;
 use super::snapshot::number_of;
+use super::{Error, invalid};
 use crate::limits;
 use crate::vault::VaultPath;
 use unicode_normalization::UnicodeNormalization;
@@ -11,12 +11,12 @@ use unicode_normalization::UnicodeNormalization;
 pub(super) fn checked_title(title: &str) -> Result<String, Error> {
     let title = title.trim();
     if title.contains("%%") || title.contains("<!--") {
-        return Err(Error::InvalidArgument("data.title must not begin a comment (%% or <!--): it would hide the note's text.".into()));
+        return Err(invalid("data.title must not begin a comment (%% or <!--): it would hide the note's text."));
     }
     // Line ends of Unicode's, byte order marks, and what is no character.
     let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     if title.is_empty() || title.chars().any(odd) || title.chars().count() > limits::TITLE_CHARS {
-        return Err(Error::InvalidArgument(format!("data.title must be one line of 1 to {} characters.", limits::TITLE_CHARS)));
+        return Err(invalid(format!("data.title must be one line of 1 to {} characters.", limits::TITLE_CHARS)));
     }
     Ok(title.to_owned())
 }
@@ -62,7 +62,7 @@ pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, o
 /// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
     if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
-        return Err(Error::InvalidArgument("id must be ACC- and a number of at most six digits; leave it out to get the next one.".into()));
+        return Err(invalid("id must be ACC- and a number of at most six digits; leave it out to get the next one."));
     }
     let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
     let taken = change.snapshot.all.iter().find(|other| by_number(&other.id)).map(|other| other.path.as_str().to_owned());

@@ -1,10 +1,10 @@
 //! The note of an accomplishment: its properties, its sections, its tasks. It is edited, not rewritten: each change here
 //! replaces only what it names, and is refused if any other part of the note would then be read differently.
 
-use super::Error;
 use super::criteria::{Criterion, boxed, criteria, with_criteria};
 use super::markdown::{Kind, SECTIONS, lines, marks_at, section_text, with_block_id, with_section};
 use super::task::{self, Found, Task};
+use super::{Error, invalid, malformed};
 use crate::markdown::properties::{self, splice};
 use crate::slice::Part;
 use serde_yaml::{Mapping, Value};
@@ -72,7 +72,7 @@ pub(super) struct Note {
 
 impl Note {
     /// # Errors
-    /// [`Error::Parse`] for a note without readable frontmatter.
+    /// [`VaultError::Malformed`] for a note without readable frontmatter.
     pub(super) fn new(text: String, name: &str) -> Result<Note, Error> {
         let note = Note { text, name: name.to_owned() };
         note.properties()?;
@@ -80,15 +80,15 @@ impl Note {
     }
 
     pub(super) fn properties(&self) -> Result<Mapping, Error> {
-        properties::parse(&self.text).map_err(|why| Error::Parse { path: self.name.clone(), why })
+        properties::parse(&self.text).map_err(malformed(&self.name))
     }
 
     /// Replaces a property.
     ///
     /// # Errors
-    /// [`Error::Parse`] when it is written in a way in which that is not safe.
+    /// [`VaultError::Malformed`] when it is written in a way in which that is not safe.
     pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
-        let refused = |why: String| Error::Parse { path: self.name.clone(), why };
+        let refused = malformed(&self.name);
         // Items that are no texts are none of ours, and would be lost.
         if self.properties()?.get(key).and_then(|own| own.as_sequence()).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
             return Err(refused(format!("its {key:?} has items that are no texts; it is not replaced")));
@@ -100,7 +100,7 @@ impl Note {
     /// Replaces the text of the section Outcome or Notes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a text with headings, or open ends, that would break the note apart.
+    /// [`VaultError::Invalid`] for a text with headings, or open ends, that would break the note apart.
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
         must_be_text(name, &content)?;
@@ -114,7 +114,7 @@ impl Note {
     /// with `[x]` or `[ ]` says how its box is to be.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an empty text, or one of several lines.
+    /// [`VaultError::Invalid`] for an empty text, or one of several lines.
     pub(super) fn set_criteria(&mut self, texts: &[&str]) -> Result<(), Error> {
         let mut wanted = Vec::new();
         for text in texts {
@@ -122,7 +122,7 @@ impl Note {
             let text = text.trim();
             must_be_text("Acceptance Criteria", text)?;
             if text.is_empty() || text.contains('\n') {
-                return Err(Error::InvalidArgument("Each of data.acceptance_criteria must be one line of text.".into()));
+                return Err(invalid("Each of data.acceptance_criteria must be one line of text."));
             }
             wanted.push((ticked, text));
         }
@@ -144,7 +144,7 @@ impl Note {
     /// Takes over a text in which the section Tasks was edited, if its tasks are what they should be.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when they are not: something in a field broke the note apart.
+    /// [`VaultError::Invalid`] when they are not: something in a field broke the note apart.
     pub(super) fn set_tasks(&mut self, edited: String, expected: &[Task]) -> Result<(), Error> {
         let as_expected = task::tasks(&lines(&edited)).iter().map(|found| &found.task).eq(expected);
         self.take(edited, "Tasks", as_expected)
@@ -168,7 +168,7 @@ impl Note {
     /// What one section was to become must be so, and all other sections what they were.
     fn take(&mut self, edited: String, name: &str, as_wanted: bool) -> Result<(), Error> {
         if !as_wanted || others(&self.text, name) != others(&edited, name) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(invalid(format!(
                 "The text for {name} would break the note apart: it must have no headings of the first or second level (in a task no headings at all), and close every code block and comment that it opens."
             )));
         }
@@ -180,7 +180,7 @@ impl Note {
 /// Control characters end lines in some programs, and are seen in none.
 pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(Error::InvalidArgument(format!("The text for {name} has a control character.")));
+        return Err(invalid(format!("The text for {name} has a control character.")));
     }
     Ok(())
 }

@@ -22,13 +22,13 @@ const START_X: f64 = 0.0;
 const START_Y: f64 = 0.0;
 
 /// The place of a node with these blockers. `own` is the node itself, if it is on the canvas: its old place is free.
-pub(super) fn position_for(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Option<&str>) -> Position {
+pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str>) -> Position {
     // Limited to whole numbers that every JSON reader keeps exactly (up to 2^53 - 1).
     let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
     // A group is a frame around nodes: what is free inside it is free.
-    let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own && !node.is_group());
+    let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own && node.kind != "group");
     if blockers.is_empty() {
-        let pointed_to: HashSet<&str> = canvas.edges.iter().map(|edge| edge.points_to()).collect();
+        let pointed_to: HashSet<&str> = canvas.edges.iter().map(|edge| edge.direction().map_or(&*edge.to_node, |(_, to)| to)).collect();
         let left = others().filter(|node| !pointed_to.contains(&*node.id));
         let lowest = left.map(|node| node.y + node.height).fold(START_Y, f64::max);
         return Position { x: START_X, y: whole(lowest + VERTICAL_GAP) };
@@ -37,7 +37,7 @@ pub(super) fn position_for(canvas: &Canvas<'_>, blockers: &[&Node<'_>], own: Opt
     let x = whole(right + HORIZONTAL_GAP);
     let wanted = blockers.iter().map(|node| node.y).sum::<f64>() / blockers.len() as f64;
     let wanted = whole(wanted);
-    let column: Vec<&Node<'_>> = others().filter(|node| touch((x, NODE_WIDTH), (node.x, node.width))).collect();
+    let column: Vec<&Node> = others().filter(|node| touch((x, NODE_WIDTH), (node.x, node.width))).collect();
     let is_free = |y: f64| column.iter().all(|node| !touch((y, NODE_HEIGHT), (node.y, node.height)));
     let step = NODE_HEIGHT + VERTICAL_GAP;
     // Nodes may be of any size; below all of them there is always room.
@@ -74,7 +74,7 @@ mod tests {
             edges.iter().map(|(from, to)| format!(r#"{{"id":"{from}{to}","fromNode":"{from}","toNode":"{to}"}}"#)).collect();
         let text = format!(r#"{{"nodes":[{}],"edges":[{}]}}"#, nodes.join(","), edges.join(","));
         let canvas = Canvas::parse(&text).unwrap();
-        let blockers: Vec<&Node<'_>> = canvas.nodes.iter().filter(|node| blockers.contains(&&*node.id)).collect();
+        let blockers: Vec<&Node> = canvas.nodes.iter().filter(|node| blockers.contains(&&*node.id)).collect();
         let Position { x, y } = position_for(&canvas, &blockers, own);
         (x, y)
     }

@@ -3,7 +3,7 @@
 
 use super::canvas::{Canvas, form};
 use super::note::{Body, depends_on, text_of};
-use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, one_of};
+use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, one_of};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::markdown::properties;
@@ -213,7 +213,7 @@ impl Snapshot {
     /// The accomplishment of an id.
     ///
     /// # Errors
-    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Error::Parse`] naming the broken one.
+    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`VaultError::Malformed`] naming the broken one.
     pub fn find(&self, id: &str) -> Result<&Accomplishment, Error> {
         let notes = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
         let found: Vec<&Accomplishment> = notes.iter().filter_map(|&number| self.all.get(number)).map(Arc::as_ref).collect();
@@ -227,8 +227,11 @@ impl Snapshot {
                 ))),
             },
             [] => Err(match self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)) {
-                Some(Problem { path, why, .. }) => Error::Parse { path: path.clone(), why: why.clone() },
-                None => Error::AccomplishmentNotFound(id.chars().take(60).collect()),
+                Some(Problem { path, why, .. }) => malformed(path)(why.clone()),
+                None => {
+                    let id: String = id.chars().take(60).collect();
+                    Error::AccomplishmentNotFound(format!("There is no accomplishment {id}. list_accomplishments shows those that exist."))
+                }
             }),
             several => {
                 let paths: Vec<&str> = several.iter().take(limits::NAMED).map(|accomplishment| accomplishment.path.as_str()).collect();
@@ -270,8 +273,8 @@ impl Snapshot {
     }
 
     /// Those whose note is on a canvas.
-    pub(super) fn on<'a>(&'a self, canvas: &Canvas<'_>) -> Vec<&'a Accomplishment> {
-        let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file()).collect();
+    pub(super) fn on<'a>(&'a self, canvas: &Canvas) -> Vec<&'a Accomplishment> {
+        let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file.as_deref()).collect();
         self.iter().filter(|accomplishment| shown.contains(&*form(accomplishment.path.as_str()))).collect()
     }
 }

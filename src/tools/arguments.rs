@@ -2,6 +2,7 @@
 
 use super::error::{Code, Error};
 use super::schema::{self, Default, Field};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Arguments that fit the parameters they were checked against.
@@ -76,11 +77,13 @@ impl Arguments {
         self.values.get(name).and_then(Value::as_object).into_iter().flatten()
     }
 
-    /// The members of an object as arguments of their own; `None` if it is missing.
-    pub fn object(&self, name: &str) -> Option<Arguments> {
-        let mut values = self.values.get(name)?.as_object()?.clone();
-        values.retain(|_, value| !value.is_null());
-        Some(Arguments { values, owner: self.owner })
+    /// An object, which its shape has checked; its default if it is missing.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for one that the shape lets pass and the type does not.
+    pub fn read<'a, T: Deserialize<'a> + std::default::Default>(&'a self, name: &str) -> Result<T, Error> {
+        let Some(value) = self.values.get(name) else { return Ok(T::default()) };
+        T::deserialize(value).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument {name}: {error}.")))
     }
 
     /// The objects of a list as arguments of their own; none if it is missing.

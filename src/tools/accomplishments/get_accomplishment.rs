@@ -1,6 +1,6 @@
 //! `get_accomplishment`: one accomplishment with all its note says.
 
-use super::{FULL, ID, part, projects, refused, snapshot};
+use super::{FULL, ID, part, projects, snapshot};
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
@@ -21,6 +21,6 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
-    let found = projects(context)?.get(context.vault, &snapshot, arguments.text("id")).map_err(refused)?;
+    let found = projects(context)?.get(context.vault, &snapshot, arguments.text("id"))?;
     Reply::of(&part(&snapshot, &found, arguments.number("from_task")))
 }

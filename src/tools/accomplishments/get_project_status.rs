@@ -1,6 +1,6 @@
 //! `get_project_status`: a project in numbers.
 
-use super::{CANVAS_SOURCE, canvas_of, problems, projects, refused, snapshot};
+use super::{CANVAS_SOURCE, canvas_of, problems, projects, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
 use crate::tools::result::{Members, result};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -76,6 +76,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
-    let (shown, agrees) = projects.on_canvas(context.vault, &snapshot, &canvas).map_err(refused)?;
+    let (shown, agrees) = projects.on_canvas(context.vault, &snapshot, &canvas)?;
     Reply::of(&Status::of(&snapshot, &shown, canvas.as_str(), agrees))
 }

@@ -1,6 +1,6 @@
 //! `list_accomplishments`: all accomplishments, or those of a status or canvas.
 
-use super::{CANVAS_SOURCE, Summary, by_id, canvas_of, page, problems, projects, refused, snapshot};
+use super::{CANVAS_SOURCE, Summary, by_id, canvas_of, page, problems, projects, snapshot};
 use crate::accomplishments::STATUSES;
 use crate::tools::paging::{CURSOR, Next};
 use crate::tools::result::{Inline, Members, result};
@@ -41,7 +41,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         None => None,
     };
     let shown = match &canvas {
-        Some(canvas) => projects.on_canvas(context.vault, &snapshot, canvas).map_err(refused)?.0,
+        Some(canvas) => projects.on_canvas(context.vault, &snapshot, canvas)?.0,
         None => snapshot.iter().collect(),
     };
     let wanted = shown.into_iter().filter(|found| arguments.maybe("status").is_none_or(|status| found.status == status));

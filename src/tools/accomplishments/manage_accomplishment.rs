@@ -1,6 +1,6 @@
 //! `manage_accomplishment`: creating, updating and deleting accomplishments.
 
-use super::{ID, IF_MATCH, OPERATION, SUCCESS, full, projects, refused, snapshot};
+use super::{ID, IF_MATCH, OPERATION, SUCCESS, full, projects, snapshot};
 use crate::accomplishments::{Data, EFFORTS, PRIORITIES, STATUSES};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -49,8 +49,7 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (projects, vault) = (projects(context)?, context.vault);
-    let given = arguments.object("data");
-    let data = given.as_ref().map(data).unwrap_or_default();
+    let data: Data = arguments.read("data")?;
     let (operation, if_match) = (arguments.text("operation"), arguments.maybe("if_match"));
     let id = || arguments.maybe("id").ok_or_else(|| Error::new(Code::InvalidArgument, format!("Argument id is missing: {ID}")));
     let changed = match operation {
@@ -58,26 +57,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "update" => projects.update(vault, id()?, &data, if_match),
         _ => {
             let id = id()?;
-            projects.delete(vault, id, if_match).map_err(refused)?;
+            projects.delete(vault, id, if_match)?;
             return Reply::of(&json!({ "success": true, "operation": operation, "id": id }));
         }
     };
-    let changed = changed.map_err(refused)?;
+    let changed = changed?;
     let accomplishment = full(&snapshot(context)?, &changed);
     Reply::of(&json!({ "success": true, "operation": operation, "accomplishment": accomplishment }))
-}
-
-fn data(given: &Arguments) -> Data<'_> {
-    Data {
-        title: given.maybe("title"),
-        effort: given.maybe("effort"),
-        priority: given.maybe("priority"),
-        status: given.maybe("status"),
-        outcome: given.maybe("outcome"),
-        acceptance_criteria: given.has("acceptance_criteria").then(|| given.texts("acceptance_criteria").collect()),
-        depends_on: given.has("depends_on").then(|| given.texts("depends_on").collect()),
-        canvas_source: given.maybe("canvas_source"),
-        notes: given.maybe("notes"),
-        in_progress: given.boolean("inProgress"),
-    }
 }

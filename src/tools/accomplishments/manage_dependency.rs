@@ -1,6 +1,6 @@
 //! `manage_dependency`: which accomplishment blocks which.
 
-use super::{ID, OPERATION, SUCCESS, position, projects, refused};
+use super::{ID, OPERATION, SUCCESS, position, projects};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
@@ -36,7 +36,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "add" => projects.add_dependency(context.vault, blocker, blocked),
         _ => projects.remove_dependency(context.vault, blocker, blocked),
     };
-    let dependency = dependency.map_err(refused)?;
+    let dependency = dependency?;
     let mut reply = json!({
         "success": true,
         "operation": operation,

@@ -1,6 +1,6 @@
 //! `manage_task`: the tasks of an accomplishment.
 
-use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects, refused};
+use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects};
 use crate::accomplishments::{TaskData, TaskStatus};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -47,8 +47,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (projects, vault) = (projects(context)?, context.vault);
     let (operation, id) = (arguments.text("operation"), arguments.text("accomplishment_id"));
     let if_match = arguments.maybe("if_match");
-    let given = arguments.object("data");
-    let data = given.as_ref().map(data).unwrap_or_default();
+    let data: TaskData = arguments.read("data")?;
     let task_id = || {
         let missing = || Error::new(Code::InvalidArgument, "Argument task_id is missing; get_accomplishment has it.");
         arguments.maybe("task_id").ok_or_else(missing)
@@ -58,27 +57,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "update" => projects.update_task(vault, id, task_id()?, &data, if_match),
         _ => {
             let task_id = task_id()?;
-            projects.remove_task(vault, id, task_id, if_match).map_err(refused)?;
+            projects.remove_task(vault, id, task_id, if_match)?;
             return Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task_id": task_id }));
         }
     };
-    let task = task.map_err(refused)?;
+    let task = task?;
     Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task": brief(id, &task) }))
 }
 
 /// The result for a task that was changed.
 pub(super) fn brief(id: &str, task: &crate::accomplishments::Task) -> serde_json::Value {
     json!({ "task_id": task.id(id), "number": task.number, "name": task.name, "status": task.status.name() })
-}
-
-fn data(given: &Arguments) -> TaskData<'_> {
-    TaskData {
-        name: given.maybe("name"),
-        goal: given.maybe("goal"),
-        description: given.maybe("description"),
-        technical_notes: given.maybe("technical_notes"),
-        estimate: given.float("estimate"),
-        status: given.maybe("status"),
-        notes: given.maybe("notes"),
-    }
 }

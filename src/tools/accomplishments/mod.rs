@@ -120,34 +120,28 @@ fn projects<'a>(context: &Context<'a>) -> Result<&'a Accomplishments, Error> {
 }
 
 fn snapshot(context: &Context<'_>) -> Result<Snapshot, Error> {
-    projects(context)?.snapshot(context.vault).map_err(refused)
+    Ok(projects(context)?.snapshot(context.vault)?)
 }
 
 /// The canvas that is meant: the default one, or that of a path or `[[Name.canvas]]`.
 fn canvas_of(context: &Context<'_>, arguments: &Arguments) -> Result<VaultPath, Error> {
     let named = arguments.maybe("canvas_source").filter(|named| !named.trim().is_empty());
     let path = named.map(|named| context.path(named)).transpose()?;
-    projects(context)?.canvas(path.as_ref().map(VaultPath::as_str)).map_err(refused)
+    Ok(projects(context)?.canvas(path.as_ref().map(VaultPath::as_str))?)
 }
 
-fn refused(error: Refused) -> Error {
-    let code = match &error {
-        Refused::AccomplishmentNotFound(_) => Code::AccomplishmentNotFound,
-        Refused::TaskNotFound { .. } => Code::TaskNotFound,
-        Refused::DuplicateId(_) => Code::DuplicateId,
-        Refused::CircularDependency(_) => Code::CircularDependency,
-        Refused::CanvasNotFound(_) => Code::CanvasNotFound,
-        Refused::Parse { .. } => Code::ParseError,
-        Refused::AlreadyExists(_) => Code::AlreadyExists,
-        Refused::InvalidArgument(_) => Code::InvalidArgument,
-        Refused::InvalidRange(_) => Code::InvalidRange,
-        Refused::Busy => Code::Conflict,
-        Refused::Vault(_) => Code::InternalError,
-    };
-    let message = error.to_string();
-    match error {
-        Refused::Vault(error) => Error::from(error),
-        _ => Error::new(code, message),
+impl From<Refused> for Error {
+    fn from(error: Refused) -> Error {
+        let (code, message) = match error {
+            Refused::AccomplishmentNotFound(message) => (Code::AccomplishmentNotFound, message),
+            Refused::TaskNotFound(message) => (Code::TaskNotFound, message),
+            Refused::DuplicateId(message) => (Code::DuplicateId, message),
+            Refused::CircularDependency(message) => (Code::CircularDependency, message),
+            Refused::CanvasNotFound(message) => (Code::CanvasNotFound, message),
+            Refused::AlreadyExists(message) => (Code::AlreadyExists, message),
+            Refused::Vault(error) => return Error::from(error),
+        };
+        Error::new(code, message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `read_docs`: context documents.
 
-use super::{CANVAS_SOURCE, Refused, canvas_of, line, projects, refused};
+use super::{CANVAS_SOURCE, Refused, canvas_of, line, projects};
 use crate::accomplishments::docs::PREFIX;
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, Next};
@@ -77,7 +77,7 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
     let given = |name: &str| arguments.has(name).then(|| arguments.number(name));
-    let read = projects.read_document(context.vault, name, &canvas, given("from_line"), given("to_line")).map_err(refused)?;
+    let read = projects.read_document(context.vault, name, &canvas, given("from_line"), given("to_line"))?;
     // As many lines as fit.
     let (whole, mut content) = (read.content.len(), read.content);
     content.truncate(fitting(&content, &mut (limits::RESULT_CHARS - 2_000)));
@@ -103,7 +103,7 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
 fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
-    let found = projects.documents(context.vault, &canvas).map_err(refused)?;
+    let found = projects.documents(context.vault, &canvas)?;
     let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
     let document_names: Vec<String> = fitting_in(limits::RESULT_CHARS / 4, names.iter().cloned());
     let mut left = (limits::RESULT_CHARS - 2_000).saturating_sub(json!(document_names).to_string().len());

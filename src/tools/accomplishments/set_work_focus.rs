@@ -1,7 +1,7 @@
 //! `set_work_focus`: what is being worked on.
 
 use super::manage_task::brief;
-use super::{ID, IF_MATCH, SUCCESS, full, projects, refused, snapshot};
+use super::{ID, IF_MATCH, SUCCESS, full, projects, snapshot};
 use crate::accomplishments::TaskStatus;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -40,7 +40,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => return wrong("task_id and task_status go together."),
     };
     let focused = projects(context)?.focus(context.vault, id, in_progress, task, arguments.maybe("if_match"));
-    let (changed, task) = focused.map_err(refused)?;
+    let (changed, task) = focused?;
     let mut reply = json!({ "success": true, "accomplishment": full(&snapshot(context)?, &changed) });
     if let (Some(task), Some(members)) = (task, reply.as_object_mut()) {
         members.insert("task".into(), brief(id, &task));

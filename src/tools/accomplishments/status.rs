@@ -1,10 +1,11 @@
 //! The resource `accomplishments://status`: the default project for people to look at, with its dependencies as a graph.
 
 use super::get_project_status::Status;
-use super::{projects, refused, snapshot};
+use super::{projects, snapshot};
 use crate::accomplishments::{self, Accomplishment, Snapshot};
 use crate::limits;
 use crate::tools::{Context, Error, Resource};
+use crate::vault::Error as VaultError;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -24,12 +25,12 @@ pub(super) static RESOURCE: Resource = Resource {
 pub fn overview(context: &Context<'_>) -> Result<String, Error> {
     let projects = projects(context)?;
     let snapshot = snapshot(context)?;
-    let canvas = projects.canvas(None).map_err(refused)?;
+    let canvas = projects.canvas(None)?;
     let (shown, agrees, broken) = match projects.on_canvas(context.vault, &snapshot, &canvas) {
         Ok((shown, agrees)) => (shown, agrees, None),
         // What the notes say can be shown without it.
-        Err(error @ accomplishments::Error::Parse { .. }) => (snapshot.iter().collect(), true, Some(error)),
-        Err(error) => return Err(refused(error)),
+        Err(error @ accomplishments::Error::Vault(VaultError::Malformed { .. })) => (snapshot.iter().collect(), true, Some(error)),
+        Err(error) => return Err(error.into()),
     };
     let status = Status::of(&snapshot, &shown, canvas.as_str(), agrees);
     let mut text = format!(

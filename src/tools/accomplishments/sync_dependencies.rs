@@ -1,6 +1,6 @@
 //! `sync_dependencies`: the notes of a canvas brought in line with its edges.
 
-use super::{CANVAS_SOURCE, canvas_of, projects, refused};
+use super::{CANVAS_SOURCE, canvas_of, projects};
 use crate::tools::reply::{fitting, fitting_in};
 use crate::tools::result::{Members, flag, result};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -46,7 +46,7 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
-    let done = projects.sync(context.vault, &canvas).map_err(refused)?;
+    let done = projects.sync(context.vault, &canvas)?;
     let updates = done.updates.iter().map(|update| Updated {
         id: &update.id,
         title: &update.title,

@@ -1,6 +1,6 @@
 //! `update_doc`: changing context documents.
 
-use super::{CANVAS_SOURCE, IF_MATCH, canvas_of, line, projects, refused};
+use super::{CANVAS_SOURCE, IF_MATCH, canvas_of, line, projects};
 use crate::accomplishments::docs::Edit;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
@@ -65,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => Edit::Delete,
     };
     let canvas = canvas_of(context, arguments)?;
-    let done = projects.edit_document(context.vault, name, &canvas, edit, arguments.maybe("if_match")).map_err(refused)?;
+    let done = projects.edit_document(context.vault, name, &canvas, edit, arguments.maybe("if_match"))?;
     Reply::of(&Answer {
         success: true,
         operation,
