@@ -151,11 +151,7 @@ impl Edited {
 
     fn add(&mut self, list: &str, members: &[(&str, String)]) {
         let array = self.list(list);
-        let neighbour = ["nodes", "edges"].iter().find_map(|other| {
-            let range = json::member(&self.text, self.start(), other)?;
-            json::elements(&self.text, range.start).pop()
-        });
-        self.text = json::with_element(&self.text, array, neighbour, members);
+        self.text = json::with_element(&self.text, array, members);
     }
 
     /// Adds a node for a file.

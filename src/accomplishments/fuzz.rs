@@ -53,7 +53,7 @@ pub fn canvas(text: &str) {
     edited.move_node(&first, at).expect("moved");
     edited.rename_file(&path, &other).expect("renamed");
     edited.check().expect("renamed");
-    edited.remove_edges(|edge| edge.touches("new-node-1")).expect("without the edge");
+    edited.remove_edges(|edge| edge.from_node == "new-node-1" || edge.to_node == "new-node-1").expect("without the edge");
     edited.remove_file(&other).expect("without the node");
     edited.check().expect("as before");
     let left = edited.read().expect("it is read").nodes.len();

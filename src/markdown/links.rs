@@ -146,11 +146,11 @@ fn in_canvas(text: &str) -> Vec<Link> {
     };
     let mut links = Vec::new();
     for node in json::elements(text, nodes.start).into_iter().filter(|node| text.as_bytes().get(node.start) == Some(&b'{')) {
-        for member in json::members(text, node.start) {
-            let Some(string) = Quoted::json(text, member.value.start) else { continue };
-            match text.part(member.name) {
-                "\"text\"" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
-                "\"file\"" | "\"background\"" if !string.text.is_empty() => {
+        for (name, value) in json::members(text, node.start) {
+            let Some(string) = Quoted::json(text, value.start) else { continue };
+            match name.as_str() {
+                "text" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
+                "file" | "background" if !string.text.is_empty() => {
                     let all = 0..string.text.len();
                     let link = Link {
                         is_embed: true,
@@ -176,6 +176,7 @@ fn in_canvas(text: &str) -> Vec<Link> {
             }
         }
     }
+    links.sort_by_key(|link| link.range.start);
     links
 }
 

@@ -38,7 +38,6 @@ use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Options, Resource, Systems, Tool, Toolset};
-use crate::vault::list::Child;
 use crate::vault::{Vault, VaultPath};
 use call::{Answer, Call};
 use methods::{Eras, Row};
@@ -133,8 +132,8 @@ impl Server {
     pub fn folders(&self, max: usize) -> (Vec<String>, bool) {
         let below = |folder: &VaultPath| {
             let children = self.vault.list(folder).unwrap_or_default().into_iter();
-            let folders = children.filter(|child| matches!(child, Child::Folder { .. }));
-            folders.filter_map(|child| folder.child(child.name()).ok()).collect::<Vec<VaultPath>>()
+            let folders = children.filter(|(_, stamp)| stamp.is_none());
+            folders.filter_map(|(name, _)| folder.child(&name).ok()).collect::<Vec<VaultPath>>()
         };
         let all = below(&VaultPath::root()).into_iter();
         let mut names =

@@ -6,13 +6,13 @@ use super::value::{Date, Link, Value, is_wikilink};
 use crate::calendar::{DateTime, Zone};
 use crate::clock::{Deadline, Now};
 use crate::limits;
-use crate::vault::links::LinkNames;
+use crate::vault::links::LinkIndex;
 use crate::vault::{Entry, Error, Vault};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 /// A value, or why there is none, in words for a cell of a table.
 pub(super) type Outcome = Result<Value, String>;
@@ -32,7 +32,7 @@ pub(super) struct Evaluator<'a> {
     /// The base, or the note in which it stands.
     pub(super) this: Option<Arc<Entry>>,
     pub(super) go_on: &'a dyn Fn(usize, usize) -> bool,
-    pub(super) names: OnceCell<Result<LinkNames<'a>, Error>>,
+    pub(super) names: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
     /// The files with links to a file, by what was asked for.
     pub(super) sources: RefCell<HashMap<String, Sources>>,
     /// The last of these that a function asked for, with the text and the folder that it was asked with: the next file is often in the

@@ -5,7 +5,7 @@ use super::value::{Date, Link, Value, is_wikilink};
 use crate::clock::Now;
 use crate::markdown::links::{Link as NoteLink, Syntax};
 use crate::slice::Part;
-use crate::vault::links::LinkNames;
+use crate::vault::links::LinkIndex;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Error};
 use serde_json::Value as Json;
@@ -91,8 +91,8 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What links mean; found out when the first expression asks.
-    pub(super) fn names(&self) -> Option<&LinkNames<'a>> {
-        self.names.get_or_init(|| self.vault.link_names(self.go_on)).as_ref().ok()
+    pub(super) fn names(&self) -> Option<&LinkIndex> {
+        self.names.get_or_init(|| self.vault.link_index(self.go_on)).as_deref().ok()
     }
 
     /// Why the links of the vault are not known, where an expression asked for them.

@@ -30,18 +30,7 @@ use std::time::{Duration, Instant};
 /// Btrfs, F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not those of a
 /// network, of a virtual machine's host or of FUSE.
 const REPORTING: [u32; 12] = [
-    0xef53,
-    0x5846_5342,
-    0x9123_683e,
-    0xf2f5_2010,
-    0xca45_1a4e,
-    0x2fc1_2fc1,
-    0x0102_1994,
-    0x794c_7630,
-    0x4d44,
-    0x2011_bab0,
-    0x5346_544e,
-    0x7366_746e,
+    0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630, 0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
 ];
 
 /// What has changed since the queue was read last.

@@ -13,47 +13,34 @@ pub struct Filling {
     pub files: usize,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-enum State {
-    #[default]
-    NotBegun,
-    UnderWay(Filling),
-    Finished,
-}
-
-/// Where the first look stands.
+/// How far the first look is; `None` before and after it.
 #[derive(Debug, Default)]
 pub(super) struct FirstLook {
-    state: Mutex<State>,
+    filling: Mutex<Option<Filling>>,
     changed: Condvar,
 }
 
 impl FirstLook {
-    fn set(&self, state: State) {
-        *self.state.lock().unpoisoned() = state;
+    fn set(&self, filling: Option<Filling>) {
+        *self.filling.lock().unpoisoned() = filling;
         self.changed.notify_all();
     }
 
     pub(super) fn is_under_way(&self) -> bool {
-        matches!(*self.state.lock().unpoisoned(), State::UnderWay(_))
+        self.filling.lock().unpoisoned().is_some()
     }
 
     /// Notes that a look begins, if this is the first.
     pub(super) fn begin(&self, first: bool) -> IndexProgress<'_> {
-        if first {
-            self.set(State::UnderWay(Filling { indexed: 0, files: 0 }));
-        }
-        IndexProgress(first.then_some(self))
+        let progress = IndexProgress(first.then_some(self));
+        progress.is_at(Filling { indexed: 0, files: 0 });
+        progress
     }
 
     /// Waits a while for its end, if it is under way; how far it is if that was not long enough.
     pub(super) fn wait(&self) -> Option<Filling> {
-        let state = self.state.lock().unpoisoned();
-        let waited = self.changed.wait_timeout_while(state, limits::FILL_PATIENCE, |state| matches!(state, State::UnderWay(_)));
-        match *waited.unpoisoned().0 {
-            State::UnderWay(filling) => Some(filling),
-            State::NotBegun | State::Finished => None,
-        }
+        let filling = self.filling.lock().unpoisoned();
+        *self.changed.wait_timeout_while(filling, limits::FILL_PATIENCE, |filling| filling.is_some()).unpoisoned().0
     }
 }
 
@@ -63,23 +50,12 @@ pub(super) struct IndexProgress<'a>(Option<&'a FirstLook>);
 impl IndexProgress<'_> {
     /// Notes how far it is.
     pub(super) fn is_at(&self, filling: Filling) {
-        if let Some(look) = self.0 {
-            look.set(State::UnderWay(filling));
-        }
-    }
-
-    /// Notes that it has come to its end.
-    pub(super) fn finish(mut self) {
-        if let Some(look) = self.0.take() {
-            look.set(State::Finished);
-        }
+        self.0.iter().for_each(|look| look.set(Some(filling)));
     }
 }
 
 impl Drop for IndexProgress<'_> {
     fn drop(&mut self) {
-        if let Some(look) = self.0 {
-            look.set(State::NotBegun);
-        }
+        self.0.iter().for_each(|look| look.set(None));
     }
 }

@@ -198,8 +198,8 @@ impl Index {
     }
 
     /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
-    /// that it stayed the same. `None` when it is not served, or cannot be looked at.
-    pub(super) fn look(&self, path: &str, was_written: bool) -> Option<PathKind> {
+    /// that it stayed the same. Whether the path leads to a folder that is served.
+    pub(super) fn look(&self, path: &str, was_written: bool) -> bool {
         let _lock = self.looking.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("look at", path))?;
@@ -208,34 +208,23 @@ impl Index {
         let (on_disk, metadata) = match found {
             Ok((on_disk, metadata)) if metadata.is_dir() || metadata.is_file() => (on_disk, metadata),
             Ok(_) | Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
-                if self.jail.root().join(path).is_symlink() {
-                    self.has_links.store(true, Ordering::Release);
-                }
+                let is_link = self.jail.root().join(path).is_symlink();
+                self.has_links.fetch_or(is_link, Ordering::AcqRel);
                 self.remove(path);
-                return None;
-            }
-            Err(Error::Disk { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
-                self.remove(path);
-                return None;
+                return false;
             }
             // What was known of it still holds.
-            Err(_) => return None,
+            Err(_) => return false,
         };
-        if on_disk.below() != Path::new(path) {
-            self.has_links.store(true, Ordering::Release);
-        }
-        if metadata.is_dir() {
-            if self.get(path).is_some() {
-                self.remove(path);
-            }
-            return Some(PathKind::Folder);
-        }
-        // It may be in the place of a folder.
-        if self.get(path).is_none() {
+        self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
+        // A folder may be in the place of a file, and a file in that of a folder.
+        if self.get(path).is_some() == metadata.is_dir() {
             self.remove(path);
         }
-        self.look_at_file(path, &on_disk, &metadata, was_written);
-        Some(PathKind::File)
+        if metadata.is_file() {
+            self.look_at_file(path, &on_disk, &metadata, was_written);
+        }
+        metadata.is_dir()
     }
 
     fn look_at_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, was_written: bool) {
@@ -326,13 +315,6 @@ impl Index {
         let mut complaints = self.complaints.lock().unpoisoned();
         complaints.len() < limits::COMPLAINTS && complaints.insert(about)
     }
-}
-
-/// What a path leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathKind {
-    File,
-    Folder,
 }
 
 pub(super) fn walks_instead(why: &str) {

@@ -55,7 +55,7 @@ struct Known {
 
 /// The names of all files and of all links.
 #[derive(Debug, Default)]
-pub(super) struct LinkIndex {
+pub struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
     /// Files by key, see [`key_of`].
@@ -141,8 +141,28 @@ impl LinkIndex {
         }
     }
 
+    /// The file that a link with this path means in a file of a folder. Of several Obsidian takes one; here it is the first by path.
+    pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
+        match resolve(path, folder, self.files(&key_of(path))) {
+            Resolved::One(file) => Some(file.to_owned()),
+            Resolved::Several(files) => files.first().map(|file| (*file).to_owned()),
+            Resolved::Missing => None,
+        }
+    }
+
+    /// The files with a link whose path is written like this.
+    pub fn sources_of_text(&self, path: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        self.each_link(&key_of(path), &mut |own, _, source| {
+            if own == path {
+                found.insert(source.to_owned());
+            }
+        });
+        found
+    }
+
     /// The files with links that mean a file.
-    pub(super) fn sources_of(&self, file: &str) -> BTreeSet<String> {
+    pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
         let found = self.select(Some(&key_of(file)), &mut |_, resolved| *resolved == Resolved::One(file));
         found.into_keys().map(str::to_owned).collect()
     }
@@ -180,50 +200,12 @@ impl LinkIndex {
     }
 }
 
-/// What links mean, as long as it lives; other calls that ask for links wait.
-pub struct LinkNames<'a>(MutexGuard<'a, LinkIndex>);
-
-impl LinkNames<'_> {
-    /// The file that a link with this path means in a file of a folder. Of several Obsidian takes one; here it is the first by path.
-    pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
-        match resolve(path, folder, self.0.files(&key_of(path))) {
-            Resolved::One(file) => Some(file.to_owned()),
-            Resolved::Several(files) => files.first().map(|file| (*file).to_owned()),
-            Resolved::Missing => None,
-        }
-    }
-
-    /// The files with links to a file.
-    pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
-        self.0.sources_of(file)
-    }
-
-    /// The files with a link whose path is written like this.
-    pub fn sources_of_text(&self, path: &str) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        self.0.each_link(&key_of(path), &mut |own, _, source| {
-            if own == path {
-                found.insert(source.to_owned());
-            }
-        });
-        found
-    }
-}
-
 impl Vault {
-    /// What links mean.
+    /// The index of links, up to date with that of files; other calls that ask for links wait as long as it is held.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn link_names(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<LinkNames<'_>, Error> {
-        self.link_index(go_on).map(LinkNames)
-    }
-
-    /// The index of links, up to date with that of files.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub(super) fn link_index(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
+    pub fn link_index(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
         self.refresh()?;
         let mut index = self.links.lock().unpoisoned();
         let (version, gone, fresh) = self.index.with_table(|table| {

@@ -36,31 +36,8 @@ pub struct Page {
     pub more: bool,
 }
 
-/// What is directly in a folder.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Child {
-    /// A folder.
-    Folder {
-        /// Its name.
-        name: String,
-    },
-    /// A file.
-    File {
-        /// Its name.
-        name: String,
-        /// Its size and time.
-        stamp: Stamp,
-    },
-}
-
-impl Child {
-    /// The name.
-    pub fn name(&self) -> &str {
-        match self {
-            Child::Folder { name } | Child::File { name, .. } => name,
-        }
-    }
-}
+/// The name of what is directly in a folder, and of a file its size and time.
+pub type Child = (String, Option<Stamp>);
 
 /// A tag to narrow by, folded; one that says nothing narrows nothing.
 pub(super) fn wanted_tag(tag: Option<&str>) -> Option<String> {
@@ -110,16 +87,10 @@ impl Vault {
     pub fn list(&self, folder: &VaultPath) -> Result<Vec<Child>, Error> {
         let folder = &self.jail.as_on_disk(folder.clone());
         let on_disk = self.folder_on_disk(folder)?;
-        let mut children = Vec::new();
-        for (name, found) in self.served_children(folder, &on_disk).map_err(Error::disk("read the folder", folder.as_str()))? {
-            children.push(match found {
-                Kind::File(metadata) => Child::File { name, stamp: Stamp::of(&metadata) },
-                Kind::Folder { .. } => Child::Folder { name },
-            });
-        }
-        children.sort_unstable_by(|a, b| {
-            matches!(a, Child::File { .. }).cmp(&matches!(b, Child::File { .. })).then_with(|| a.name().cmp(b.name()))
-        });
+        let found = self.served_children(folder, &on_disk).map_err(Error::disk("read the folder", folder.as_str()))?;
+        let stamp = |kind| if let Kind::File(metadata) = kind { Some(Stamp::of(&metadata)) } else { None };
+        let mut children: Vec<Child> = found.into_iter().map(|(name, kind)| (name, stamp(kind))).collect();
+        children.sort_unstable_by(|(a, file), (b, other)| file.is_some().cmp(&other.is_some()).then_with(|| a.cmp(b)));
         Ok(children)
     }
 

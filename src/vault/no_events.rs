@@ -1,11 +1,10 @@
 //! Instead of `events.rs` where the system is not Linux: changes are found by walks.
 
-use crate::lock::Unpoisoned;
+use crate::limits;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::path::Path;
-use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 /// See `events.rs`.
@@ -41,32 +40,20 @@ impl Events {
     }
 }
 
-/// What a thread that waits for changes is woken by.
+/// What a thread that waits for changes is woken by: here the time alone.
 #[derive(Debug)]
-pub(super) struct Wake {
-    is_woken: Mutex<bool>,
-    changed: Condvar,
-}
+pub(super) struct Wake;
 
 impl Wake {
     pub(super) fn new() -> io::Result<Wake> {
-        Ok(Wake { is_woken: Mutex::default(), changed: Condvar::new() })
+        Ok(Wake)
     }
 
-    pub(super) fn wake(&self) {
-        *self.is_woken.lock().unpoisoned() = true;
-        self.changed.notify_all();
-    }
+    pub(super) fn wake(&self) {}
 
     pub(super) fn wait(&self, _: Option<&Events>, time: Option<Duration>) {
-        let is_woken = self.is_woken.lock().unpoisoned();
-        drop(match time {
-            Some(time) => self.changed.wait_timeout_while(is_woken, time, |is_woken| !*is_woken).unpoisoned().0,
-            None => self.changed.wait_while(is_woken, |is_woken| !*is_woken).unpoisoned(),
-        });
+        std::thread::sleep(time.unwrap_or(limits::WATCH_EVERY));
     }
 
-    pub(super) fn reset(&self) {
-        *self.is_woken.lock().unpoisoned() = false;
-    }
+    pub(super) fn reset(&self) {}
 }

@@ -7,13 +7,11 @@ use crate::clock::Now;
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use serde_yaml::Value as Yaml;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -93,58 +91,8 @@ impl Entry {
 
 /// One property of a frontmatter as JSON; the others are not made into values.
 pub fn property_in(json: &str, name: &str) -> Option<Value> {
-    let mut found = None;
-    // Where it ends at the property, the rest is not read, which the parser calls an error.
-    let _ = serde_json::Deserializer::from_str(json).deserialize_map(MemberReader { name, found: &mut found });
-    found
-}
-
-/// Reads one member of an object.
-struct MemberReader<'a> {
-    name: &'a str,
-    found: &'a mut Option<Value>,
-}
-
-impl<'de> Visitor<'de> for MemberReader<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(is_wanted) = members.next_key_seed(IsName(self.name))? {
-            if is_wanted {
-                *self.found = Some(members.next_value()?);
-                return Ok(());
-            }
-            members.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether a string is a name.
-struct IsName<'a>(&'a str);
-
-impl<'de> DeserializeSeed<'de> for IsName<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, text: D) -> Result<bool, D::Error> {
-        text.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for IsName<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<bool, E> {
-        Ok(text == self.0)
-    }
+    let members: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    serde_json::from_str(members.get(name)?.get()).ok()
 }
 
 impl Vault {

@@ -3,7 +3,7 @@
 use super::entry::Stamp;
 use super::error::Error;
 use super::filling::{Filling, IndexProgress};
-use super::index::{Index, PathKind, walks_instead};
+use super::index::{Index, walks_instead};
 use super::path::VaultPath;
 use super::refresh_policy::Due;
 use super::walk::{Found, Walk};
@@ -137,7 +137,6 @@ impl Index {
         // Reading what has changed is not counted: looking is what the next walk will cost.
         let took = began.elapsed();
         self.look_at_all(differing, Some(&progress))?;
-        progress.finish();
         self.refresh_policy.walked(began, took);
         Ok(())
     }
@@ -217,13 +216,13 @@ impl Index {
             if let (Some(progress), true) = (progress, number % limits::FILL_BLOCK == 0) {
                 progress.is_at(Filling { indexed: number, files: total });
             }
-            if self.look(&path, was_written) == Some(PathKind::Folder) {
+            if self.look(&path, was_written) {
                 folders.push(path);
             }
         }
         while let Some(folder) = folders.pop() {
             for (path, was_written) in self.find_differing(&folder, false)? {
-                if self.look(&path, was_written) == Some(PathKind::Folder) {
+                if self.look(&path, was_written) {
                     folders.push(path);
                 }
             }

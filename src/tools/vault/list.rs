@@ -43,25 +43,21 @@ result! {
 }
 
 impl<'a> Listed<'a> {
-    fn of(context: &Context<'_>, folder: &VaultPath, child: &'a Child) -> Listed<'a> {
-        match child {
-            Child::Folder { name } => {
-                let children = folder.child(name).map_or(0, |path| context.vault.count_children(&path));
-                Listed { name, kind: "folder", children: Some(children), size: None, modified: None }
-            }
-            Child::File { name, stamp } => {
-                Listed { name, kind: "file", children: None, size: Some(stamp.size), modified: Some(stamp.modified().rfc3339()) }
-            }
+    fn of(context: &Context<'_>, folder: &VaultPath, (name, stamp): &'a Child) -> Listed<'a> {
+        let count = || folder.child(name).map_or(0, |path| context.vault.count_children(&path));
+        Listed {
+            name,
+            kind: if stamp.is_some() { "file" } else { "folder" },
+            children: stamp.is_none().then(count),
+            size: stamp.map(|stamp| stamp.size),
+            modified: stamp.map(|stamp| stamp.modified().rfc3339()),
         }
     }
 }
 
 /// What sorts before what; the cursor is the same text.
-fn order(child: &Child) -> String {
-    match child {
-        Child::Folder { name } => format!("0{name}"),
-        Child::File { name, .. } => format!("1{name}"),
-    }
+fn order((name, stamp): &Child) -> String {
+    format!("{}{name}", u8::from(stamp.is_some()))
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
