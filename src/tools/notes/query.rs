@@ -1,8 +1,8 @@
 //! `vault_query`: notes by properties, tags, dates and links, as rows or as counts.
 
 use crate::clock::Now;
-use crate::query::Failure;
-use crate::query::table::{Query, Source, answer};
+use crate::notes::query::Failure;
+use crate::notes::query::table::{Query, Source, answer};
 use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};

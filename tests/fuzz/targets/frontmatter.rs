@@ -27,6 +27,6 @@ fuzz_target!(|text: &str| {
         assert!(text.get(tag).is_some_and(|tag| tag.len() > 1 && tag.starts_with('#')));
     }
     let _ = query::parse(text);
-    vault_sync_mcp::query::fuzz::query(text);
+    vault_sync_mcp::notes::query::fuzz::query(text);
     vault_sync_mcp::accomplishments::fuzz::properties(text);
 });
