@@ -1,15 +1,15 @@
 //! `read_docs`: context documents.
 
-use super::{CANVAS_SOURCE, Refused, canvas_of, line, projects};
-use crate::accomplishments::docs::PREFIX;
+use super::{CANVAS_SOURCE, canvas_of, line, projects};
+use crate::accomplishments::docs::{PREFIX, check_range};
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting_in;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::Error as VaultError;
 use crate::vault::read::fitting;
+use crate::vault::{Error as VaultError, VaultPath, count_lines, etag};
 use serde_json::{Map, Value, json};
 
 pub(super) static TOOL: Tool = Tool {
@@ -38,7 +38,8 @@ result! {
         content: Option<String>,
         /// Lines of the whole document.
         line_count: Option<usize>,
-        range: Option<Lines>,
+        /// from_line, from 0, and to_line, the line after the last.
+        range: Option<Map<String, Value>>,
         etag: Option<String>,
         /// All documents of this page: name and text.
         documents: Option<Map<String, Value>>,
@@ -54,15 +55,6 @@ result! {
     }
 }
 
-result! {
-    struct Lines {
-        /// From 0.
-        from_line: usize,
-        /// The line after the last.
-        to_line: usize,
-    }
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     match arguments.maybe("doc_name").filter(|name| !name.is_empty()) {
         Some(name) => one(context, arguments, name),
@@ -73,28 +65,39 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
 }
 
+/// The text of a document, which is UTF-8.
+fn text_of(context: &Context<'_>, path: &VaultPath) -> Result<(String, String), VaultError> {
+    let bytes = context.vault.bytes(path)?;
+    let etag = etag(&bytes);
+    let malformed = |_| VaultError::Malformed { path: path.as_str().into(), why: "it is not UTF-8".into() };
+    Ok((String::from_utf8(bytes).map_err(malformed)?, etag))
+}
+
 fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply, Error> {
-    let projects = projects(context)?;
-    let canvas = canvas_of(context, arguments)?;
+    let path = projects(context)?.document(context.vault, name, &canvas_of(context, arguments)?, false)?;
+    let (text, etag) = text_of(context, &path)?;
+    let line_count = count_lines(text.as_bytes());
     let given = |name: &str| arguments.has(name).then(|| arguments.number(name));
-    let read = projects.read_document(context.vault, name, &canvas, given("from_line"), given("to_line"))?;
+    let (from, to) = (given("from_line").unwrap_or(0), given("to_line").unwrap_or(line_count));
+    check_range((from, to), line_count)?;
+    let mut content: String = text.split_inclusive('\n').skip(from).take(to - from).collect();
     // As many lines as fit.
-    let (whole, mut content) = (read.content.len(), read.content);
+    let whole = content.len();
     content.truncate(fitting(&content, &mut (limits::RESULT_CHARS - 2_000)));
     let truncated = content.len() < whole;
     if truncated {
         content.truncate(content.rfind('\n').map_or(0, |end| end + 1));
     }
-    let to = read.range.0 + content.split_inclusive('\n').count();
     if content.is_empty() && truncated {
-        return Err(Error::new(Code::TooLarge, format!("Line {} of {name} is too long for one answer.", read.range.0)));
+        return Err(Error::new(Code::TooLarge, format!("Line {from} of {name} is too long for one answer.")));
     }
+    let lines = [("from_line", from), ("to_line", from + content.split_inclusive('\n').count())];
     Reply::of(&Answer {
         doc_name: Some(name),
         content: Some(content),
-        line_count: Some(read.line_count),
-        range: Some(Lines { from_line: read.range.0, to_line: to }),
-        etag: Some(read.etag),
+        line_count: Some(line_count),
+        range: Some(lines.into_iter().map(|(name, line)| (name.to_owned(), line.into())).collect()),
+        etag: Some(etag),
         next: Inline(Next::cut(truncated)),
         ..Answer::default()
     })
@@ -119,11 +122,11 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let (mut documents, mut too_long, mut unreadable, mut last) = (Map::new(), Vec::new(), Vec::new(), None);
     let mut complete = true;
-    for (name, _) in found.iter().skip(start) {
-        let read = match projects.read_document(context.vault, name, &canvas, None, None) {
-            Ok(read) => read,
+    for (name, path) in found.iter().skip(start) {
+        let content = match text_of(context, path) {
+            Ok((content, _)) => content,
             // One that went away in between is not there.
-            Err(Refused::Vault(VaultError::NotFound { .. })) => continue,
+            Err(VaultError::NotFound { .. }) => continue,
             Err(_) => {
                 if fits(json!(name).to_string().len() + 1) {
                     unreadable.push(name.clone());
@@ -131,7 +134,7 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 continue;
             }
         };
-        let cost = json!(read.content).to_string().len() + json!(name).to_string().len() + 4;
+        let cost = json!(content).to_string().len() + json!(name).to_string().len() + 4;
         if !fits(cost) {
             if cost > limits::RESULT_CHARS / 2 && fits(json!(name).to_string().len() + 1) {
                 too_long.push(name.clone());
@@ -141,7 +144,7 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             complete = false;
             break;
         }
-        documents.insert(name.clone(), read.content.into());
+        documents.insert(name.clone(), content.into());
         last = Some(name.clone());
     }
     let next = Next::after(arguments, last.as_deref().filter(|_| !complete));

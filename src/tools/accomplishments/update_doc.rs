@@ -1,10 +1,13 @@
 //! `update_doc`: changing context documents.
 
 use super::{CANVAS_SOURCE, IF_MATCH, canvas_of, line, projects};
-use crate::accomplishments::docs::Edit;
+use crate::accomplishments::docs::with_lines;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::write::Overwrite;
+use crate::vault::{Error as VaultError, count_lines};
+use serde_json::{Map, Value};
 
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
@@ -35,44 +38,58 @@ result! {
         message: String,
         /// Lines of the content that was given.
         line_count: usize,
-        /// Where that content stands now.
-        affected_range: Option<Lines>,
+        /// Where that content stands now: start_line from 0, and end_line, the line after the last.
+        affected_range: Option<Map<String, Value>>,
         /// Pass as if_match; not after delete.
         etag: Option<String>,
     }
 }
 
-result! {
-    struct Lines {
-        /// From 0.
-        start_line: usize,
-        /// The line after the last.
-        end_line: usize,
-    }
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let projects = projects(context)?;
-    let (name, operation) = (arguments.text("name"), arguments.text("operation"));
+    let (name, operation, if_match) = (arguments.text("name"), arguments.text("operation"), arguments.maybe("if_match"));
     let missing = |name: &str| Error::new(Code::InvalidArgument, format!("Argument {name} is required for {operation}."));
-    let content = || arguments.maybe("content").ok_or_else(|| missing("content"));
+    let content = if operation == "delete" { "" } else { arguments.maybe("content").ok_or_else(|| missing("content"))? };
     let number = |name: &str| arguments.has(name).then(|| arguments.number(name)).ok_or_else(|| missing(name));
-    let edit = match operation {
-        "create" => Edit::Create(content()?),
-        "replace" => Edit::Replace(content()?),
-        "insert_at" => Edit::InsertAt(number("start_line")?, content()?),
-        "replace_at" => Edit::ReplaceAt(number("start_line")?, number("end_line")?, content()?),
-        _ => Edit::Delete,
+    let range = match operation {
+        "insert_at" => number("start_line").map(|at| Some((at, at)))?,
+        "replace_at" => Some((number("start_line")?, number("end_line")?)),
+        _ => None,
     };
-    let canvas = canvas_of(context, arguments)?;
-    let done = projects.edit_document(context.vault, name, &canvas, edit, arguments.maybe("if_match"))?;
+    let path = projects(context)?.document(context.vault, name, &canvas_of(context, arguments)?, operation == "delete")?;
+    let mut line_count = count_lines(content.as_bytes());
+    let mut edit = || {
+        context.vault.edit_bytes(&path, if_match, &mut |before| {
+            let Some(range) = range else { return Ok(content.as_bytes().to_vec()) };
+            let malformed = |_| VaultError::Malformed { path: path.as_str().into(), why: "it is not UTF-8".into() };
+            let (text, count) = with_lines(std::str::from_utf8(before).map_err(malformed)?, range, content)?;
+            line_count = count;
+            Ok(text.into_bytes())
+        })
+    };
+    let written = match operation {
+        "create" => Some(context.vault.write(&path, content, true, Overwrite::Nothing)?),
+        "delete" => {
+            context.vault.delete(&[path], if_match, &|_, _| !context.caller.has_cancelled())?;
+            None
+        }
+        _ => Some(edit()?),
+    };
+    let message = match (operation, range) {
+        ("create", _) => format!("Created document: {name}"),
+        ("replace", _) => format!("Replaced document: {name}"),
+        ("insert_at", Some((at, _))) => format!("Inserted {line_count} line(s) at line {at} in document: {name}"),
+        (_, Some((from, to))) => format!("Replaced lines {from} to {to} with {line_count} line(s) in document: {name}"),
+        _ => format!("Deleted document: {name} (it is in the vault's .trash)"),
+    };
+    let from = range.map_or(0, |(from, _)| from);
+    let lines = [("start_line", from), ("end_line", from + line_count)];
     Reply::of(&Answer {
         success: true,
         operation,
         doc_name: name,
-        message: done.message,
-        line_count: done.line_count,
-        affected_range: done.affected.map(|(start_line, end_line)| Lines { start_line, end_line }),
-        etag: done.etag,
+        message,
+        line_count,
+        affected_range: written.is_some().then(|| lines.into_iter().map(|(name, line)| (name.to_owned(), line.into())).collect()),
+        etag: written.map(|written| written.etag),
     })
 }
