@@ -26,7 +26,7 @@ mod wiki;
 
 #[cfg(feature = "agent")]
 use crate::agent::supervise;
-use crate::cli::{self, Command, Parsed, Raw};
+use crate::cli::{self, Raw};
 use crate::clock::Now;
 use crate::config::{Config, Environment, Purpose};
 use crate::mcp::Server;
@@ -51,65 +51,55 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         return supervise::become_session(arguments);
     }
     let variable = |name: &str| std::env::var(name).ok();
-    let Parsed { command, raw, mut mistakes } = cli::parse(arguments, variable);
-    if !mistakes.is_empty() {
-        let purpose = match command {
-            Command::Serve | Command::Check => Some(Purpose::Network),
-            Command::Stdio | Command::InitWiki | Command::Lint { .. } | Command::Undo { .. } => Some(Purpose::Stdio),
+    let mut parsed = cli::parse(arguments, variable);
+    if !parsed.mistakes.is_empty() {
+        let purpose = match parsed.command {
+            "serve" | "check" if !parsed.flags.contains_key("server") => Some(Purpose::Network),
+            "stdio" | "init-wiki" | "lint" | "undo" => Some(Purpose::Stdio),
             _ => None,
         };
-        let more = purpose.map(|purpose| Config::with_mistakes(&raw, purpose, &environment()).1).unwrap_or_default();
-        mistakes.extend(more.iter().map(ToString::to_string));
-        return wrong(mistakes.iter());
+        let more = purpose.map(|purpose| Config::with_mistakes(&parsed.raw, purpose, &environment()).1).unwrap_or_default();
+        parsed.mistakes.extend(more.iter().map(ToString::to_string));
+        return wrong(parsed.mistakes.iter());
     }
-    match command {
-        Command::Help => print(&cli::help()),
-        Command::Version => {
+    let (raw, flag, word) =
+        (&parsed.raw, |name: &str| parsed.flags.get(name).map(String::as_str), parsed.words.first().map(String::as_str));
+    match parsed.command {
+        "version" => {
             let sets: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
             print(&format!("vault-sync-mcp {} ({})\n", env!("CARGO_PKG_VERSION"), sets.join(", ")))
         }
-        Command::HashPassword => secrets::hash_password(),
-        Command::GenerateToken(name) => secrets::generate_token(&name),
-        Command::Stdio => configured(&raw, Purpose::Stdio, stdio),
+        "hash-password" => secrets::hash_password(),
+        "generate-token" => secrets::generate_token(word.unwrap_or("token")),
+        "stdio" => configured(raw, Purpose::Stdio, stdio),
         #[cfg(unix)]
-        Command::Serve => configured(&raw, Purpose::Network, serve::serve),
+        "serve" => configured(raw, Purpose::Network, serve::serve),
         #[cfg(unix)]
-        Command::Check => check::check(&raw),
+        "check" => flag("server").map_or_else(|| check::check(raw), outside::check_server),
         #[cfg(unix)]
-        Command::CheckServer(url) => outside::check_server(&url),
+        "demo" => demo::demo(raw),
         #[cfg(unix)]
-        Command::Demo => demo::demo(&raw),
+        "grants" => grants::list(raw),
         #[cfg(unix)]
-        Command::Grants => grants::list(&raw),
+        "revoke" => grants::revoke(raw, word),
         #[cfg(unix)]
-        Command::Revoke(id) => grants::revoke(&raw, id.as_deref()),
-        #[cfg(unix)]
-        Command::Undo { login, since, dry_run } => undo::undo(&raw, &login, since, dry_run),
-        #[cfg(windows)]
-        Command::Serve
-        | Command::Check
-        | Command::CheckServer(_)
-        | Command::Demo
-        | Command::Grants
-        | Command::Revoke(_)
-        | Command::Undo { .. } => wrong(["on Windows this program has stdio, hash-password and generate-token"].iter()),
-        #[cfg(feature = "agent")]
-        Command::InitWiki => wiki::init_wiki(&raw),
-        #[cfg(feature = "agent")]
-        Command::Lint { fix: false } => wiki::check(&raw),
-        #[cfg(feature = "agent")]
-        Command::Lint { fix: true } => jobs::fix(&raw),
-        #[cfg(feature = "agent")]
-        Command::Jobs => jobs::list(&raw),
-        #[cfg(feature = "agent")]
-        Command::Supervise => match supervise::supervise() {
-            Ok(()) => 0,
-            Err(why) => fail(why, WRONG),
-        },
-        #[cfg(not(feature = "agent"))]
-        Command::InitWiki | Command::Lint { .. } | Command::Jobs | Command::Supervise => {
-            wrong(["this program was built without toolset agent"].iter())
+        "undo" => {
+            let dry_run = flag("dry-run").is_some();
+            undo::undo(raw, flag("login").unwrap_or_default(), parsed.since().unwrap_or_default(), dry_run)
         }
+        #[cfg(feature = "agent")]
+        "init-wiki" => wiki::init_wiki(raw),
+        #[cfg(feature = "agent")]
+        "lint" => flag("fix").map_or_else(|| wiki::check(raw), |_| jobs::fix(raw)),
+        #[cfg(feature = "agent")]
+        "jobs" => jobs::list(raw),
+        #[cfg(feature = "agent")]
+        "supervise" => supervise::supervise().map_or_else(|why| fail(why, WRONG), |()| 0),
+        "help" => print(&cli::help()),
+        other if cfg!(windows) => {
+            fail(format!("on Windows there is no {other}: this program has stdio, hash-password and generate-token"), WRONG)
+        }
+        other => fail(format!("{other}: this program was built without toolset agent"), WRONG),
     }
 }
 
