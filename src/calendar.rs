@@ -79,6 +79,14 @@ impl Zone {
     }
 }
 
+/// The first and the last second of a date (`2026-02-08`, in UTC) or of a moment (RFC 3339, in UTC unless it says otherwise); `None`
+/// for another text.
+pub fn span(text: &str) -> Option<(Now, Now)> {
+    let (DateTime(first), has_time) = Zone::default().parse(text)?;
+    let first = u64::try_from(first).ok()?;
+    Some((Now(first), Now(if has_time { first } else { first + 86_399 })))
+}
+
 /// Seconds since 1970-01-01T00:00:00 of the local calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DateTime(i64);

@@ -38,37 +38,6 @@ impl Now {
     }
 }
 
-/// The first and the last second of a date (`2026-02-08`, in UTC) or of a moment (RFC 3339); `None` for another text.
-pub fn parse(text: &str) -> Option<(Now, Now)> {
-    let (date, time) = text.split_at_checked(10)?;
-    let midnight = u64::try_from(parse_date(date)?).ok()? * 86_400;
-    let Some(time) = time.strip_prefix(['T', 't', ' ']) else {
-        return time.is_empty().then_some((Now(midnight), Now(midnight + 86_399)));
-    };
-    let (clock, zone) = time.split_at_checked(8)?;
-    let mut parts = clock.split(':');
-    let mut next = |end: u64| parts.next().filter(|part| part.len() == 2).and_then(number).filter(|number| *number < end);
-    let seconds = next(24)? * 3600 + next(60)? * 60 + next(61)?;
-    let zone = match zone.strip_prefix('.') {
-        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
-        None => zone,
-    };
-    let offset = match zone {
-        "Z" | "z" => 0,
-        _ => {
-            let (hours, minutes) = zone.get(1..)?.split_once(':').filter(|(hours, minutes)| (hours.len(), minutes.len()) == (2, 2))?;
-            let offset = i64::try_from(number(hours)? * 3600 + number(minutes)? * 60).ok()?;
-            match zone.chars().next()? {
-                '+' => offset,
-                '-' => -offset,
-                _ => return None,
-            }
-        }
-    };
-    let moment = Now((midnight + seconds).checked_add_signed(-offset)?);
-    Some((moment, moment))
-}
-
 /// The day of a date (`2026-02-08`) counted from 1970-01-01; `None` for another text.
 pub fn parse_date(text: &str) -> Option<i64> {
     let mut parts = text.split('-');

@@ -112,7 +112,7 @@ fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a s
         // An edge of another card is a person's.
         let (Some(one), Some(other)) = (accomplishment(&edge.from_node), accomplishment(&edge.to_node)) else { continue };
         match edge.direction() {
-            Some((from, _)) if from == &edge.from_node => mapped.push((one, other)),
+            Some((from, _)) if *from == edge.from_node => mapped.push((one, other)),
             Some(_) => mapped.push((other, one)),
             None => unmapped.push(format!(
                 "Edge {} between {one} and {other} has no arrow, or two, so it does not say which blocks the other",

@@ -96,9 +96,7 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
         )));
     }
     if to > lines {
-        return Err(
-            VaultError::InvalidRange(format!("The document has {lines} lines, counted from 0; there is no range {from} to {to}.")).into()
-        );
+        return Err(VaultError::InvalidRange(format!("The document has {lines} lines, counted from 0; there is no range {from} to {to}.")));
     }
     Ok(())
 }

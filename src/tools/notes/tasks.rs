@@ -1,6 +1,6 @@
 //! `vault_tasks`: the tasks of the vault.
 
-use crate::clock;
+use crate::calendar::DateTime;
 use crate::limits;
 use crate::markdown::tasks::facts;
 use crate::slice::Part;
@@ -88,7 +88,7 @@ pub(super) fn status(text: &str) -> Result<Status, Error> {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let due_before = arguments.maybe("due_before").map(str::trim);
-    if due_before.is_some_and(|day| day.len() != 10 || clock::parse(day).is_none()) {
+    if due_before.is_some_and(|day| DateTime::of_date(day).is_none()) {
         return Err(Error::new(Code::InvalidArgument, "Argument due_before is no date: give YYYY-MM-DD."));
     }
     let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;

@@ -1,6 +1,7 @@
 //! `vault_search`: names, tags and text.
 
-use crate::clock::{self, Now};
+use crate::calendar;
+use crate::clock::Now;
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting_in;
@@ -148,7 +149,7 @@ fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Now, Now)>, Error
     let wrong = || {
         Error::new(Code::InvalidArgument, format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."))
     };
-    arguments.maybe(name).map(|text| clock::parse(text.trim()).ok_or_else(wrong)).transpose()
+    arguments.maybe(name).map(|text| calendar::span(text.trim()).ok_or_else(wrong)).transpose()
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
