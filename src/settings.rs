@@ -61,7 +61,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "TIME_ZONE" "ZONE" "" "Europe/Berlin"
         "The time zone in which daily:today is today. Without it the system's.";
     "SEARCH_MEMORY" "HOW" "full" "small"
-        "full: all texts are kept in memory, and a search reads nothing. small: a quarter of that, and a search reads the files it may find.";
+        "full: all texts are kept in memory, and a search reads nothing. small: a third of that, and a search reads the files it shows.";
     "HIDE" "PATTERNS" "" "Private/;*.pdf"
         "Files and folders that are served to no login: patterns as in .gitignore, separated by ;.";
     "CONTEXT_CONFIG" "FILE" "" "/etc/vault-sync-mcp-context.yaml"

@@ -92,7 +92,7 @@ pub(super) struct Edited {
 
 impl Edited {
     /// # Errors
-    /// [`VaultError::Malformed`] for what is no canvas.
+    /// [`Malformed`](crate::vault::Error::Malformed) for what is no canvas.
     pub(super) fn new(text: String, name: &str) -> Result<Edited, Error> {
         let empty = text.trim_start_matches('\u{feff}').trim().is_empty();
         let text = if empty { "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}".to_owned() } else { text };
@@ -104,7 +104,7 @@ impl Edited {
     /// Whether it is a canvas that can be edited: what a parser lets pass may still be none, and would not be one afterwards.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`].
+    /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn check(&self) -> Result<(), Error> {
         let wrong = |why: &str| Err(malformed(&self.name)(why.to_owned()));
         let canvas = self.read()?;
@@ -132,7 +132,7 @@ impl Edited {
     }
 
     /// # Errors
-    /// [`VaultError::Malformed`].
+    /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn read(&self) -> Result<Canvas, Error> {
         Canvas::parse(&self.text).map_err(malformed(&self.name))
     }
@@ -184,7 +184,7 @@ impl Edited {
     /// Removes edges.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`].
+    /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn remove_edges(&mut self, which: impl Fn(&Edge) -> bool) -> Result<(), Error> {
         let numbers: Vec<usize> = self.read()?.edges.iter().enumerate().filter(|(_, edge)| which(edge)).map(|(number, _)| number).collect();
         if numbers.is_empty() {
@@ -198,7 +198,7 @@ impl Edited {
     /// Removes every node that shows a file, with its edges.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`].
+    /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn remove_file(&mut self, file: &VaultPath) -> Result<(), Error> {
         let gone: Vec<(usize, String)> = self.nodes_of(file)?;
         if gone.is_empty() {
@@ -213,7 +213,7 @@ impl Edited {
     /// Has every node that shows a file show another.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`].
+    /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn rename_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         let numbers = self.nodes_of(from)?.into_iter().map(|(number, _)| number).collect();
         self.set(numbers, &[("file", text(to.as_str()))]);
@@ -223,7 +223,7 @@ impl Edited {
     /// Moves a node.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`].
+    /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn move_node(&mut self, id: &str, to: Position) -> Result<(), Error> {
         let number = self.read()?.nodes.iter().position(|node| node.id == id);
         self.set(number.into_iter().collect(), &[("x", to.x.to_string()), ("y", to.y.to_string())]);

@@ -210,7 +210,7 @@ impl Accomplishments {
     /// waits for.
     ///
     /// # Errors
-    /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`VaultError::Invalid`] when they are not on one canvas,
+    /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Invalid`](crate::vault::Error::Invalid) when they are not on one canvas,
     /// [`Error::CanvasNotFound`], or the vault's.
     pub fn add_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
         self.change(vault, |change| {
@@ -304,7 +304,7 @@ impl Accomplishments {
     /// it says nothing of them. Edges that would close a circle are left out and reported.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.
     pub fn sync(&self, vault: &Vault, path: &VaultPath) -> Result<Synced, Error> {
         self.change(vault, |change| {
             let snapshot = change.snapshot;
@@ -383,7 +383,7 @@ impl Accomplishments {
     /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.
     pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.on(&canvas);

@@ -59,7 +59,7 @@ impl Accomplishments {
     /// # Errors
     /// [`Error::AlreadyExists`] for a title that is there, [`Error::DuplicateId`] for an id that is taken,
     /// [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`], [`Error::CanvasNotFound`],
-    /// [`VaultError::Invalid`], or the vault's.
+    /// [`Invalid`](crate::vault::Error::Invalid), or the vault's.
     pub fn create(&self, vault: &Vault, id: Option<&str>, data: &Data<'_>) -> Result<Changed, Error> {
         let missing = |what: &str| invalid(format!("data.{what} is required to create an accomplishment."));
         if data.notes.is_some() || data.in_progress.is_some() {
@@ -208,7 +208,7 @@ impl Accomplishments {
     /// Adds a task to an accomplishment.
     ///
     /// # Errors
-    /// Those of [`super::Snapshot::find`], [`VaultError::Invalid`], or the vault's.
+    /// Those of [`super::Snapshot::find`], [`Invalid`](crate::vault::Error::Invalid), or the vault's.
     pub fn add_task(&self, vault: &Vault, id: &str, data: &TaskData<'_>, if_match: Option<&str>) -> Result<Task, Error> {
         let missing = |what: &str| invalid(format!("data.{what} is required to add a task."));
         let (Some(_), Some(_)) = (data.name, data.goal) else {

@@ -72,7 +72,7 @@ pub(super) struct Note {
 
 impl Note {
     /// # Errors
-    /// [`VaultError::Malformed`] for a note without readable frontmatter.
+    /// [`Malformed`](crate::vault::Error::Malformed) for a note without readable frontmatter.
     pub(super) fn new(text: String, name: &str) -> Result<Note, Error> {
         let note = Note { text, name: name.to_owned() };
         note.properties()?;
@@ -86,7 +86,7 @@ impl Note {
     /// Replaces a property.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`] when it is written in a way in which that is not safe.
+    /// [`Malformed`](crate::vault::Error::Malformed) when it is written in a way in which that is not safe.
     pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
         let refused = malformed(&self.name);
         // Items that are no texts are none of ours, and would be lost.
@@ -100,7 +100,7 @@ impl Note {
     /// Replaces the text of the section Outcome or Notes.
     ///
     /// # Errors
-    /// [`VaultError::Invalid`] for a text with headings, or open ends, that would break the note apart.
+    /// [`Invalid`](crate::vault::Error::Invalid) for a text with headings, or open ends, that would break the note apart.
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
         must_be_text(name, &content)?;
@@ -114,7 +114,7 @@ impl Note {
     /// with `[x]` or `[ ]` says how its box is to be.
     ///
     /// # Errors
-    /// [`VaultError::Invalid`] for an empty text, or one of several lines.
+    /// [`Invalid`](crate::vault::Error::Invalid) for an empty text, or one of several lines.
     pub(super) fn set_criteria(&mut self, texts: &[&str]) -> Result<(), Error> {
         let mut wanted = Vec::new();
         for text in texts {
@@ -144,7 +144,7 @@ impl Note {
     /// Takes over a text in which the section Tasks was edited, if its tasks are what they should be.
     ///
     /// # Errors
-    /// [`VaultError::Invalid`] when they are not: something in a field broke the note apart.
+    /// [`Invalid`](crate::vault::Error::Invalid) when they are not: something in a field broke the note apart.
     pub(super) fn set_tasks(&mut self, edited: String, expected: &[Task]) -> Result<(), Error> {
         let as_expected = task::tasks(&lines(&edited)).iter().map(|found| &found.task).eq(expected);
         self.take(edited, "Tasks", as_expected)

@@ -213,7 +213,7 @@ impl Snapshot {
     /// The accomplishment of an id.
     ///
     /// # Errors
-    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`VaultError::Malformed`] naming the broken one.
+    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Malformed`](crate::vault::Error::Malformed) naming the broken one.
     pub fn find(&self, id: &str) -> Result<&Accomplishment, Error> {
         let notes = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
         let found: Vec<&Accomplishment> = notes.iter().filter_map(|&number| self.all.get(number)).map(Arc::as_ref).collect();

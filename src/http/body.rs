@@ -37,7 +37,7 @@ impl Chunked {
     /// fewer when the body ended before.
     ///
     /// # Errors
-    /// [`Refusal::BODY_TOO_LARGE`], or [`Refusal::Malformed`] for anything but strict chunks.
+    /// [`Refusal::BODY_TOO_LARGE`], or [`Refusal::malformed`] for anything but strict chunks.
     pub fn feed(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<usize, Refusal> {
         let mut rest = bytes;
         while !rest.is_empty() && self.state != State::Done {

@@ -37,7 +37,7 @@ pub enum Memory {
     /// All texts: a search reads nothing.
     #[default]
     Full,
-    /// Which words a text may have: a search reads the files that may be found.
+    /// Which words the texts have, not the texts: a search reads the files whose lines it shows.
     Small,
 }
 

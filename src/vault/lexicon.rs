@@ -172,15 +172,15 @@ impl Vault {
         if cost > bytes / 2 + limits::WORDS_LEAST_BYTES || lexicon.left_out.len() > most_left_out {
             return Lexicon { version, ..Lexicon::default() };
         }
+        lists.values_mut().for_each(List::close);
+        lexicon.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
-            list.close();
             lexicon.words.push(lexicon.text.len() as u32);
             lexicon.text.push_str(&word);
             lexicon.text.push('\n');
             lexicon.first_postings.push(lexicon.postings.len() as u32);
             lexicon.postings.append(&mut list.bytes);
         }
-        lexicon.postings.shrink_to_fit();
         lexicon.is_whole = true;
         lexicon
     }

@@ -62,7 +62,7 @@ fn bench(size: usize, small: bool) {
     row("start to first answer (vault_list)", &[first], None);
     let complete = server.index_complete();
     row("start to complete index", &[complete], None);
-    println!("| memory after the first index | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
+    memory("after the first index", &server, megabytes);
     for (name, query) in corpus::QUERIES {
         let times = server.times(200, |_| ("vault_search", json!({ "query": query })));
         let total = server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
@@ -76,6 +76,7 @@ fn bench(size: usize, small: bool) {
         &server.times(100, |n| ("vault_search", json!({ "query": corpus::question(n), "snippets": "passages", "max_results": 10 }))),
         None,
     );
+    memory("after the searches", &server, megabytes);
     row("vault_list_all, a page of 1,000", &server.times(50, |_| ("vault_list_all", json!({}))), None);
     row("vault_list", &server.times(100, |_| ("vault_list", json!({ "path": "area 03" }))), None);
     let path = |n: usize| corpus::path(n * 7919 % size);
@@ -95,7 +96,7 @@ fn bench(size: usize, small: bool) {
     queries(&mut server, &folder);
     links(&mut server, &folder);
     freshness(&mut server, &folder, size);
-    println!("| memory at the end | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / megabytes);
+    memory("at the end", &server, megabytes);
     let before = server.cpu_ms();
     std::thread::sleep(Duration::from_secs(5));
     println!("| processor time of 5 s without calls | {} ms | | | |", server.cpu_ms() - before);
@@ -110,6 +111,10 @@ fn bench(size: usize, small: bool) {
     drop(server);
     std::fs::remove_dir_all(folder.join("new")).unwrap();
     walks(&folder);
+}
+
+fn memory(when: &str, server: &Server, vault_mb: f64) {
+    println!("| memory {when} | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / vault_mb);
 }
 
 fn row(name: &str, times: &[Duration], rg: Option<Duration>) {
