@@ -148,6 +148,11 @@ impl Parsed {
         self.command = if self.mistakes.len() > before { "help" } else { name };
     }
 
+    /// The value of a flag that the command line has; empty for one that takes none.
+    pub fn flag(&self, name: &str) -> Option<&str> {
+        self.flags.get(name).map(String::as_str)
+    }
+
     /// The time of `--since`.
     pub fn since(&self) -> Option<Duration> {
         duration(self.flags.get("since")?)

@@ -62,8 +62,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         parsed.mistakes.extend(more.iter().map(ToString::to_string));
         return wrong(parsed.mistakes.iter());
     }
-    let (raw, flag, word) =
-        (&parsed.raw, |name: &str| parsed.flags.get(name).map(String::as_str), parsed.words.first().map(String::as_str));
+    let (raw, word) = (&parsed.raw, parsed.words.first().map(String::as_str));
     match parsed.command {
         "version" => {
             let sets: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
@@ -75,7 +74,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(unix)]
         "serve" => configured(raw, Purpose::Network, serve::serve),
         #[cfg(unix)]
-        "check" => flag("server").map_or_else(|| check::check(raw), outside::check_server),
+        "check" => parsed.flag("server").map_or_else(|| check::check(raw), outside::check_server),
         #[cfg(unix)]
         "demo" => demo::demo(raw),
         #[cfg(unix)]
@@ -84,13 +83,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         "revoke" => grants::revoke(raw, word),
         #[cfg(unix)]
         "undo" => {
-            let dry_run = flag("dry-run").is_some();
-            undo::undo(raw, flag("login").unwrap_or_default(), parsed.since().unwrap_or_default(), dry_run)
+            let dry_run = parsed.flag("dry-run").is_some();
+            undo::undo(raw, parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default(), dry_run)
         }
         #[cfg(feature = "agent")]
         "init-wiki" => wiki::init_wiki(raw),
         #[cfg(feature = "agent")]
-        "lint" => flag("fix").map_or_else(|| wiki::check(raw), |_| jobs::fix(raw)),
+        "lint" => parsed.flag("fix").map_or_else(|| wiki::check(raw), |_| jobs::fix(raw)),
         #[cfg(feature = "agent")]
         "jobs" => jobs::list(raw),
         #[cfg(feature = "agent")]
