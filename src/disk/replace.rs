@@ -32,6 +32,8 @@ pub fn replace<E: From<io::Error>>(
     let outcome = (|| -> Result<bool, E> {
         lock_for_a_moment(&open_folder);
         let (ours, expected) = (state(&new.metadata()?), state_at(target).ok());
+        // Closed while it still has its own name: a close under the target's is reported as the end of what another program writes.
+        drop(new);
         last_look(target)?;
         if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
             // The state first: until the file is put back, other programs read our text, and looking at all of its bytes takes longer.
@@ -46,7 +48,6 @@ pub fn replace<E: From<io::Error>>(
         renamed?;
         Ok(false)
     })();
-    drop(new);
     let _ = open_folder.unlock();
     // The new file, or the displaced one; if it cannot be removed now, the next start does.
     if !matches!(outcome, Ok(false))

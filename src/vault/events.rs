@@ -286,4 +286,30 @@ mod tests {
         assert!(!events.is_being_written("note.md"));
         disk::remove_copy(&folder).unwrap();
     }
+
+    /// A program that begins to write while a file is replaced is seen to write until it closes the file.
+    #[test]
+    fn a_write_that_begins_during_a_replacement_is_seen() {
+        let folder = std::env::temp_dir().join(crate::secret::new_id().unwrap());
+        disk::create_folder(&folder).unwrap();
+        let note = folder.join("note.md");
+        disk::write_new(&note, b"before").unwrap();
+        let events = Events::new().unwrap();
+        events.watch("", &folder).unwrap();
+        let (before, writer) = (note.metadata().unwrap(), std::cell::Cell::new(None));
+        let begin_to_write = |at: &Path| -> io::Result<()> {
+            // The old file has another name: the new one is there.
+            if at != note {
+                let mut open = disk::open_to_append(&note)?;
+                open.write_all(b"half")?;
+                writer.set(Some(open));
+            }
+            Ok(())
+        };
+        disk::replace(&note, b"ours", disk::Mode::Like(&before), begin_to_write).unwrap();
+        assert!(events.is_being_written("note.md"));
+        assert!(writer.take().is_some());
+        assert!(!events.is_being_written("note.md"));
+        disk::remove_copy(&folder).unwrap();
+    }
 }
