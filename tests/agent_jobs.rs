@@ -255,7 +255,7 @@ fn check_reports_how_sessions_would_run() {
     let scene = Scene::with(&format!("{INIT}{RESULT}"));
     let check = |more: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-        let hash = "$2b$04$abcdefghijklmnopqrstuuJ0x5m1Cm6b1r8Yz1m4o3i4o3i4o3i4o";
+        let hash = "$2b$04$abcdefghijklmnopqrstuuJ0x5m1Cm6b1r8Yz1m4o3i4o3i4o3i4m";
         command
             .arg("check")
             .env_clear()

@@ -41,7 +41,7 @@ class World:
         env = {
             "PATH": os.environ["PATH"], "VAULT_PATH": str(self.vault), "STATE_DIR": str(self.state), "TOOLSETS": "vault,agent",
             "AGENT_COMMAND": CLAUDE, "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": self.api.url,
-            "COS_VAULT_MAX_TURNS": "100", "COS_VAULT_QUERY_MAX_TURNS": "100", "AUTH_USERS": "alex:$2b$04$abcdefghijklmnopqrstuuJ0x5m1Cm6b1r8Yz1m4o3i4o3i4o3i4o", "SECRET_OF_THE_SERVER": "not yours",
+            "COS_VAULT_MAX_TURNS": "100", "COS_VAULT_QUERY_MAX_TURNS": "100", "AUTH_USERS": "alex:$2b$04$abcdefghijklmnopqrstuuJ0x5m1Cm6b1r8Yz1m4o3i4o3i4o3i4m", "SECRET_OF_THE_SERVER": "not yours",
             **(settings or {}),
         }
         self.log = open(self.top / "log", "w+")
