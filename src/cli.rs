@@ -56,7 +56,7 @@ pub struct Parsed {
     pub command: &'static str,
     pub words: Vec<String>,
     /// The command's own flags with their values.
-    pub flags: BTreeMap<&'static str, String>,
+    flags: BTreeMap<&'static str, String>,
     pub raw: Raw,
     /// Every mistake of the command line, in words.
     pub mistakes: Vec<String>,

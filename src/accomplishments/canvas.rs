@@ -76,8 +76,13 @@ impl Canvas {
 
     /// The node that shows a note.
     pub(super) fn node_of(&self, path: &VaultPath) -> Option<&Node> {
+        self.nodes_of(path).map(|(_, node)| node).next()
+    }
+
+    /// All nodes that show a note, each with its number.
+    pub(super) fn nodes_of<'a>(&'a self, path: &VaultPath) -> impl Iterator<Item = (usize, &'a Node)> {
         let path = form(path.as_str());
-        self.nodes.iter().find(|node| node.file.as_deref() == Some(&*path))
+        self.nodes.iter().enumerate().filter(move |(_, node)| node.file.as_deref() == Some(&*path))
     }
 }
 
@@ -231,10 +236,7 @@ impl Edited {
     }
 
     fn nodes_of(&self, file: &VaultPath) -> Result<Vec<(usize, String)>, Error> {
-        let canvas = self.read()?;
-        let file = form(file.as_str());
-        let shown = canvas.nodes.iter().enumerate().filter(|(_, node)| node.file.as_deref() == Some(&*file));
-        Ok(shown.map(|(number, node)| (number, node.id.to_string())).collect())
+        Ok(self.read()?.nodes_of(file).map(|(number, node)| (number, node.id.clone())).collect())
     }
 
     /// Gives nodes these members.

@@ -9,7 +9,9 @@ use crate::secret;
 use crate::slice::Part;
 use crate::vault::{Vault, VaultPath};
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::iter::successors;
 use std::sync::Arc;
 
 /// A dependency that was added or removed.
@@ -71,15 +73,20 @@ impl Graph {
 
     /// The shortest path on which one blocks another.
     fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<String>> {
-        let mut open = VecDeque::from([vec![from.to_owned()]]);
-        let mut seen: HashSet<&str> = HashSet::from([from]);
-        while let Some(path) = open.pop_front() {
-            let last = path.last()?;
+        // All that were reached, each with the one before it.
+        let mut before: HashMap<&str, Option<&str>> = HashMap::from([(from, None)]);
+        let mut open = VecDeque::from([from]);
+        while let Some(last) = open.pop_front() {
             if last == to {
+                let mut path: Vec<String> = successors(Some(last), |step| before.get(step).copied().flatten()).map(str::to_owned).collect();
+                path.reverse();
                 return Some(path);
             }
-            for next in self.blocks.get(last).into_iter().flatten().filter(|next| seen.insert(next)) {
-                open.push_back([path.as_slice(), std::slice::from_ref(next)].concat());
+            for next in self.blocks.get(last).into_iter().flatten() {
+                if let Entry::Vacant(new) = before.entry(next) {
+                    new.insert(Some(last));
+                    open.push_back(next);
+                }
             }
         }
         None
@@ -173,9 +180,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     drawn.iter().filter(|(_, blocked)| blocked != id).for_each(|(blocker, blocked)| graph.add(blocker, blocked));
     graph.ensure_acyclic(wanted, id, DISAGREE)?;
     // Nodes of a note that is there several times count all.
-    let nodes_of = |path: &VaultPath| -> Vec<String> {
-        read.nodes.iter().filter(|node| node.file.as_deref() == Some(&*form(path.as_str()))).map(|node| node.id.to_string()).collect()
-    };
+    let nodes_of = |path: &VaultPath| -> Vec<String> { read.nodes_of(path).map(|(_, node)| node.id.clone()).collect() };
     let mut fresh = Vec::new();
     for blocker in wanted.iter().filter(|blocker| !drawn.contains(&(blocker.as_str(), id.as_str()))) {
         let ends = snapshot.find(blocker).and_then(|other| {

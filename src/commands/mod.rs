@@ -54,7 +54,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let mut parsed = cli::parse(arguments, variable);
     if !parsed.mistakes.is_empty() {
         let purpose = match parsed.command {
-            "serve" | "check" if !parsed.flags.contains_key("server") => Some(Purpose::Network),
+            "serve" | "check" if parsed.flag("server").is_none() => Some(Purpose::Network),
             "stdio" | "init-wiki" | "lint" | "undo" => Some(Purpose::Stdio),
             _ => None,
         };
