@@ -191,6 +191,33 @@ fn results_are_ordered_as_a_model_likes() {
     assert_eq!(found["total_matches"], 2);
 }
 
+/// An alias is another name; the words of a name may be in another order, with other stop words or in another form.
+#[test]
+fn a_note_whose_name_or_alias_is_the_query_is_the_first() {
+    let folder = Folder::with(&[
+        ("Heating.md", b"---\naliases: [Boiler, Warm Rooms]\n---\nx"),
+        ("Old boiler.md", b"boiler boiler boiler"),
+        ("Plugins for daily notes.md", b"A list."),
+        ("Roundup.md", b"The daily notes plugins, and how a room is kept warm: warm rooms, and daily notes plugins again."),
+        ("GitHub Pages.md", b"A host."),
+        ("Git.md", b"How to publish: a vault on github, its pages, and publish pages of a vault again."),
+    ]);
+    for memory in ["full", "small"] {
+        let server = Server::with(&folder.vault(), &[("SEARCH_MEMORY", memory)]);
+        for (query, right) in [
+            ("boiler", "Heating.md"),
+            ("the warm rooms", "Heating.md"),
+            ("rooms, warm", "Heating.md"),
+            ("daily notes plugins", "Plugins for daily notes.md"),
+            ("plugin for the daily note", "Plugins for daily notes.md"),
+            ("github pages domain", "GitHub Pages.md"),
+        ] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert_eq!(found["results"][0]["path"], right, "{query}, {memory}");
+        }
+    }
+}
+
 /// A vault that goes and comes back: an error that says so, and nothing forgotten; also where its place is still there, as
 /// an empty folder, which is what an unmounted one leaves.
 #[test]

@@ -2,14 +2,14 @@
 
 use super::fold::fold;
 
-/// English words that say nothing of what is looked for; those of questions among them.
+/// English words that say nothing of what is looked for, those of questions among them; sorted.
 const STOP_WORDS: [&str; 105] = [
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "but", "by",
-    "can", "could", "did", "do", "does", "for", "from", "get", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its",
-    "just", "like", "many", "may", "me", "more", "most", "much", "my", "no", "not", "of", "on", "one", "or", "other", "our", "out", "over",
-    "should", "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those",
-    "through", "to", "too", "up", "us", "use", "used", "using", "very", "was", "way", "we", "were", "what", "when", "where", "which",
-    "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "it's", "what's", "i'm", "don't", "show", "find",
+    "can", "could", "did", "do", "does", "don't", "find", "for", "from", "get", "had", "has", "have", "how", "i", "i'm", "if", "in",
+    "into", "is", "it", "it's", "its", "just", "like", "many", "may", "me", "more", "most", "much", "my", "no", "not", "of", "on", "one",
+    "or", "other", "our", "out", "over", "should", "show", "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "through", "to", "too", "up", "us", "use", "used", "using", "very", "was", "way", "we",
+    "were", "what", "what's", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
 /// The words of a query that count, folded, each once: without marks at their ends and without stop words, unless there is
@@ -25,8 +25,13 @@ pub fn of_query(query: &str) -> Vec<String> {
             all.push(word.to_owned());
         }
     }
-    let content: Vec<String> = all.iter().filter(|word| !STOP_WORDS.contains(&word.as_str())).cloned().collect();
+    let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word)).cloned().collect();
     if content.is_empty() { all } else { content }
+}
+
+/// Whether an English word, folded, says nothing of what is looked for.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// What an English word and its plural, tenses and nouns begin with; the word itself where no rule fits, and a phrase as it is. At least three letters
@@ -123,6 +128,7 @@ mod tests {
         assert_eq!(of_query("what is it"), ["what", "is", "it"], "unless there is nothing else");
         assert_eq!(of_query("C++ and C#, \"quoted\" (twice) twice"), ["c++", "c#", "quoted", "twice"]);
         assert_eq!(of_query("?!"), ["?!"]);
+        assert!(STOP_WORDS.is_sorted());
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub(super) struct Candidate {
     /// The words of which it has the stem.
     pub(super) stems: u64,
     pub(super) in_path: bool,
+    pub(super) in_name: bool,
     pub(super) in_tag: bool,
     /// Occurrences of its words in the text, as far as postings count them.
     pub(super) count: u32,
@@ -96,6 +97,7 @@ impl Candidate {
             QueryPart::Word(number) => {
                 self.words |= 1 << number;
                 self.in_path |= posting.in_path();
+                self.in_name |= posting.in_name();
                 self.in_tag |= posting.in_tag();
                 self.count += posting.count();
             }
@@ -113,9 +115,10 @@ pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
 }
 
-/// Where one text is in a file, and how well it fits there; smallest is best.
+/// Where one text is in a file, and how well it fits there; smallest is best. An alias that is the text is as good as a name.
 pub(super) fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8, u8) {
     match entry {
+        Some(entry) if candidate.in_name && !candidate.in_path && entry.aliases().iter().any(|alias| alias == text) => (0, 0),
         Some(entry) if candidate.in_path => (0, name_quality(entry.folded_path(), text)),
         Some(entry) if candidate.in_tag => (1, tag_quality(entry.folded_tags(), text)),
         _ => (2, 0),

@@ -5,6 +5,7 @@
 use super::Vault;
 use super::entry::{Entry, name_of};
 use super::posting::Posting;
+use super::rank::aliases;
 use super::table::{Id, Table};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -165,7 +166,9 @@ impl Vault {
             };
             words_of(&text).for_each(|word| note(word, &Posting::count_one));
             words_of(path).for_each(|word| note(word, &Posting::set_in_path));
-            words_of(name_of(path)).for_each(|word| note(word, &Posting::set_in_name));
+            let aliases = aliases(entry, &text);
+            let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
+            names.flat_map(words_of).for_each(|word| note(word, &Posting::set_in_name));
             tags.for_each(|word| note(word, &Posting::set_in_tag));
         }
         let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;

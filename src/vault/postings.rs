@@ -6,6 +6,7 @@ use super::entry::{Entry, name_of};
 use super::error::Error;
 use super::lexicon::{Lexicon, is_word};
 use super::posting::{COUNT, Posting};
+use super::rank::aliases;
 use super::table::{Id, Table};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -129,7 +130,8 @@ fn look_at(entry: &Entry, id: Id, finder: &Finder<'_>, text: &str) -> Option<Pos
     let wanted = finder.needle();
     let path = if wanted.ends_with(b".md") { entry.folded_path() } else { entry.searched_path() };
     let in_path = finder.find(path.as_bytes()).is_some();
-    let in_name = in_path && finder.find(name_of(path).as_bytes()).is_some();
+    let in_name = in_path && finder.find(name_of(path).as_bytes()).is_some()
+        || aliases(entry, text).iter().any(|alias| finder.find(alias.as_bytes()).is_some());
     // A tag is asked for with or without its number sign.
     let tag = wanted.strip_prefix(b"#").filter(|tag| !tag.is_empty());
     let has = |own: &str| match tag {

@@ -37,6 +37,19 @@ impl Entry {
         self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str())).as_deref()
     }
 
+    /// The other names that the frontmatter gives the note, folded.
+    pub(super) fn aliases(&self) -> Vec<String> {
+        let properties = self.properties().unwrap_or_default();
+        let named = properties.iter().filter(|(name, _)| name.eq_ignore_ascii_case("aliases") || name.eq_ignore_ascii_case("alias"));
+        named
+            .flat_map(|(_, value)| match value {
+                Value::Array(items) => items.iter().filter_map(Value::as_str).map(fold).collect(),
+                Value::String(text) => text.split(',').map(|alias| fold(alias.trim())).collect(),
+                _ => Vec::new(),
+            })
+            .collect()
+    }
+
     fn parse_properties(&self) -> Option<Value> {
         let kept;
         let text: &str = match &self.text {

@@ -5,16 +5,14 @@ use super::entry::{Entry, name_of};
 use super::posting::Posting;
 use crate::limits;
 use crate::text::floor;
-use crate::text::fold::fold;
 use crate::text::snippet::part_of;
-use crate::text::words::{is_form, is_word_start, stem, words_of};
-use memchr::memmem::Finder;
+use crate::text::words::{is_form, is_stop_word, is_word_start, stem, words_of};
+use memchr::memmem::{self, Finder};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::ops::Range;
 
 /// BM25: how soon further occurrences of a word count less.
-const K1: f32 = 1.2;
+const K1: f32 = 2.0;
 /// BM25: how much the length of the text counts.
 const B_TEXT: f32 = 0.75;
 /// The same for names, aliases and tags.
@@ -23,8 +21,8 @@ const B_SHORT: f32 = 0.3;
 const NAME: f32 = 4.0;
 const HEADING: f32 = 1.5;
 const TAG: f32 = 2.0;
-/// What a word in the path counts.
-const FOLDER: f32 = 0.3;
+/// What a name counts beside, all of whose words the query has: `GitHub Pages` for `publish on github pages`.
+const WHOLE_NAME: f32 = 1.0;
 /// What an occurrence as a part of another word counts.
 const INSIDE: f32 = 0.1;
 /// How much the best passage counts beside the whole.
@@ -95,7 +93,7 @@ pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
 /// What a close look at a file says.
 #[derive(Debug)]
 pub(super) struct Close {
-    /// 0 for a file whose name is the query, then the query as a phrase, all words in one passage, others.
+    /// 0 for a file whose name or alias is the query, with its words in any order; then the query as a phrase, all words in one passage, others.
     pub(super) class: u8,
     pub(super) score: f32,
     /// Where the text has the query as a phrase.
@@ -124,7 +122,6 @@ pub(super) struct Ranker<'a> {
     forms: Vec<Form<'a>>,
     phrase: &'a str,
     phrase_finder: Finder<'a>,
-    alias: Finder<'static>,
     /// The bits of the query's own words.
     all: u64,
     average_length: f32,
@@ -156,8 +153,13 @@ impl<'a> Ranker<'a> {
     pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
         let forms = words.iter().enumerate().flat_map(|(number, word)| word.texts.iter().map(move |text| (number, text)));
         let forms = forms.map(|(number, text)| Form { number, text, stem: Finder::new(stem(text)) }).collect();
-        let (phrase_finder, alias) = (Finder::new(phrase), Finder::new("alias"));
-        Ranker { words, asked, forms, phrase, phrase_finder, alias, all: (1 << asked) - 1, average_length }
+        Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: (1 << asked) - 1, average_length }
+    }
+
+    /// The words that a name consists of, as bits, if it has no others but stop words.
+    fn words_of_name(&self, name: &str) -> Option<u64> {
+        let bit_of = |word| self.forms.iter().find(|form| form.stem.needle() == stem(word).as_bytes()).map(|form| 1_u64 << form.number);
+        words_of(name).try_fold(0, |bits, word| bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit))
     }
 
     /// The query's own words that are not among some given as bits, or for which another stands in.
@@ -173,7 +175,7 @@ impl<'a> Ranker<'a> {
         let whole = entry.folded_path();
         let path = entry.searched_path();
         let name = name_of(path);
-        let aliases = if self.alias.find(head(text).as_bytes()).is_some() { aliases(entry) } else { Vec::new() };
+        let aliases = aliases(entry, text);
         let names: Vec<Short<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(Short::new).collect();
         let tags: Vec<Short<'_>> = entry.folded_tags().iter().map(|tag| Short::new(tag)).collect();
         let in_path = Short::new(path);
@@ -188,15 +190,17 @@ impl<'a> Ranker<'a> {
             in_name |= u64::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
             let occurrences = occurrences(text, form, &mut all);
             if let Some(sum) = frequencies.get_mut(form.number) {
-                *sum += named + in_path * FOLDER + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
+                *sum += named + in_path + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
             }
         }
         let weighed = frequencies.iter().zip(self.words).map(|(frequency, word)| word.weight * frequency * (K1 + 1.0) / (frequency + K1));
         all.sort_unstable();
         let best = best_passage(&all, beside, self.words, limits::PASSAGE_BYTES);
-        let score = weighed.sum::<f32>() + PASSAGE * best.weight;
+        let consist_of: Vec<u64> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
+        let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
+        let score = weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name;
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
-        let class = if name == self.phrase {
+        let class = if name == self.phrase || self.all != 0 && consist_of.contains(&self.all) {
             0
         } else if phrase_at.is_some() || !self.phrase.is_empty() && self.phrase_finder.find(path.as_bytes()).is_some() {
             1
@@ -257,17 +261,9 @@ fn head(text: &str) -> &str {
     head.filter(|text| text.trim_start_matches('\u{feff}').starts_with("---")).unwrap_or_default()
 }
 
-/// The aliases of a note, folded.
-fn aliases(entry: &Entry) -> Vec<String> {
-    let Some(properties) = entry.properties() else { return Vec::new() };
-    let named = properties.iter().filter(|(name, _)| name.eq_ignore_ascii_case("aliases") || name.eq_ignore_ascii_case("alias"));
-    named
-        .flat_map(|(_, value)| match value {
-            Value::Array(items) => items.iter().filter_map(Value::as_str).map(fold).collect(),
-            Value::String(text) => text.split(',').map(|alias| fold(alias.trim())).collect(),
-            _ => Vec::new(),
-        })
-        .collect()
+/// The aliases of a note. Its folded text shows, mostly, that there are none; the properties need not be read for that.
+pub(super) fn aliases(entry: &Entry, text: &str) -> Vec<String> {
+    if memmem::find(head(text).as_bytes(), b"alias").is_some() { entry.aliases() } else { Vec::new() }
 }
 
 /// Begin, end and the number of the word.
@@ -304,10 +300,14 @@ struct BestPassage {
     end: usize,
 }
 
+/// What some words, given as bits, count together.
+fn weight_of(words: &[Word], bits: u64) -> f32 {
+    words.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1).map(|(_, word)| word.weight).sum()
+}
+
 /// The passage of so many bytes with the heaviest words; `all` are in order.
 fn best_passage(all: &[Occurrence], beside: u64, words: &[Word], length: usize) -> BestPassage {
-    let of_beside = words.iter().enumerate().filter(|(number, _)| beside >> number & 1 == 1).map(|(_, word)| word.weight).sum();
-    let mut best = BestPassage { words: beside, weight: of_beside, at: None, end: 0 };
+    let mut best = BestPassage { words: beside, weight: weight_of(words, beside), at: None, end: 0 };
     // Where each word is next, from a place on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
     for &(from, to, number) in all.iter().rev() {

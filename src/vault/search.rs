@@ -149,7 +149,9 @@ impl Vault {
         let total = found.iter().filter(|candidate| has_all(candidate)).count();
         let partial = found.len() - total;
 
-        let is_one_text = asked == 1 && parsed.conditions.is_empty() && order.words.first().is_some_and(|word| word.texts.len() == 1);
+        let is_one_text = asked == 1
+            && parsed.conditions.is_empty()
+            && order.words.first().is_some_and(|word| word.texts.len() == 1 && word.asked == parsed.phrase);
         let after = order.last.as_ref();
         let mut last_close = order.close.clone();
         let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
@@ -198,11 +200,11 @@ impl Vault {
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
             let close = close(&candidate, &entry);
             let at = fulfilled_at.get(&candidate.id).copied();
-            let match_type = match by_name(&candidate, Some(&entry), "").0 {
-                _ if !is_one_text => close.match_type,
-                0 => MatchType::Filename,
-                1 => MatchType::Tag,
-                _ => MatchType::Content,
+            let match_type = match is_one_text {
+                true if candidate.in_path => MatchType::Filename,
+                true if candidate.in_tag => MatchType::Tag,
+                true => MatchType::Content,
+                false => close.match_type,
             };
             let at = close.shown_at(&order.words).or(at);
             let passages = if query.passages { self.passages(&entry, &close, at, &order.words, &read) } else { Vec::new() };
@@ -289,7 +291,7 @@ impl Vault {
             texts.extend(word.texts.iter().map(|text| (QueryPart::Word(number), text.as_str())));
             texts.extend(word.stems().map(|stem| (QueryPart::Stem(number), stem)));
         }
-        if asked > 1 {
+        if asked_words(parsed) != [parsed.phrase.as_str()] && asked > 0 {
             texts.push((QueryPart::Phrase, &parsed.phrase));
         }
         let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
