@@ -98,8 +98,11 @@ pub const LEFT_OUT_LEAST: usize = 20;
 pub const WORDS_LEAST_BYTES: usize = 4 * 1024 * 1024;
 /// What a list costs at least, in files.
 pub const POSTINGS_LEAST: usize = 64;
-/// Files that may have changed since a list was made: each is looked at again with every query, until the list is made again.
-pub const RECENT_CHANGES: usize = 256;
+/// Changes of files that are known by their order, four bytes each: beside a list that was made before, the files that have changed
+/// since are looked at.
+pub const RECENT_CHANGES: usize = 16_384;
+/// Changes after which the index of words is made again.
+pub const CHANGES_BESIDE_WORDS: usize = 128;
 /// Occurrences of one word in one file that count.
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Bytes at the head of a text that count as much as a heading: frontmatter and some sixty words.

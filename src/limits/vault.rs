@@ -11,8 +11,8 @@ pub const SNIFFED_BYTES: usize = 1024;
 /// All text kept for search, bytes, with its folded form where that differs and [`INDEX_ENTRY_BYTES`] for each file. Beyond it
 /// files are found by name, tag and property only. With the names of [`FILES`], bodies and answers it fits into the unit's MemoryMax.
 pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;
-/// Bytes that the index needs for a file beside its text: a kilobyte of filter.
-pub const INDEX_ENTRY_BYTES: u64 = 1_100;
+/// Bytes that the index needs for a file beside its text.
+pub const INDEX_ENTRY_BYTES: u64 = 600;
 /// Frontmatter that is kept of files whose text is not, bytes in all, beyond those.
 pub const INDEX_HEAD_BYTES: u64 = 32 * 1024 * 1024;
 /// Files in the index, half a kilobyte each; beyond it a warning is logged and the rest is not seen.

@@ -5,13 +5,11 @@
 //! |---|---|
 //! | [`mod@fold`] | text without case, and the way back to the original |
 //! | [`kept`] | a text that is searched without case and takes little memory |
-//! | [`filter`] | which files can have a word at all |
 //! | [`pattern`] | regular expressions |
 //! | [`query`] | Obsidian's search language |
 //! | [`words`] | the words of a query, their stems and what stands in for them |
 //! | [`mod@snippet`] | the text around a match |
 
-pub mod filter;
 pub mod fold;
 pub mod kept;
 pub mod pattern;

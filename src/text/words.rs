@@ -78,6 +78,45 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
+/// The words of a text as the index of words has them: of a script that puts no spaces between words each two letters that follow
+/// each other.
+pub fn indexed_words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    words_of(text).flat_map(|rest| Pieces { rest })
+}
+
+/// See [`indexed_words`].
+#[derive(Clone)]
+struct Pieces<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let mut ends = self.rest.char_indices().take_while(|(_, c)| is_unspaced(*c)).map(|(at, c)| at + c.len_utf8());
+        let (length, step) = match [ends.next(), ends.next(), ends.next()] {
+            [Some(first), Some(second), Some(_)] => (second, first),
+            [Some(end), None, _] | [_, Some(end), None] => (end, end),
+            [None, ..] => {
+                let end = self.rest.find(is_unspaced).unwrap_or(self.rest.len());
+                (end, end)
+            }
+        };
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (piece, _) = self.rest.split_at_checked(length)?;
+        (_, self.rest) = self.rest.split_at_checked(step)?;
+        Some(piece)
+    }
+}
+
+/// Whether a text is a word, or a part of one, that the index of words has as it is.
+pub fn is_indexed_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
+}
+
 /// `runn` is `run`.
 fn undoubled(stem: &str) -> &str {
     let bytes = stem.as_bytes();
@@ -90,7 +129,7 @@ fn undoubled(stem: &str) -> &str {
 /// All pairs of letters of a word of a script that puts no spaces between words; `None` for another word.
 pub fn pairs(word: &str) -> Option<Vec<String>> {
     let letters: Vec<char> = word.chars().collect();
-    is_unspaced(word).then(|| letters.windows(2).map(|pair| pair.iter().collect()).collect())
+    (letters.len() > 2 && letters.iter().copied().all(is_unspaced)).then(|| letters.windows(2).map(|pair| pair.iter().collect()).collect())
 }
 
 /// Whether one edit makes one word of another: a letter taken out, put in, replaced, or exchanged with the next.
@@ -113,9 +152,9 @@ pub fn kept_parts(word: &str) -> [String; 2] {
     [letters.iter().take(middle.saturating_sub(1)).collect(), letters.iter().skip(middle).collect()]
 }
 
-/// Whether a word is of a script that puts no spaces between words.
-fn is_unspaced(word: &str) -> bool {
-    word.chars().count() > 2 && word.chars().all(|c| matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7a3}'))
+/// Whether a letter is of a script that puts no spaces between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7a3}')
 }
 
 #[cfg(test)]
@@ -129,6 +168,24 @@ mod tests {
         assert_eq!(of_query("C++ and C#, \"quoted\" (twice) twice"), ["c++", "c#", "quoted", "twice"]);
         assert_eq!(of_query("?!"), ["?!"]);
         assert!(STOP_WORDS.is_sorted());
+    }
+
+    /// Every part of a text has words that are parts of words of the text: none is missed by looking for all of them.
+    #[test]
+    fn the_words_of_a_part_are_parts_of_the_words_of_the_text() {
+        assert_eq!(
+            indexed_words("A note, iphone用のケース x").collect::<Vec<_>>(),
+            ["A", "note", "iphone", "用の", "のケ", "ケー", "ース", "x"]
+        );
+        assert_eq!(indexed_words("用, 会議 ...").collect::<Vec<_>>(), ["用", "会議"]);
+        let text = "größe iphone用のケース2つ, 会議の議事録; one two";
+        let words: Vec<&str> = indexed_words(text).collect();
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        for (number, &from) in ends.iter().enumerate() {
+            for &to in ends.iter().skip(number) {
+                assert!(indexed_words(&text[from..to]).all(|part| words.iter().any(|word| word.contains(part))), "{}", &text[from..to]);
+            }
+        }
     }
 
     #[test]

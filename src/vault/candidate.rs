@@ -1,10 +1,10 @@
 //! A file that may be a result of a search, and what results are sorted by.
 
-use super::entry::Entry;
+use super::entry::{Entry, Id};
 use super::error::Error;
 use super::posting::Posting;
 use super::rank::{Word, name_quality, rough_score, tag_quality};
-use super::table::{Id, Table};
+use super::table::Table;
 use crate::limits;
 use crate::text::query::Parsed;
 use serde::{Deserialize, Serialize};

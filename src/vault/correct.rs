@@ -2,10 +2,9 @@
 //! alike.
 
 use super::Vault;
-use super::entry::Entry;
+use super::entry::{Entry, Id};
 use super::error::Error;
 use super::posting::Posting;
-use super::table::Id;
 use crate::limits;
 use crate::slice::Part;
 use crate::text::words::{is_one_edit, kept_parts, pairs, stem};
@@ -64,7 +63,7 @@ impl Vault {
         let mut near = NearestWords::default();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
-            let ids: BTreeSet<Id> = match newer {
+            let looked_at: Vec<&Arc<Entry>> = match newer {
                 Some((lexicon, changed)) => {
                     let is_wanted = |file: Posting| table.entry(file.id()).is_some_and(|entry| wanted(entry));
                     for (word, files) in lexicon.each() {
@@ -72,12 +71,12 @@ impl Vault {
                             near.add_word(word, &letters, stem, files.count());
                         }
                     }
-                    changed.chain(lexicon.left_out.iter().copied()).collect()
+                    let ids: BTreeSet<Id> = changed.chain(lexicon.left_out.iter().copied()).collect();
+                    ids.into_iter().filter_map(|id| table.entry(id)).collect()
                 }
-                None => table.having_some(&texts).into_iter().map(|(id, _)| id).collect(),
+                None => table.all().collect(),
             };
-            let entries = ids.into_iter().filter_map(|id| table.entry(id));
-            entries.filter(|entry| wanted(entry)).cloned().collect()
+            looked_at.into_iter().filter(|entry| wanted(entry)).cloned().collect()
         });
         let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
         let look = |entry: &Arc<Entry>| {

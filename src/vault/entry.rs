@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// The number of an entry while it is in the table: its slot.
+pub(super) type Id = u32;
+
 /// What tells one state of a file from another without reading it (rule 6 of the vault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
@@ -77,8 +80,8 @@ pub struct Entry {
     pub(super) text: Text,
     /// The frontmatter as JSON, once it was asked for; as values it would take thirty times its text.
     pub(super) properties: OnceLock<Option<Box<str>>>,
-    /// Its place in the filter.
-    pub(super) slot: usize,
+    /// Its number in the table.
+    pub(super) id: Id,
     /// The stamp does not prove that the file is unchanged; look again.
     pub(super) uncertain: bool,
     /// It was read right after this program wrote it.

@@ -10,6 +10,7 @@ use crate::text::pattern::Expression;
 use crate::text::snippet::{around, around_kept, line_of};
 use memchr::memmem::Finder;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// What to look for.
 #[derive(Debug)]
@@ -77,11 +78,12 @@ impl Vault {
             Pattern::Folded(_) | Pattern::Exact(..) => None,
         };
         self.refresh()?;
-        // The filter knows the notes that may have what every match has; the others need not be looked at.
+        // What every match has only some notes may have; the others need not be looked at.
+        let lexicon = self.lexicon();
         let required: Vec<&str> = pattern.required().into_iter().collect();
         let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let entries = table.having_all(&required).into_iter().filter_map(|id| table.entry(id));
-            entries.chain(table.too_much()).filter(|entry| entry.is_note()).cloned().collect()
+            let having = self.having_all(&required, lexicon.as_deref(), table, &AtomicU64::new(0)).into_iter();
+            having.chain(table.too_much()).filter(|entry| entry.is_note()).cloned().collect()
         });
         notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         notes.dedup_by(|a, b| a.path == b.path);

@@ -15,7 +15,6 @@ use super::refresh_policy::RefreshPolicy;
 use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
-use crate::text::filter::{Rows, Signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
@@ -39,16 +38,6 @@ pub enum Memory {
     Full,
     /// Which words the texts have, not the texts: a search reads the files whose lines it shows.
     Small,
-}
-
-impl Memory {
-    /// The bits of a file in the filter.
-    pub(super) fn rows(self) -> Rows {
-        match self {
-            Memory::Full => Rows::Many,
-            Memory::Small => Rows::Few,
-        }
-    }
 }
 
 /// Clears a flag, however the work ends for which it is set.
@@ -102,7 +91,7 @@ impl Index {
             identity: Mutex::new(jail.identity()),
             jail,
             memory,
-            table: RwLock::new(Table::new(memory.rows())),
+            table: RwLock::default(),
             first_look: FirstLook::default(),
             kept_bytes: AtomicU64::new(0),
             changes: AtomicU64::new(0),
@@ -238,8 +227,8 @@ impl Index {
             }
             return;
         }
-        if let Some((entry, signature)) = self.load(path, on_disk, known.as_deref()) {
-            self.put(entry, &signature);
+        if let Some(entry) = self.load(path, on_disk, known.as_deref()) {
+            self.put(entry);
         }
     }
 
@@ -265,7 +254,7 @@ impl Index {
         self.look(path.as_str(), true);
     }
 
-    fn put(&self, mut entry: Entry, signature: &Signature) {
+    fn put(&self, mut entry: Entry) {
         let mut table = self.table.write().unpoisoned();
         let known = table.entries.get(&entry.path);
         let is_new = known.is_none();
@@ -275,7 +264,7 @@ impl Index {
         let old_version = same.map(|known| known.version);
         entry.change = self.note_change();
         entry.version = old_version.unwrap_or(entry.change);
-        let before = table.insert(entry, signature);
+        let before = table.insert(entry);
         self.forget(before.as_deref());
         if is_new {
             self.listing_generation.fetch_add(1, Ordering::AcqRel);

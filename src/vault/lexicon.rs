@@ -3,14 +3,14 @@
 //! at with each query, until there are so many that it is made again.
 
 use super::Vault;
-use super::entry::{Entry, name_of};
+use super::entry::{Entry, Id, name_of};
 use super::posting::Posting;
 use super::rank::aliases;
-use super::table::{Id, Table};
+use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
-use crate::text::words::{stem, words_of};
+use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -51,11 +51,6 @@ struct List {
     last: u32,
 }
 
-/// Numbers in the order in which the table gives its entries.
-fn place_of(id: Id) -> u32 {
-    id.rotate_right(1)
-}
-
 impl List {
     /// Takes note of a file; whether it is the first note of it.
     fn note(&mut self, id: Id, what: &dyn Fn(&mut Posting)) -> bool {
@@ -72,7 +67,7 @@ impl List {
     /// saying that the text has the word once, twice, or three times and nothing else does, or that two bytes follow.
     fn close(&mut self) {
         let Some(posting) = self.open.take() else { return };
-        let (place, rest) = (place_of(posting.id()), posting.without_id());
+        let (place, rest) = (posting.id(), posting.without_id());
         let kind = if (1..=3).contains(&rest) { rest } else { 0 };
         let mut number = u64::from(place.wrapping_sub(self.last)) << 2 | u64::from(kind);
         while number >= 0x80 {
@@ -117,7 +112,7 @@ impl Iterator for Unpacked<'_> {
             }
             count => count as u16,
         };
-        Some(Posting::of(self.place.rotate_left(1), rest))
+        Some(Posting::of(self.place, rest))
     }
 }
 
@@ -126,11 +121,11 @@ impl Vault {
     pub(super) fn lexicon(&self) -> Option<Arc<Lexicon>> {
         let newest = self.index.words.lexicon.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
-        let is_old = changes.is_none_or(|changes| changes > limits::RECENT_CHANGES / 2);
+        let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BESIDE_WORDS);
         if is_old && !self.index.first_look.is_under_way() {
             let vault = self.clone();
             let build = move || {
-                let (version, entries) = vault.index.with_table(|table| (table.version(), table.all()));
+                let (version, entries) = vault.index.with_table(|table| (table.version(), table.all().cloned().collect::<Vec<_>>()));
                 let lexicon = vault.build_lexicon(version, &entries);
                 *vault.index.words.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
             };
@@ -141,20 +136,21 @@ impl Vault {
     }
 
     /// The index of the words of these files, as of a version of the table.
-    fn build_lexicon(&self, version: u64, entries: &[(Id, Arc<Entry>)]) -> Lexicon {
+    fn build_lexicon(&self, version: u64, entries: &[Arc<Entry>]) -> Lexicon {
         let mut lexicon = Lexicon { version, ..Lexicon::default() };
         let mut lists: HashMap<Box<str>, List> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
-        for (id, entry) in entries {
+        for entry in entries {
             // One that cannot be read now is looked at by each query.
             let text = self.folded_text(entry, &AtomicU64::new(0));
             let is_unread = text.is_none();
             let text = text.unwrap_or_default();
             bytes += text.len() + entry.path.len();
             let path = entry.searched_path();
-            let tags = entry.folded_tags().iter().flat_map(|tag| words_of(tag));
-            if is_unread || words_of(&text).chain(words_of(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES) {
-                lexicon.left_out.push(*id);
+            let tags = entry.folded_tags().iter().flat_map(|tag| indexed_words(tag));
+            if is_unread || indexed_words(&text).chain(indexed_words(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES)
+            {
+                lexicon.left_out.push(entry.id);
                 continue;
             }
             let mut note = |word: &str, what: &dyn Fn(&mut Posting)| {
@@ -162,13 +158,13 @@ impl Vault {
                     cost += WORD_COST + word.len();
                     lists.insert(word.into(), List::default());
                 }
-                cost += lists.get_mut(word).map_or(0, |list| usize::from(list.note(*id, what)) * POSTING_COST);
+                cost += lists.get_mut(word).map_or(0, |list| usize::from(list.note(entry.id, what)) * POSTING_COST);
             };
-            words_of(&text).for_each(|word| note(word, &Posting::count_one));
-            words_of(path).for_each(|word| note(word, &Posting::set_in_path));
+            indexed_words(&text).for_each(|word| note(word, &Posting::count_one));
+            indexed_words(path).for_each(|word| note(word, &Posting::set_in_path));
             let aliases = aliases(entry, &text);
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
-            names.flat_map(words_of).for_each(|word| note(word, &Posting::set_in_name));
+            names.flat_map(indexed_words).for_each(|word| note(word, &Posting::set_in_name));
             tags.for_each(|word| note(word, &Posting::set_in_tag));
         }
         let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
@@ -242,7 +238,7 @@ impl Lexicon {
         }
         let mut by_position: Vec<Option<Posting>> = vec![None; table.numbers()];
         for posting in each {
-            if let Some(known) = by_position.get_mut(table.position(posting.id())) {
+            if let Some(known) = by_position.get_mut(posting.id() as usize) {
                 match known {
                     Some(known) => known.join(posting),
                     None => *known = Some(posting),
@@ -257,8 +253,3 @@ impl Lexicon {
 const POSTING_COST: usize = 2;
 /// What a word costs beside its letters and its postings, in bytes.
 const WORD_COST: usize = 9;
-
-/// Whether a text is a word or a part of one, so that only words can have it.
-pub(super) fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(char::is_alphanumeric)
-}

@@ -1,8 +1,7 @@
 //! Links of the vault: which files each means, which mean a file, which mean none. The names that links have are kept by file and
 //! brought up to date with the index, so that a question looks only at links that may be meant.
 
-use super::entry::{Entry, Text};
-use super::table::Id;
+use super::entry::{Entry, Id, Text};
 use super::{Error, Vault, VaultPath};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -215,7 +214,7 @@ impl Vault {
             let is_fresh = |id: &Id, entry: &Entry| index.known.get(id).is_none_or(|known| known.change != entry.change);
             let fresh: Vec<(Id, Arc<Entry>)> = match &changed {
                 Some(ids) => ids.iter().filter_map(|id| Some((*id, Arc::clone(table.entry(*id)?)))).collect(),
-                None => table.all(),
+                None => table.all().map(|entry| (entry.id, Arc::clone(entry))).collect(),
             };
             let fresh: Vec<(Id, Arc<Entry>)> = fresh.into_iter().filter(|(id, entry)| is_fresh(id, entry)).collect();
             let gone: Vec<Id> = match changed {

@@ -10,7 +10,6 @@ use super::walk;
 use crate::clock;
 use crate::limits;
 use crate::markdown::{self, frontmatter};
-use crate::text::filter::{Rows, Signature};
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,10 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 impl Index {
     /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
-    pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath, known: Option<&Entry>) -> Option<(Entry, Signature)> {
+    pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath, known: Option<&Entry>) -> Option<Entry> {
         let kind = media::of(path);
-        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, mut signature: Signature, uncertain: bool| {
-            let entry = Entry {
+        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
+            Some(Entry {
                 path: path.into(),
                 stamp,
                 folded_tags: folded_tags(&tags),
@@ -30,20 +29,17 @@ impl Index {
                 folded_path: Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str),
                 text,
                 properties: OnceLock::new(),
-                slot: 0,
+                id: 0,
                 uncertain,
                 is_ours: AtomicBool::new(false),
                 seen: AtomicU32::new(0),
                 change: 0,
                 version: 0,
-            };
-            signature.add(entry.folded_path());
-            entry.folded_tags().iter().for_each(|tag| signature.add(tag));
-            (entry, signature)
+            })
         };
         let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(on_disk);
         if !is_text {
-            return Some(entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, Signature::new(Rows::Names), false));
+            return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
@@ -53,13 +49,8 @@ impl Index {
                     log::warn!("{path:?} cannot be read: {}", words(&error));
                 }
                 // Tried again each time: when the right to read is given, no stamp changes.
-                return Some(entry(
-                    Stamp::of(&on_disk.metadata().ok()?),
-                    Vec::new(),
-                    Text::TooMuch { frontmatter: Box::default() },
-                    Signature::new(Rows::Names),
-                    true,
-                ));
+                let nothing = Text::TooMuch { frontmatter: Box::default() };
+                return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
         let uncertain = !stable || stamp.may_hide_a_change(seen);
@@ -67,7 +58,7 @@ impl Index {
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             // What begins as text and goes on otherwise is none.
-            Err(_) if kind.0 == Kind::Other => return Some(entry(stamp, Vec::new(), Text::None, Signature::new(Rows::Names), uncertain)),
+            Err(_) if kind.0 == Kind::Other => return entry(stamp, Vec::new(), Text::None, uncertain),
             Ok(text) => text,
             Err(error) => {
                 if whole && news {
@@ -100,27 +91,18 @@ impl Index {
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
             let text = Text::TooMuch { frontmatter: if fits { head.into() } else { Box::default() } };
             self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
-            return Some(entry(stamp, tags, text, Signature::new(Rows::Names), uncertain));
+            return entry(stamp, tags, text, uncertain);
         }
-        let kept = Kept::of(&text);
-        let mut signature = Signature::new(self.memory.rows());
-        signature.add(kept.folded());
         let text = match self.memory {
-            Memory::Full => {
-                let text = Text::Kept(kept);
-                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
-                text
-            }
+            Memory::Full => Text::Kept(Kept::of(&text)),
             Memory::Small => {
-                let frontmatter = frontmatter::head(&text).into();
                 let mut hasher = DefaultHasher::new();
                 text.hash(&mut hasher);
-                let text = Text::OnDisk { frontmatter, hash: hasher.finish() };
-                self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
-                text
+                Text::OnDisk { frontmatter: frontmatter::head(&text).into(), hash: hasher.finish() }
             }
         };
-        Some(entry(stamp, tags, text, signature, uncertain))
+        self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
+        entry(stamp, tags, text, uncertain)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a tool calls a file: its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
 
+use super::entry::name_of;
 use super::media::is_note;
 use super::obsidian::{PERIODS, Periodic};
-use super::path::{refused_elsewhere, rest_below};
+use super::path::refused_elsewhere;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
@@ -10,6 +11,9 @@ use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
 use crate::slice::Part;
 use crate::text::floor;
 use crate::text::fold::fold;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
 
 /// A file that was named.
 #[derive(Debug)]
@@ -65,12 +69,9 @@ impl Vault {
     fn resolved(&self, target: &str) -> Result<Option<VaultPath>, Error> {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
         self.index.with_table(|table| {
-            // The filter knows the files that may have the name; of one in another Unicode form it may not.
-            let paths: Vec<&str> = if name.is_ascii() {
-                table.having_all(&[&name]).into_iter().filter_map(|id| Some(&*table.entry(id)?.path)).collect()
-            } else {
-                table.entries.keys().map(|path| &**path).collect()
-            };
+            // A name that is not ASCII may be there in another Unicode form.
+            let may_be = |entry: &&Arc<Entry>| !name.is_ascii() || entry.folded_path().contains(&name);
+            let paths: Vec<&str> = table.all().filter(may_be).map(|entry| &*entry.path).collect();
             let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
             match resolve(target, "", comparable.iter().map(String::as_str).zip(paths)) {
                 Resolved::Missing => Ok(None),
@@ -182,22 +183,35 @@ impl Vault {
             first_missing.get_or_insert_with(|| above.clone());
         }
         let Some(missing) = first_missing else { return Ok(()) };
-        let wanted = fold(&missing);
-        let is_it = |path: &str, name: &str| rest_below(path, name).is_some();
-        let twin = self.index.with_table(|table| {
-            let having = table.having_all(&[wanted.rsplit('/').next().unwrap_or(&wanted)]);
-            let mut entries = having.into_iter().filter_map(|id| table.entry(id));
-            let is_old = |entry: &Entry| instead_of.is_some_and(|old| is_it(&entry.path, old.as_str()));
-            let twin = entries.find(|entry| is_it(entry.folded_path(), &wanted) && !is_it(&entry.path, &missing) && !is_old(entry));
-            twin.map(|entry| entry.path.to_string())
+        let (folder, name) = missing.rsplit_once('/').map_or(("", missing.as_str()), |(folder, name)| (folder, name));
+        let wanted = fold(name);
+        let old = instead_of.map(VaultPath::as_str);
+        let twin = self.index.read(|entries| {
+            let mut children = children_of(entries, folder);
+            children.find(|child| name_of(child) != name && fold(name_of(child)) == wanted && Some(*child) != old).map(str::to_owned)
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
-                "{shown} differs from {twin} only in upper and lower case, and would be the same file on other systems; use its spelling, or another name."
+                "{missing} differs from {twin} only in upper and lower case, and would be the same file on other systems; use its spelling, or another name."
             ))),
             None => Ok(()),
         }
     }
+}
+
+/// What is directly in a folder: the paths of files, and of folders that have some.
+fn children_of<'a>(entries: &'a BTreeMap<Arc<str>, Arc<Entry>>, folder: &str) -> impl Iterator<Item = &'a str> {
+    let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let mut next = prefix.clone();
+    std::iter::from_fn(move || {
+        let (path, _) = entries.range::<str, _>((Bound::Included(next.as_str()), Bound::Unbounded)).next()?;
+        let rest = path.strip_prefix(prefix.as_str())?;
+        let end = rest.find('/').map(|end| prefix.len() + end);
+        let child = path.part(..end.unwrap_or(path.len()));
+        // The first path that is neither this one nor below it.
+        next = if end.is_some() { format!("{child}0") } else { format!("{child}\0") };
+        Some(child)
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! That a file has a text, and where.
 
-use super::table::Id;
+use super::entry::Id;
 use crate::limits;
 
 /// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
@@ -15,7 +15,7 @@ const INSIDE: u32 = 1 << 8;
 /// The most occurrences that are counted.
 pub(super) const COUNT: u32 = INSIDE - 1;
 
-const _: () = assert!(limits::FILES * 2 <= 1 << 20, "a number takes what a posting has for it");
+const _: () = assert!(limits::FILES <= 1 << 20, "a number takes what a posting has for it");
 
 impl Posting {
     pub(super) fn new(id: Id) -> Posting {

@@ -20,6 +20,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+/// What code blocks with queries are called: Obsidian's own, bases, and those of the plugin Dataview.
+const QUERY_BLOCKS: [&str; 4] = ["query", "base", "dataview", "dataviewjs"];
+
 /// How files are changed.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
@@ -294,15 +297,18 @@ impl Vault {
     /// Where bases and blocks with queries have a name or tag.
     pub(super) fn mentions(&self, name: &str, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
+        let (lexicon, read) = (self.lexicon(), AtomicU64::new(0));
         let entries: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let having = table.having_all(&[&wanted]).into_iter().filter_map(|id| table.entry(id));
-            having.filter(|entry| entry.is_note() || entry.path.ends_with(".base")).cloned().collect()
+            let bases = table.entries.values().filter(|entry| entry.path.ends_with(".base"));
+            let with_block = QUERY_BLOCKS.iter().flat_map(|kind| self.having_all(&[&wanted, kind], lexicon.as_deref(), table, &read));
+            let having: BTreeMap<&str, &Arc<Entry>> =
+                with_block.filter(|entry| entry.is_note()).chain(bases).map(|entry| (&*entry.path, entry)).collect();
+            having.into_values().cloned().collect()
         });
-        let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
             let is_base = !entry.is_note();
             let folded = self.folded_text(entry, &read).unwrap_or_default();
-            if !is_base && !["```query", "```base", "```dataview", "~~~"].iter().any(|kind| folded.contains(kind)) {
+            if !is_base && !["```", "~~~"].iter().any(|fence| folded.contains(fence)) {
                 return Vec::new();
             }
             let text = self.text(entry).unwrap_or_default();
@@ -313,8 +319,7 @@ impl Vault {
                 let shown = note.line(number);
                 if !is_base {
                     let info = shown.trim_start_matches(['>', ' ', '\t']).trim_start_matches(['`', '~']);
-                    is_query = line.kind == Kind::Code
-                        && (is_query || info.len() < shown.len() && matches!(info.trim(), "query" | "base" | "dataview" | "dataviewjs"));
+                    is_query = line.kind == Kind::Code && (is_query || info.len() < shown.len() && QUERY_BLOCKS.contains(&info.trim()));
                 }
                 if is_query && has_word(&fold(shown), &wanted) {
                     let reason = if is_base { "a base" } else { "a block with a query" };

@@ -7,7 +7,7 @@
 use super::Vault;
 use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, asked_words, by_name, ranked_texts, score_rank};
 use super::condition::File;
-use super::entry::{Entry, Text};
+use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::filling::Filling;
 use super::list::wanted_tag;
@@ -15,7 +15,7 @@ use super::path::VaultPath;
 use super::postings::Postings;
 pub use super::rank::MatchType;
 use super::rank::{Ranker, Word};
-use super::table::{Id, Table};
+use super::table::Table;
 use crate::clock::{Deadline, Now};
 use crate::limits;
 use crate::text::fold::fold;
@@ -298,7 +298,7 @@ impl Vault {
         let (lists, unread) = self.postings(&only, read, go_on)?;
         let lists: Vec<(QueryPart, &str, Arc<Postings>)> =
             texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
-        let required = parsed.required();
+        let (required, lexicon) = (parsed.required(), self.lexicon());
         Ok(self.index.with_table(|table| {
             // By number where many files have some, else by what there is.
             let numbers = table.numbers();
@@ -307,12 +307,12 @@ impl Vault {
             let mut some: BTreeMap<Id, Candidate> = BTreeMap::new();
             self.each_posting(table, &lists, read, |what, posting| {
                 let id = posting.id();
-                let candidate = if is_dense { all.get_mut(table.position(id)) } else { Some(some.entry(id).or_default()) };
+                let candidate = if is_dense { all.get_mut(id as usize) } else { Some(some.entry(id).or_default()) };
                 candidate.into_iter().for_each(|candidate| candidate.add(what, posting, order, table));
             });
             let chosen: Vec<(Id, Candidate)> = if asked == 0 {
-                let having = table.having_all(&required).into_iter();
-                having.filter_map(|id| Some((id, *all.get(table.position(id))?))).collect()
+                let having = self.having_all(&required, lexicon.as_deref(), table, read).into_iter();
+                having.filter_map(|entry| Some((entry.id, *all.get(entry.id as usize)?))).collect()
             } else if is_dense {
                 all.into_iter().filter(|candidate| candidate.words != 0).map(|candidate| (candidate.id, candidate)).collect()
             } else {
