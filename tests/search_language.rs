@@ -79,6 +79,26 @@ fn lines_blocks_sections_tasks_case_and_expressions() {
     }
 }
 
+/// What is in quotes is found as it is written, with marks and stop words, and is not taken for its words when no file has it.
+#[test]
+fn quoted_text_is_found_as_it_is() {
+    let folder = Folder::with(&[("a.md", b"call f(x)! and the end"), ("b.md", "call f x, an end; 会議の議事録".as_bytes())]);
+    for server in both(&folder) {
+        for (query, right) in [
+            ("\"f(x)!\"", &["a.md"][..]),
+            ("\"the\"", &["a.md"]),
+            ("\"end;\" call", &["b.md"]),
+            ("\"the call\"", &[]),
+            ("\"議の議\"", &["b.md"]),
+            ("\"議録\"", &[]),
+        ] {
+            let found = server.call("vault_search", json!({ "query": query, "max_results": 10 }));
+            assert_eq!(found["total_matches"], right.len(), "{query}: {found}");
+            assert!(right.iter().all(|path| paths(&found).contains(path)), "{query}");
+        }
+    }
+}
+
 #[test]
 fn inline_tags_count_wherever_tags_do() {
     let folder = Folder::with(&[

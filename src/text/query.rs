@@ -112,11 +112,13 @@ pub fn parse(query: &str) -> Result<Parsed, String> {
         one => vec![one],
     };
     let mut parsed = Parsed::default();
-    let mut plain = String::new();
+    let (mut plain, folded) = (String::new(), fold(query));
+    // What is in quotes is looked for as it is, with stop words and marks.
+    let is_quoted = |text: &str| text.contains(' ') || folded.contains(&format!("\"{text}\""));
     for part in parts {
         match part {
-            Condition::Has(Field::Any, Term::Folded(text)) if !text.contains(' ') => plain = format!("{plain} {text}"),
-            Condition::Has(Field::Any, Term::Folded(phrase)) => parsed.words.push(phrase),
+            Condition::Has(Field::Any, Term::Folded(text)) if is_quoted(&text) => parsed.words.push(text),
+            Condition::Has(Field::Any, Term::Folded(text)) => plain = format!("{plain} {text}"),
             condition => {
                 condition.hints(&mut parsed.hints);
                 parsed.conditions.push(condition);

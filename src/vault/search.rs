@@ -245,6 +245,7 @@ impl Vault {
             // A mark at the end of a word is no part of it, unless it stands so in a text.
             if let [bare] = words::of_query(&word.asked).as_slice()
                 && *bare != word.asked
+                && !word.asked.contains(' ')
             {
                 *word = Word::new(bare);
                 if has_some(bare, self.postings(&[bare], read, go_on)?.0.get(bare)) {
