@@ -206,7 +206,10 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
         match vault.refresh() {
-            Ok(()) => log::info!("index complete: {} files in {} ms", vault.size(), started.elapsed().as_millis()),
+            Ok(()) => {
+                log::info!("index complete: {} files in {} ms", vault.size(), started.elapsed().as_millis());
+                vault.prepare_search();
+            }
             Err(error) => log::error!("{error}"),
         }
         if let Some(Err(error)) = versions.map(|versions| versions.clean(Now::read())) {

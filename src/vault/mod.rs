@@ -291,6 +291,13 @@ impl Vault {
         self.index.refresh_now()
     }
 
+    /// Begins to make the index of words, so that the first search has it; with little memory not before a search needs it.
+    pub fn prepare_search(&self) {
+        if self.index.memory == Memory::Full {
+            drop(self.lexicon());
+        }
+    }
+
     /// The files below a folder whose names end like this, in any case, sorted by path, as the index has them.
     pub fn files_below(&self, folder: &VaultPath, ending: &str) -> Vec<Arc<Entry>> {
         let ends = |path: &str| {
