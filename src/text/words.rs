@@ -64,13 +64,13 @@ pub fn stem(word: &str) -> &str {
 /// Whether the word that begins at an offset of a text has a stem of so many bytes: whether it is a form of the word whose stem
 /// stands there, and not one that has it as a part.
 pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
-    let word = || text.get(at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
-    is_word_start(text, at) && stem(word()).len() == stem_length
+    let run = || text.get(at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
+    is_word_start(text, at) && stem(Pieces { rest: run() }.next().unwrap_or_default()).len() == stem_length
 }
 
-/// Whether no letter or digit stands before an offset.
+/// Whether no letter or digit stands before an offset, or one of a script that puts no spaces between words.
 pub fn is_word_start(text: &str, at: usize) -> bool {
-    text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
+    text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c))
 }
 
 /// The words of a text: runs of letters and digits.

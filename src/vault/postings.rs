@@ -12,6 +12,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::text::words::{indexed_words, is_form, is_indexed_word, stem};
 use memchr::memmem::{self, Finder};
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -247,8 +248,10 @@ impl Vault {
         if words.iter().any(|word| word.len() > 1) {
             words.retain(|word| word.len() > 1);
         }
-        words.sort_unstable();
+        // A few words leave out enough files, and long ones the most.
+        words.sort_unstable_by_key(|word| (Reverse(word.len()), *word));
         words.dedup();
+        words.truncate(limits::QUERY_WORDS);
         let changed = lexicon.and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
         let Some((lexicon, changed)) = changed.filter(|_| !words.is_empty()) else { return table.all().collect() };
         let mut counts = vec![0; table.numbers()];
@@ -341,6 +344,7 @@ mod tests {
             "議事",
             "の",
             "iphone用",
+            "iphone",
             "用のケ",
             "plugins plug",
             "his t",
@@ -363,6 +367,6 @@ mod tests {
         *vault.postings.lists.lock().unwrap() = super::Lists::default();
         assert_eq!(ask(&vault), looked_at);
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(looked_at.iter().take(25).all(|found| !found.is_empty()));
+        assert!(looked_at.iter().take(26).all(|found| !found.is_empty()));
     }
 }
