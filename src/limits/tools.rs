@@ -94,7 +94,7 @@ pub const WORD_BYTES: usize = 64;
 pub const LEFT_OUT_PART: usize = 50;
 /// See [`LEFT_OUT_PART`].
 pub const LEFT_OUT_LEAST: usize = 20;
-/// Bytes that the index of words may take in any case; beyond them half of the texts.
+/// Bytes that the index of words may take in any case; beyond them as many as the texts have.
 pub const WORDS_LEAST_BYTES: usize = 4 * 1024 * 1024;
 /// What a list costs at least, in files.
 pub const POSTINGS_LEAST: usize = 64;

@@ -168,7 +168,7 @@ impl Vault {
             tags.for_each(|word| note(word, &Posting::set_in_tag));
         }
         let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
-        if cost > bytes / 2 + limits::WORDS_LEAST_BYTES || lexicon.left_out.len() > most_left_out {
+        if cost > bytes + limits::WORDS_LEAST_BYTES || lexicon.left_out.len() > most_left_out {
             return Lexicon { version, ..Lexicon::default() };
         }
         lists.values_mut().for_each(List::close);
