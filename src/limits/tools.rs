@@ -94,7 +94,10 @@ pub const WORD_BYTES: usize = 64;
 pub const LEFT_OUT_PART: usize = 50;
 /// See [`LEFT_OUT_PART`].
 pub const LEFT_OUT_LEAST: usize = 20;
-/// Bytes that the index of words may take in any case; beyond them as many as the texts have.
+/// Bytes that the index of words may take beyond half of the texts, but never more than all of them: a script without spaces has many
+/// pairs of letters.
+pub const WORDS_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes that it may take in any case.
 pub const WORDS_LEAST_BYTES: usize = 4 * 1024 * 1024;
 /// What a list costs at least, in files.
 pub const POSTINGS_LEAST: usize = 64;

@@ -128,8 +128,8 @@ fn undoubled(stem: &str) -> &str {
 
 /// All pairs of letters of a word of a script that puts no spaces between words; `None` for another word.
 pub fn pairs(word: &str) -> Option<Vec<String>> {
-    let letters: Vec<char> = word.chars().collect();
-    (letters.len() > 2 && letters.iter().copied().all(is_unspaced)).then(|| letters.windows(2).map(|pair| pair.iter().collect()).collect())
+    let is_one = word.chars().count() > 2 && word.chars().all(is_unspaced);
+    is_one.then(|| Pieces { rest: word }.map(str::to_owned).collect())
 }
 
 /// Whether one edit makes one word of another: a letter taken out, put in, replaced, or exchanged with the next.

@@ -1,6 +1,6 @@
-//! All words of the vault with the files that have them: an inverted index. A search that finds it missing or old starts a thread
-//! which makes it of the texts, those that are kept or those on disk. It is never changed: files that have changed since are looked
-//! at with each query, until there are so many that it is made again.
+//! All words of the vault with the files that have them: an inverted index. A search that finds it missing or old, and the first look
+//! at the vault, start a thread which makes it of the texts, those that are kept or those on disk. It is never changed: files that have
+//! changed since are looked at with each query, until there are so many that it is made again.
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
@@ -168,7 +168,8 @@ impl Vault {
             tags.for_each(|word| note(word, &Posting::set_in_tag));
         }
         let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
-        if cost > bytes + limits::WORDS_LEAST_BYTES || lexicon.left_out.len() > most_left_out {
+        let most_bytes = bytes.min(bytes / 2 + limits::WORDS_BYTES) + limits::WORDS_LEAST_BYTES;
+        if cost > most_bytes || lexicon.left_out.len() > most_left_out {
             return Lexicon { version, ..Lexicon::default() };
         }
         lists.values_mut().for_each(List::close);

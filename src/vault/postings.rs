@@ -127,13 +127,13 @@ impl Cache {
     }
 }
 
-/// The posting of a file for a text, which is folded.
-fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str) -> Option<Posting> {
+/// The posting of a file for a text, which is folded. `aliases` are those of the file.
+fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -> Option<Posting> {
     let wanted = finder.needle();
     let path = if wanted.ends_with(b".md") { entry.folded_path() } else { entry.searched_path() };
     let in_path = finder.find(path.as_bytes()).is_some();
-    let in_name = in_path && finder.find(name_of(path).as_bytes()).is_some()
-        || aliases(entry, text).iter().any(|alias| finder.find(alias.as_bytes()).is_some());
+    let in_name =
+        in_path && finder.find(name_of(path).as_bytes()).is_some() || aliases.iter().any(|alias| finder.find(alias.as_bytes()).is_some());
     // A tag is asked for with or without its number sign.
     let tag = wanted.strip_prefix(b"#").filter(|tag| !tag.is_empty());
     let has = |own: &str| match tag {
@@ -194,10 +194,12 @@ impl Vault {
             let finders: Vec<Finder<'_>> = some.iter().map(Finder::new).collect();
             let look = |(entry, bits): &(Arc<Entry>, u64)| {
                 let text = self.folded_text(entry, read);
-                let text = text.as_deref();
+                let was_read = text.is_some();
+                let text = text.unwrap_or_default();
+                let aliases = aliases(entry, &text);
                 let wanted = finders.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
-                let of = |(number, finder)| Some((number, look_at(entry, finder, text.unwrap_or_default())?));
-                (text.is_some(), wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
+                let of = |(number, finder)| Some((number, look_at(entry, finder, &text, &aliases)?));
+                (was_read, wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
             };
             let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); some.len()];
@@ -227,7 +229,10 @@ impl Vault {
         let mut found = lexicon.postings(text, table);
         let finder = Finder::new(text);
         let left_out = lexicon.left_out.iter().filter_map(|id| table.entry(*id));
-        found.extend(left_out.filter_map(|entry| look_at(entry, &finder, &self.folded_text(entry, read).unwrap_or_default())));
+        found.extend(left_out.filter_map(|entry| {
+            let text = self.folded_text(entry, read).unwrap_or_default();
+            look_at(entry, &finder, &text, &aliases(entry, &text))
+        }));
         let postings = Postings::new(lexicon.version, found);
         self.postings.put(text, &postings, table.numbers());
         Some(postings)
@@ -289,8 +294,9 @@ impl Vault {
         for &id in &changed {
             let Some(entry) = table.entry(id) else { continue };
             let text = self.folded_text(entry, read).unwrap_or_default();
+            let aliases = aliases(entry, &text);
             for (what, wanted, _) in lists {
-                look_at(entry, &Finder::new(wanted), &text).into_iter().for_each(|posting| add(*what, posting));
+                look_at(entry, &Finder::new(wanted), &text, &aliases).into_iter().for_each(|posting| add(*what, posting));
             }
         }
     }

@@ -93,7 +93,8 @@ pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
 /// What a close look at a file says.
 #[derive(Debug)]
 pub(super) struct Close {
-    /// 0 for a file whose name or alias is the query, with its words in any order; then the query as a phrase, all words in one passage, others.
+    /// 0 for a file whose name or alias is the query, with its words in any order; then the query as a phrase, all words in one
+    /// passage, others.
     pub(super) class: u8,
     pub(super) score: f32,
     /// Where the text has the query as a phrase.

@@ -298,13 +298,15 @@ impl Vault {
     pub(super) fn mentions(&self, name: &str, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
         let (lexicon, read) = (self.lexicon(), AtomicU64::new(0));
-        let entries: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let bases = table.entries.values().filter(|entry| entry.path.ends_with(".base"));
-            let with_block = QUERY_BLOCKS.iter().flat_map(|kind| self.having_all(&[&wanted, kind], lexicon.as_deref(), table, &read));
-            let having: BTreeMap<&str, &Arc<Entry>> =
-                with_block.filter(|entry| entry.is_note()).chain(bases).map(|entry| (&*entry.path, entry)).collect();
-            having.into_values().cloned().collect()
+        let mut entries = self.index.below(&VaultPath::root(), |entry| entry.path.ends_with(".base"));
+        self.index.with_table(|table| {
+            for kind in QUERY_BLOCKS {
+                let having = self.having_all(&[&wanted, kind], lexicon.as_deref(), table, &read).into_iter();
+                entries.extend(having.filter(|entry| entry.is_note()).cloned());
+            }
         });
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        entries.dedup_by(|a, b| a.path == b.path);
         let look = |entry: &Arc<Entry>| {
             let is_base = !entry.is_note();
             let folded = self.folded_text(entry, &read).unwrap_or_default();
