@@ -37,6 +37,11 @@ impl Quota {
         Arc::new(Quota { bounds, state: Mutex::default(), released: Condvar::new() })
     }
 
+    /// One permit, for which nobody waits.
+    pub fn one() -> Arc<Quota> {
+        Quota::new(Bounds { all: 1, per_owner: 1, waiting: 0 })
+    }
+
     /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait;
     /// the empty owner is bounded by the total only.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {

@@ -76,8 +76,8 @@ pub const SEARCH_HELPERS: usize = 7;
 pub const SEARCH_READ_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a search waits for the first look at the vault before it goes on with what is indexed by then.
 pub const FILL_PATIENCE: Duration = Duration::from_secs(2);
-/// Files that are read before they are put into the index together.
-pub const FILL_BLOCK: usize = 512;
+/// How often such a search looks whether it is over.
+pub const FILL_LOOK: Duration = Duration::from_millis(5);
 /// Results of one search.
 pub const SEARCH_RESULTS: usize = 200;
 /// Words of a query that are looked for; further ones are left out. The bits of a number hold them.

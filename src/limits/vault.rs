@@ -64,7 +64,7 @@ pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
 /// Bytes of the names of a file's extended attributes, and of the value of each: Linux's own limit.
 pub const ATTRIBUTE_BYTES: usize = 64 * 1024;
 /// Troubles with files and folders that are remembered so that each is logged once.
-pub const COMPLAINTS: usize = 1_000;
+pub const WARNINGS: usize = 1_000;
 /// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
 pub const MALFORMED_SHOWN: u64 = 20;
 /// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in

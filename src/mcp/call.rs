@@ -31,10 +31,7 @@ impl<'a> Call<'a> {
     }
 
     /// The vault as the caller has it.
-    ///
-    /// # Errors
-    /// As [`Server::vault_of`].
-    pub fn vault(&self) -> Result<Vault, Error> {
+    pub fn vault(&self) -> Vault {
         self.server.vault_of(self.exchange.principal)
     }
 

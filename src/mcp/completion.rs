@@ -33,7 +33,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     let Some(typing) = typing else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let found = call.vault()?.complete(typing, typed, limits::COMPLETIONS).map_err(|error| {
+    let found = call.vault().complete(typing, typed, limits::COMPLETIONS).map_err(|error| {
         log::warn!("completion/complete failed: {error}");
         Error::internal()
     })?;

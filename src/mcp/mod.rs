@@ -118,14 +118,8 @@ impl Server {
     }
 
     /// The vault as a caller has it.
-    ///
-    /// # Errors
-    /// [`rpc::Error::busy`] when there are not enough file descriptors for the index of a part.
-    pub fn vault_of(&self, principal: &Principal) -> Result<Vault, rpc::Error> {
-        self.vault.within(principal.folders.as_ref()).map_err(|error| {
-            log::error!("no index for the folders of {principal}: {error}");
-            rpc::Error::busy("the server has too few file descriptors; try again later")
-        })
+    pub fn vault_of(&self, principal: &Principal) -> Vault {
+        self.vault.within(principal.folders.as_ref())
     }
 
     /// The folders of the vault on the first two levels, for a person to choose from, at most so many; and whether these are all.

@@ -55,7 +55,7 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
         Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
     };
     let progress = Progress::of(call.exchange, call.params);
-    let vault = call.vault()?;
+    let vault = call.vault();
     let context = call.context(&vault, &progress);
     let contents = prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument));
     let contents = contents.map_err(|error| match error.code {

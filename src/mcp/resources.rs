@@ -36,7 +36,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
     };
     let filter = Filter { after, limit: limits::RESOURCES_PAGE, ..Filter::default() };
-    let page = call.vault()?.list_all(&filter).map_err(|error| {
+    let page = call.vault().list_all(&filter).map_err(|error| {
         log::warn!("resources/list failed: {error}");
         Error::internal()
     })?;
@@ -97,7 +97,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     if uri.len() > limits::RESOURCE_URI_BYTES {
         return Err(Error::invalid_params(format!("params.uri is longer than {} bytes", limits::RESOURCE_URI_BYTES)));
     }
-    let vault = &call.vault()?;
+    let vault = &call.vault();
     if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
         let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| {

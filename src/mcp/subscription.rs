@@ -98,7 +98,7 @@ impl Subscription {
     /// -32602 when there are too many.
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
-        let vault = call.vault()?;
+        let vault = call.vault();
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known();
@@ -127,7 +127,7 @@ impl Subscription {
             return;
         }
         let known_vault = self.known().vault.clone();
-        let Some(vault) = known_vault.or_else(|| server.vault_of(&self.principal).ok()) else { return };
+        let vault = known_vault.unwrap_or_else(|| server.vault_of(&self.principal));
         // An unavailable vault is what it is.
         let _ = vault.refresh();
         let versions = versions.entry(self.principal.folders.clone()).or_default();
@@ -219,10 +219,9 @@ impl Server {
     /// A client has begun to listen, or is about to: what changes from now on is news to it.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
         // An unavailable vault is what it is; the first look that works finds the difference.
-        if let Ok(vault) = self.vault_of(&subscription.principal) {
-            let _ = vault.refresh();
-            subscription.begin(&vault);
-        }
+        let vault = self.vault_of(&subscription.principal);
+        let _ = vault.refresh();
+        subscription.begin(&vault);
         let mut open = self.subscriptions.lock();
         if !open.iter().any(|known| Arc::ptr_eq(known, subscription)) {
             open.push(Arc::clone(subscription));
@@ -241,19 +240,19 @@ impl Server {
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
     pub fn subscribe(&self, wanted: Wanted, listener: Arc<dyn Listener>) -> Arc<Subscription> {
         // What is not known now counts as changed when it is.
-        let vault = self.vault_of(&wanted.principal).ok();
-        let _ = vault.as_ref().map(|vault| vault.refresh());
+        let vault = self.vault_of(&wanted.principal);
+        let _ = vault.refresh();
         let names: Vec<String> = wanted.resources.iter().map(|(uri, _)| uri.clone()).collect();
         let known = Known {
             changes: 0,
-            listing: vault.as_ref().map(|vault| vault.listing_generation()),
+            listing: Some(vault.listing_generation()),
             resources: (wanted.resources.into_iter())
                 .map(|(uri, path)| {
-                    let version = vault.as_ref().map(|vault| vault.version(&path)).unwrap_or_default();
+                    let version = vault.version(&path);
                     (uri, (path, version))
                 })
                 .collect(),
-            vault,
+            vault: Some(vault),
         };
         let subscription = Arc::new(Subscription {
             principal: wanted.principal,

@@ -63,7 +63,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let caller = Arc::new(Caller::new(&call.exchange.principal.login, tool.name));
-    let vault = call.vault()?.on_behalf_of(&caller);
+    let vault = call.vault().on_behalf_of(&caller);
     let context = call.context(&vault, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;

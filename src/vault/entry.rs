@@ -6,7 +6,7 @@ use crate::disk;
 use crate::limits;
 use crate::text::kept::Kept;
 use std::fs::Metadata;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -86,12 +86,7 @@ pub struct Entry {
     pub(super) uncertain: bool,
     /// It was read right after this program wrote it.
     pub(super) is_ours: AtomicBool,
-    /// Number of the last walk that saw the file and knew it already.
-    pub(super) seen: AtomicU32,
-    /// Number of the change to the index that made this entry.
-    pub(super) change: u64,
-    /// Number of the change with which the file last became another: a file that is read again and found the same has
-    /// an older one.
+    /// The version of the table with which the file last became another: one that is read again and found the same keeps it.
     pub(super) version: u64,
 }
 
@@ -188,8 +183,8 @@ impl Text {
         match (self, other) {
             (Text::Kept(one), Text::Kept(another)) => one == another,
             (Text::OnDisk { hash: one, .. }, Text::OnDisk { hash: another, .. }) => one == another,
-            (Text::TooMuch { frontmatter: one }, Text::TooMuch { frontmatter: another }) => one == another,
             (Text::None, Text::None) => true,
+            // Of what is too much nothing is kept that tells one from another.
             _ => false,
         }
     }

@@ -7,7 +7,7 @@
 //! Not reported, and found by the full walk that is made every few minutes: writing through another hard link of a file, mounting
 //! something over a folder, and writing through a memory map before it is unmapped.
 
-use super::path::{is_hidden, is_odd};
+use super::path::{is_hidden, is_odd, range_below, rest_below};
 use crate::clock;
 use crate::disk;
 use crate::limits;
@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
-use std::ops::Bound;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -33,14 +32,9 @@ const REPORTING: [u32; 12] = [
     0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630, 0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
 ];
 
-/// What has changed since the queue was read last.
-#[derive(Debug, Default)]
-pub(super) struct Changed {
-    /// Paths of files and folders, and whether the bytes under that name may have changed without another file taking it.
-    pub(super) paths: BTreeMap<String, bool>,
-    /// Why the paths do not tell everything.
-    pub(super) incomplete: Option<&'static str>,
-}
+/// What has changed since the queue was read last: paths of files and folders, each with whether the bytes under that name may have
+/// changed without another file taking it; and why the paths do not tell everything.
+type Changed = (BTreeMap<String, bool>, Option<&'static str>);
 
 /// The watches, by both of their ends, and what the queue has said.
 #[derive(Debug, Default)]
@@ -63,6 +57,8 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Events {
     queue: OwnedFd,
+    /// An eventfd, by which [`Events::wait`] is ended.
+    woken: OwnedFd,
     state: Mutex<State>,
 }
 
@@ -72,7 +68,8 @@ impl Events {
     /// # Errors
     /// What the operating system says, for example that the user has too many of them.
     pub(super) fn new() -> io::Result<Events> {
-        Ok(Events { queue: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?, state: Mutex::default() })
+        let queue = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        Ok(Events { queue, woken: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,17 +124,14 @@ impl Events {
     /// Ends the watches of a folder that is gone, and of all below it.
     pub(super) fn forget(&self, path: &str) {
         let mut state = self.state();
-        let below = format!("{path}/");
-        let inside = state.by_path.range::<str, _>((Bound::Included(path), Bound::Unbounded));
-        let inside =
-            inside.take_while(|(found, _)| found.starts_with(path)).filter(|(found, _)| &***found == path || found.starts_with(&below));
+        let inside = state.by_path.get_key_value(path).into_iter().chain(range_below(&state.by_path, path));
         for (folder, watch) in inside.map(|(folder, watch)| (Arc::clone(folder), *watch)).collect::<Vec<_>>() {
             state.by_path.remove(&folder);
             state.folders.remove(&watch);
             // The kernel may have ended it already.
             let _ = remove_watch(&self.queue, watch);
         }
-        state.being_written.retain(|file, _| !file.starts_with(&below));
+        state.being_written.retain(|file, _| rest_below(file, path).is_none());
     }
 
     /// What has changed since this was asked last.
@@ -151,15 +145,15 @@ impl Events {
         let mut buffer = [MaybeUninit::uninit(); limits::EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(&self.queue, &mut buffer);
         // What was read into the buffer is not read again.
-        while state.changed.incomplete.is_none() || !reader.is_buffer_empty() {
+        while state.changed.1.is_none() || !reader.is_buffer_empty() {
             match reader.next() {
                 Ok(event) => state.note(&event),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                Err(_) => state.changed.incomplete = Some("the queue of changes cannot be read"),
+                Err(_) => state.changed.1 = Some("the queue of changes cannot be read"),
             }
-            if state.changed.paths.len() > limits::CHANGED_PATHS {
-                state.changed.incomplete = Some("very many files have changed");
+            if state.changed.0.len() > limits::CHANGED_PATHS {
+                state.changed.1 = Some("very many files have changed");
             }
         }
     }
@@ -171,48 +165,33 @@ impl Events {
         self.read_queue(&mut state);
         state.being_written.get(path).is_some_and(|changed| changed.elapsed() < limits::OPEN_FILE_PATIENCE)
     }
-}
 
-/// What a thread that waits for changes is woken by, beside the queue.
-#[derive(Debug)]
-pub(super) struct Wake(OwnedFd);
-
-impl Wake {
-    /// # Errors
-    /// When the process cannot open any more files.
-    pub(super) fn new() -> io::Result<Wake> {
-        Ok(Wake(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
-    }
-
+    /// Ends [`Events::wait`] in another thread, or the next one.
     pub(super) fn wake(&self) {
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.woken, &1_u64.to_ne_bytes());
     }
 
-    /// Waits until [`Wake::wake`] was called since [`Wake::reset`], the queue has something, or the time is over.
-    pub(super) fn wait(&self, events: Option<&Events>, time: Option<Duration>) {
-        let mut awaited = vec![PollFd::new(&self.0, PollFlags::IN)];
-        awaited.extend(events.map(|events| PollFd::new(&events.queue, PollFlags::IN)));
+    /// Waits until the queue has something, [`Events::wake`] was called since the last wait, or the time is over.
+    pub(super) fn wait(&self, time: Option<Duration>) {
+        let mut awaited = [&self.queue, &self.woken].map(|fd| PollFd::new(fd, PollFlags::IN));
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         // Interrupted by a signal it is called again.
         let _ = poll(&mut awaited, time.as_ref());
-    }
-
-    pub(super) fn reset(&self) {
-        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+        let _ = rustix::io::read(&self.woken, &mut [0_u8; 8]);
     }
 }
 
 impl State {
     fn note(&mut self, event: &Event<'_>) {
-        let changed = &mut self.changed;
+        let (paths, incomplete) = &mut self.changed;
         let what = event.events();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.being_written.clear();
-            changed.incomplete = Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
+            *incomplete = Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
             return;
         }
         if what.contains(ReadFlags::UNMOUNT) {
-            changed.incomplete = Some("a file system was unmounted");
+            *incomplete = Some("a file system was unmounted");
         }
         let Some(folder) = self.folders.get(&event.wd()).cloned() else { return };
         if what.contains(ReadFlags::IGNORED) {
@@ -223,7 +202,7 @@ impl State {
         let Some(name) = event.file_name() else {
             // Of any other folder the one above it reports the same.
             if folder.is_empty() {
-                changed.incomplete = Some("the vault's folder was changed itself");
+                *incomplete = Some("the vault's folder was changed itself");
             }
             return;
         };
@@ -255,7 +234,7 @@ impl State {
         if is_hidden(name) {
             return;
         }
-        *changed.paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
+        *paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
     }
 }
 

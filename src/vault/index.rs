@@ -6,22 +6,21 @@
 
 use super::entry::{Entry, Stamp};
 use super::error::Error;
-use super::events::{Events, Wake};
-use super::filling::FirstLook;
+use super::events::Events;
 use super::jail::{Jail, ResolvedPath};
-use super::lexicon;
-use super::path::{VaultPath, text_of};
+use super::lexicon::Lexicon;
+use super::path::{VaultPath, range_below, text_of};
 use super::refresh_policy::RefreshPolicy;
 use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
+use crate::quota::Quota;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
-use std::io;
-use std::ops::Bound;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 /// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,15 +39,6 @@ pub enum Memory {
     Small,
 }
 
-/// Clears a flag, however the work ends for which it is set.
-struct Running<'a>(&'a AtomicBool);
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
-    }
-}
-
 /// The index.
 #[derive(Debug)]
 pub(super) struct Index {
@@ -57,12 +47,8 @@ pub(super) struct Index {
     pub(super) identity: Mutex<Option<(u64, u64)>>,
     pub(super) memory: Memory,
     pub(super) table: RwLock<Table>,
-    pub(super) first_look: FirstLook,
-    pub(super) kept_bytes: AtomicU64,
-    pub(super) changes: AtomicU64,
-    /// Walks so far.
-    pub(super) walks: AtomicU32,
-    pub(super) listing_generation: AtomicU64,
+    /// Files that differed at the last walk.
+    pub(super) differing: AtomicUsize,
     /// The changes that the file system reports, where it does.
     pub(super) events: RwLock<Option<Arc<Events>>>,
     /// Links lead to files whose changes are reported under other names.
@@ -72,42 +58,38 @@ pub(super) struct Index {
     /// Held while one file is looked at, so that an older state never takes the place of a newer one.
     pub(super) looking: Mutex<()>,
     pub(super) refresh_policy: RefreshPolicy,
-    pub(super) is_walking_beside: AtomicBool,
-    /// What was complained about, so that a log has one line for each trouble and not one for each walk.
-    pub(super) complaints: Mutex<BTreeSet<String>>,
-    pub(super) words: lexicon::Newest,
+    /// For a walk beside calls.
+    pub(super) walking: Arc<Quota>,
+    /// The warnings so far, so that a log has one line for each trouble and not one for each walk.
+    warnings: Mutex<BTreeSet<String>>,
+    /// The newest index of words.
+    pub(super) words: Mutex<Option<Arc<Lexicon>>>,
+    /// For making one.
+    pub(super) making_words: Arc<Quota>,
     /// Whether the last walk found no vault; said once when it goes and once when it is back.
     pub(super) gone: AtomicBool,
-    /// Wakes [`Index::wait_for_change`] for a change that a call has found, or made.
-    pub(super) wake: Wake,
 }
 
 impl Index {
-    /// # Errors
-    /// When the process cannot open any more files.
-    pub(super) fn new(jail: Jail, memory: Memory) -> io::Result<Index> {
-        let events = Events::new().inspect_err(|error| walks_instead(&error.to_string())).ok();
-        Ok(Index {
+    pub(super) fn new(jail: Jail, memory: Memory) -> Index {
+        let events = Events::new().inspect_err(|error| log::warn!("{WALKS}: {error}")).ok();
+        Index {
             identity: Mutex::new(jail.identity()),
             jail,
             memory,
             table: RwLock::default(),
-            first_look: FirstLook::default(),
-            kept_bytes: AtomicU64::new(0),
-            changes: AtomicU64::new(0),
-            walks: AtomicU32::new(0),
-            listing_generation: AtomicU64::new(0),
+            differing: AtomicUsize::new(0),
             events: RwLock::new(events.map(Arc::new)),
             has_links: AtomicBool::new(false),
             refreshing: Mutex::new(()),
             looking: Mutex::new(()),
             refresh_policy: RefreshPolicy::default(),
-            is_walking_beside: AtomicBool::new(false),
-            complaints: Mutex::default(),
-            words: lexicon::Newest::default(),
+            walking: Quota::one(),
+            warnings: Mutex::default(),
+            words: Mutex::default(),
+            making_words: Quota::one(),
             gone: AtomicBool::new(false),
-            wake: Wake::new()?,
-        })
+        }
     }
 
     /// Looks at the entries. Short: writers wait.
@@ -122,68 +104,42 @@ impl Index {
 
     /// The entries below a folder that are wanted, in order.
     pub(super) fn below(&self, folder: &VaultPath, wanted: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
-        let first = format!("{}/", folder.as_str());
-        let start = if folder.is_root() { Bound::Unbounded } else { Bound::Included(first.as_str()) };
-        self.read(|entries| {
-            let inside = entries.range::<str, _>((start, Bound::Unbounded)).take_while(|(path, _)| folder.contains(path));
-            inside.map(|(_, entry)| entry).filter(|entry| wanted(entry)).cloned().collect()
-        })
+        self.read(|entries| range_below(entries, folder.as_str()).map(|(_, entry)| entry).filter(|entry| wanted(entry)).cloned().collect())
     }
 
     pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
         self.read(|entries| entries.get(path).cloned())
     }
 
-    /// A number that grows with every change.
-    pub(super) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
-    }
-
     pub(super) fn version(&self, path: &VaultPath) -> Version {
         self.read(|entries| {
-            let below = format!("{}/", path.as_str());
-            let start = if path.is_root() { Bound::Unbounded } else { Bound::Included(below.as_str()) };
-            let inside = entries.range::<str, _>((start, Bound::Unbounded)).take_while(|(found, _)| path.contains(found));
+            let inside = range_below(entries, path.as_str());
             let of = |version: Version, entry: &Arc<Entry>| Version { files: version.files + 1, newest: version.newest.max(entry.version) };
             entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(Version::default(), of)
         })
-    }
-
-    pub(super) fn listing_generation(&self) -> u64 {
-        self.listing_generation.load(Ordering::Acquire)
     }
 
     pub(super) fn events(&self) -> Option<Arc<Events>> {
         self.events.read().unpoisoned().clone()
     }
 
-    pub(super) fn note_change(&self) -> u64 {
-        let number = self.changes.fetch_add(1, Ordering::AcqRel) + 1;
-        // Always: a client may have subscribed while the thread that sends notifications has not begun to wait.
-        self.wake.wake();
-        number
+    /// Ends the use of events: from now on the vault is walked.
+    pub(super) fn end_events(&self, why: &str) {
+        if let Some(events) = self.events.write().unpoisoned().take() {
+            log::warn!("{WALKS}: {why}");
+            events.wake();
+        }
     }
 
     /// Does work in a thread of its own, unless it is being done already; false if no thread could be started.
-    pub(super) fn beside(
-        self: &Arc<Self>,
-        name: &str,
-        is_running: fn(&Index) -> &AtomicBool,
-        work: impl FnOnce(&Arc<Index>) + Send + 'static,
-    ) -> bool {
-        if is_running(self).swap(true, Ordering::AcqRel) {
-            return true;
-        }
+    pub(super) fn beside(self: &Arc<Self>, name: &str, quota: &Arc<Quota>, work: impl FnOnce(&Index) + Send + 'static) -> bool {
+        let Some(permit) = quota.take("", Duration::ZERO) else { return true };
         let index = Arc::clone(self);
         let run = move || {
-            let _running = Running(is_running(&index));
+            let _permit = permit;
             work(&index);
         };
-        let is_started = std::thread::Builder::new().name(name.into()).spawn(run).is_ok();
-        if !is_started {
-            is_running(self).store(false, Ordering::Release);
-        }
-        is_started
+        std::thread::Builder::new().name(name.into()).spawn(run).is_ok()
     }
 
     /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
@@ -222,13 +178,10 @@ impl Index {
             return;
         }
         if known.is_none() && self.read(BTreeMap::len) >= limits::FILES {
-            if self.is_new_complaint("/".into()) {
-                log::warn!("more than {} files; the rest is not served", limits::FILES);
-            }
-            return;
+            return self.warn_once(format!("more than {} files; the rest is not served", limits::FILES));
         }
         if let Some(entry) = self.load(path, on_disk, known.as_deref()) {
-            self.put(entry);
+            self.change(|table| table.insert(entry));
         }
     }
 
@@ -249,26 +202,10 @@ impl Index {
         }
     }
 
-    /// Takes note of a file that this program just removed.
-    pub(super) fn note_removed(&self, path: &VaultPath) {
-        self.look(path.as_str(), true);
-    }
-
-    fn put(&self, mut entry: Entry) {
-        let mut table = self.table.write().unpoisoned();
-        let known = table.entries.get(&entry.path);
-        let is_new = known.is_none();
-        let same = known.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
-        // Read again because its stamp proves nothing yet, it is still what we wrote.
-        entry.is_ours = AtomicBool::new(same.is_some_and(|known| known.is_ours()));
-        let old_version = same.map(|known| known.version);
-        entry.change = self.note_change();
-        entry.version = old_version.unwrap_or(entry.change);
-        let before = table.insert(entry);
-        self.forget(before.as_deref());
-        if is_new {
-            self.listing_generation.fetch_add(1, Ordering::AcqRel);
-        }
+    /// Changes the table, and wakes who waits for a change: a client may have subscribed while its thread has not begun to wait.
+    fn change(&self, change: impl FnOnce(&mut Table)) {
+        change(&mut self.table.write().unpoisoned());
+        self.events().into_iter().for_each(|events| events.wake());
     }
 
     /// Removes the entries of a path and of all below it, and their watches.
@@ -277,18 +214,8 @@ impl Index {
             events.forget(path);
         }
         let below = self.below(&VaultPath::known(path), |_| true);
-        let gone = self.get(path).into_iter().chain(below);
-        for entry in gone {
-            let removed = self.table.write().unpoisoned().remove(&entry.path);
-            self.forget(removed.as_deref());
-            self.note_change();
-            self.listing_generation.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    fn forget(&self, entry: Option<&Entry>) {
-        if let Some(entry) = entry {
-            self.kept_bytes.fetch_sub(entry.text.kept_bytes(), Ordering::AcqRel);
+        for gone in self.get(path).into_iter().chain(below) {
+            self.change(|table| table.remove(&gone.path));
         }
     }
 
@@ -300,12 +227,14 @@ impl Index {
         Some(path.as_deref().and_then(text_of).is_some_and(|path| events.is_being_written(&path)))
     }
 
-    pub(super) fn is_new_complaint(&self, about: String) -> bool {
-        let mut complaints = self.complaints.lock().unpoisoned();
-        complaints.len() < limits::COMPLAINTS && complaints.insert(about)
+    /// Logs a warning, once.
+    pub(super) fn warn_once(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unpoisoned();
+        if warnings.len() < limits::WARNINGS && !warnings.contains(&warning) {
+            log::warn!("{warning}");
+            warnings.insert(warning);
+        }
     }
 }
 
-pub(super) fn walks_instead(why: &str) {
-    log::warn!("changes by other programs are found by walking the vault: {why}");
-}
+const WALKS: &str = "changes by other programs are found by walking the vault";

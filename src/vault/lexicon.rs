@@ -13,8 +13,8 @@ use crate::slice::Part;
 use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The index of words as of a version of the table.
 #[derive(Debug, Default)]
@@ -32,13 +32,6 @@ pub(super) struct Lexicon {
     pub(super) left_out: Vec<Id>,
     /// Whether it can be used: it does not take too much memory.
     is_whole: bool,
-}
-
-/// The newest one.
-#[derive(Debug, Default)]
-pub(super) struct Newest {
-    lexicon: Mutex<Option<Arc<Lexicon>>>,
-    is_building: AtomicBool,
 }
 
 /// The postings of one word while the index is made.
@@ -119,18 +112,18 @@ impl Iterator for Unpacked<'_> {
 impl Vault {
     /// The index of words, if there is one that is new enough. One that is missing or grows old is made in a thread of its own.
     pub(super) fn lexicon(&self) -> Option<Arc<Lexicon>> {
-        let newest = self.index.words.lexicon.lock().unpoisoned().clone();
+        let newest = self.index.words.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BESIDE_WORDS);
-        if is_old && !self.index.first_look.is_under_way() {
+        if is_old && self.index.filling().is_none() {
             let vault = self.clone();
             let build = move || {
                 let (version, entries) = vault.index.with_table(|table| (table.version(), table.all().cloned().collect::<Vec<_>>()));
                 let lexicon = vault.build_lexicon(version, &entries);
-                *vault.index.words.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
+                *vault.index.words.lock().unpoisoned() = Some(Arc::new(lexicon));
             };
             // Without a thread the texts are searched.
-            self.index.beside("words", |index| &index.words.is_building, move |_| build());
+            self.index.beside("words", &self.index.making_words, move |_| build());
         }
         newest.filter(|lexicon| changes.is_some() && lexicon.is_whole)
     }

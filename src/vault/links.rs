@@ -45,8 +45,8 @@ pub struct VaultLink {
 /// What the index of links knows of a file.
 #[derive(Debug)]
 struct Known {
-    /// The change that made the entry it was read from.
-    change: u64,
+    /// That of the entry it was read from.
+    version: u64,
     path: Arc<str>,
     /// The keys of its links, each once.
     keys: Vec<Box<str>>,
@@ -130,7 +130,7 @@ impl LinkIndex {
         }
         keys.sort_unstable();
         keys.dedup();
-        self.known.insert(id, Known { change: entry.change, path: Arc::clone(&entry.path), keys });
+        self.known.insert(id, Known { version: entry.version, path: Arc::clone(&entry.path), keys });
     }
 
     /// Gives each link of a key: its path, whether it is one of a canvas, and its file.
@@ -211,7 +211,7 @@ impl Vault {
             let version = table.version();
             let changed = index.version.and_then(|known| table.changed_since(known));
             let changed: Option<BTreeSet<Id>> = changed.map(Iterator::collect);
-            let is_fresh = |id: &Id, entry: &Entry| index.known.get(id).is_none_or(|known| known.change != entry.change);
+            let is_fresh = |id: &Id, entry: &Entry| index.known.get(id).is_none_or(|known| known.version != entry.version);
             let fresh: Vec<(Id, Arc<Entry>)> = match &changed {
                 Some(ids) => ids.iter().filter_map(|id| Some((*id, Arc::clone(table.entry(*id)?)))).collect(),
                 None => table.all().map(|entry| (entry.id, Arc::clone(entry))).collect(),

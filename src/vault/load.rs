@@ -6,6 +6,7 @@ use super::index::{Index, Memory};
 use super::jail::ResolvedPath;
 use super::media::{self, Kind};
 use super::properties::warn_of_frontmatter;
+use super::table::Table;
 use super::walk;
 use crate::clock;
 use crate::limits;
@@ -14,7 +15,7 @@ use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::AtomicBool;
 
 impl Index {
     /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
@@ -32,8 +33,6 @@ impl Index {
                 id: 0,
                 uncertain,
                 is_ours: AtomicBool::new(false),
-                seen: AtomicU32::new(0),
-                change: 0,
                 version: 0,
             })
         };
@@ -45,9 +44,7 @@ impl Index {
         let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
-                if self.is_new_complaint(path.to_owned()) {
-                    log::warn!("{path:?} cannot be read: {}", words(&error));
-                }
+                self.warn_once(format!("{path:?} cannot be read: {}", words(&error)));
                 // Tried again each time: when the right to read is given, no stamp changes.
                 let nothing = Text::TooMuch { frontmatter: Box::default() };
                 return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
@@ -76,21 +73,18 @@ impl Index {
         } else {
             Vec::new()
         };
-        let kept_bytes = self.kept_bytes.load(Ordering::Acquire);
+        let kept_bytes = self.with_table(Table::kept_bytes);
         let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
         if !whole || !fits {
             if !whole && news {
                 log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
-            } else if !fits && self.is_new_complaint(String::new()) {
-                log::warn!(
-                    "there is more text than {} MB: what is beyond is found by name, tag and property only",
-                    limits::INDEX_BYTES >> 20
-                );
+            } else if !fits {
+                let most = limits::INDEX_BYTES >> 20;
+                self.warn_once(format!("there is more text than {most} MB: what is beyond is found by name, tag and property only"));
             }
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
             let text = Text::TooMuch { frontmatter: if fits { head.into() } else { Box::default() } };
-            self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
             return entry(stamp, tags, text, uncertain);
         }
         let text = match self.memory {
@@ -101,7 +95,6 @@ impl Index {
                 Text::OnDisk { frontmatter: frontmatter::head(&text).into(), hash: hasher.finish() }
             }
         };
-        self.kept_bytes.fetch_add(text.kept_bytes(), Ordering::AcqRel);
         entry(stamp, tags, text, uncertain)
     }
 }

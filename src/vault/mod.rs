@@ -50,7 +50,6 @@ pub mod error;
 #[cfg_attr(not(target_os = "linux"), path = "no_events.rs")]
 mod events;
 pub mod facts;
-mod filling;
 #[cfg(fuzzing)]
 pub mod fuzz;
 pub mod grep;
@@ -92,14 +91,15 @@ pub mod write;
 use crate::slice::Part;
 pub use entry::{Entry, Stamp};
 pub use error::Error;
-pub use filling::Filling;
 pub use index::{Memory, Version};
 pub use names::Named;
 use path::text_of;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
 pub use read::fitting;
+pub use refresh::Filling;
 pub use scope::{Folders, Hidden};
 
+use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
@@ -112,6 +112,7 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use table::Table;
 use unicode_normalization::UnicodeNormalization;
 use versions::{Caller, Versions};
 
@@ -159,10 +160,10 @@ struct Locks {
 }
 
 impl Shared {
-    fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, expressions: Arc<Quota>, whole: Option<Arc<Shared>>) -> io::Result<Shared> {
-        let index = Arc::new(Index::new(jail.clone(), memory)?);
+    fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, expressions: Arc<Quota>, whole: Option<Arc<Shared>>) -> Shared {
+        let index = Arc::new(Index::new(jail.clone(), memory));
         let (postings, links, facts) = (postings::Cache::default(), Mutex::default(), Mutex::default());
-        Ok(Shared { jail, index, locks, expressions, whole, parts: Mutex::default(), postings, links, facts })
+        Shared { jail, index, locks, expressions, whole, parts: Mutex::default(), postings, links, facts }
     }
 }
 
@@ -184,17 +185,14 @@ impl Vault {
         let locks = Locks { files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(), transactions: Mutex::new(()) };
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        let shared = Shared::new(jail, memory, Arc::new(locks), expressions, None)?;
+        let shared = Shared::new(jail, memory, Arc::new(locks), expressions, None);
         Ok(Vault { shared: Arc::new(shared), versions: None, caller: None })
     }
 
     /// The part of the vault that a grant covers, with an index of its own, so that nothing that is counted, weighed or resolved
     /// depends on the rest.
-    ///
-    /// # Errors
-    /// When the process cannot open any more files.
-    pub fn within(&self, folders: Option<&Arc<Folders>>) -> io::Result<Vault> {
-        let Some(folders) = folders else { return Ok(self.clone()) };
+    pub fn within(&self, folders: Option<&Arc<Folders>>) -> Vault {
+        let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();
         let known = parts.iter().position(|part| part.jail.scope().folders.as_ref() == Some(folders));
         let part = match known {
@@ -202,7 +200,7 @@ impl Vault {
             None => {
                 let jail = self.jail.within(Scope { folders: Some(Arc::clone(folders)), ..self.jail.scope().clone() });
                 let (locks, expressions) = (Arc::clone(&self.locks), Arc::clone(&self.expressions));
-                Arc::new(Shared::new(jail, self.index.memory, locks, expressions, Some(Arc::clone(&self.shared)))?)
+                Arc::new(Shared::new(jail, self.index.memory, locks, expressions, Some(Arc::clone(&self.shared))))
             }
         };
         // One that is in use, for a call or for a client that listens, stays.
@@ -212,7 +210,7 @@ impl Vault {
             parts.remove(idle);
         }
         parts.push(Arc::clone(&part));
-        Ok(Vault { shared: part, ..self.clone() })
+        Vault { shared: part, ..self.clone() }
     }
 
     /// The whole vault, for what belongs to no caller.
@@ -288,7 +286,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::refresh`].
     pub fn refresh_now(&self) -> Result<(), Error> {
-        self.index.refresh_now()
+        self.index.take_changes(clock::instant())
     }
 
     /// Begins to make the index of words, so that the first search has it; with little memory not before a search needs it.
@@ -313,7 +311,7 @@ impl Vault {
 
     /// A number that grows with every change that the index has seen.
     pub fn changes(&self) -> u64 {
-        self.index.changes()
+        self.index.with_table(Table::version)
     }
 
     /// The state of a file, or of a folder with all that is below it, as the index knows it at the moment.
@@ -328,7 +326,7 @@ impl Vault {
 
     /// A number that grows whenever a file appears in the vault or disappears from it.
     pub fn listing_generation(&self) -> u64 {
-        self.index.listing_generation()
+        self.index.with_table(Table::listing)
     }
 
     /// A file as the index knows it, which first looks whether that is still so.

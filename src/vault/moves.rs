@@ -6,6 +6,7 @@ use super::jail::ResolvedPath;
 use super::journal::JournalStep;
 use super::path::VaultPath;
 use super::write::{existing, with_path};
+use crate::clock;
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::slice::Part;
@@ -68,7 +69,7 @@ impl Vault {
         let new = self.jail.new_name(path)?;
         disk::rename(&old, &new, || Ok(())).map_err(|error| with_path(error, path))?;
         if new.is_dir() {
-            return self.index.refresh_now();
+            return self.index.take_changes(clock::instant());
         }
         self.index.note_written(path);
         Ok(())
@@ -78,7 +79,7 @@ impl Vault {
     pub(super) fn moved_files(&self, from: &VaultPath, to: Option<&VaultPath>) {
         let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
         for path in below.iter().chain([from]) {
-            self.index.note_removed(path);
+            self.index.look(path.as_str(), true);
             let rest = path.as_str().part(from.as_str().len()..);
             if let Some(to) = to {
                 self.index.note_written(&VaultPath::known(&format!("{}{rest}", to.as_str())));

@@ -4,8 +4,11 @@ use super::error::Error;
 use crate::limits;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::{BTreeMap, btree_map};
 use std::ffi::OsStr;
+use std::ops::Bound;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A path below the root as text, with `/` between its names on every system; `None` where it is not UTF-8.
 pub(super) fn text_of(below: &Path) -> Option<String> {
@@ -133,6 +136,14 @@ impl<'de> Deserialize<'de> for VaultPath {
 /// What follows `above` in a path, or in a nested tag, that is `above` or lies below it: nothing, or `/` and the rest.
 pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What a map by path has below a folder; all of it for the empty path.
+pub(super) fn range_below<'a, V>(map: &'a BTreeMap<Arc<str>, V>, folder: &str) -> btree_map::Range<'a, Arc<str>, V> {
+    // 0 is the character after the slash.
+    let (first, end) = (format!("{folder}/"), format!("{folder}0"));
+    let inside = (Bound::Included(first.as_str()), Bound::Excluded(end.as_str()));
+    map.range::<str, _>(if folder.is_empty() { (Bound::Unbounded, Bound::Unbounded) } else { inside })
 }
 
 /// Whether a name is not served: one that begins with a dot, and Syncthing's temporary files and conflict copies. HFS+ takes a name with an

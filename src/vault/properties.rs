@@ -180,8 +180,8 @@ pub fn json(value: Yaml) -> Value {
 /// Warns of a note whose frontmatter cannot be read. A vault may have thousands: the first are named, all with
 /// `LOG_LEVEL=debug`.
 pub(super) fn warn_of_frontmatter(path: &str, problem: &str) {
-    static COMPLAINTS: AtomicU64 = AtomicU64::new(0);
-    let before = COMPLAINTS.fetch_add(1, Ordering::Relaxed);
+    static WARNINGS: AtomicU64 = AtomicU64::new(0);
+    let before = WARNINGS.fetch_add(1, Ordering::Relaxed);
     if before == limits::MALFORMED_SHOWN {
         log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all");
     }

@@ -9,7 +9,6 @@ use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, asked_
 use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
-use super::filling::Filling;
 use super::list::wanted_tag;
 use super::path::VaultPath;
 use super::postings::Postings;
@@ -94,7 +93,7 @@ pub struct Found {
     /// Files whose text could not be searched, too large, unreadable or not in time; their names and tags were.
     pub not_searched: usize,
     /// How far the first look at the vault is, while it goes on: what is found is right for the files indexed by then.
-    pub filling: Option<Filling>,
+    pub filling: Option<super::Filling>,
     order: Order,
 }
 

@@ -4,6 +4,7 @@ use super::entry::{Entry, Id, Text};
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Whether a file has a text that is searched.
 fn has_text(entry: &Entry) -> bool {
@@ -30,6 +31,10 @@ pub(super) struct Table {
     too_much: BTreeSet<Arc<str>>,
     /// Grows with every entry that comes or goes.
     version: u64,
+    /// Grows with every file that comes or goes.
+    listing: u64,
+    /// Bytes that are kept of all files.
+    kept_bytes: u64,
     /// The numbers of the entries that came or went last, the newest at the end.
     recent: VecDeque<Id>,
     /// Files with a text.
@@ -47,9 +52,15 @@ impl Table {
         }
     }
 
-    /// Puts an entry in place; what was there.
-    pub(super) fn insert(&mut self, mut entry: Entry) -> Option<Arc<Entry>> {
-        let before = self.remove(&entry.path);
+    /// Puts an entry in place of what was known of the file.
+    pub(super) fn insert(&mut self, mut entry: Entry) {
+        let before = self.take(&entry.path);
+        self.listing += u64::from(before.is_none());
+        let same = before.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
+        // Read again because its stamp proves nothing yet, it is still what we wrote.
+        entry.is_ours = AtomicBool::new(same.as_ref().is_some_and(|known| known.is_ours()));
+        entry.version = same.map_or(self.version + 1, |known| known.version);
+        self.kept_bytes += entry.text.kept_bytes();
         if matches!(entry.text, Text::TooMuch { .. }) {
             self.too_much.insert(entry.path.clone());
         }
@@ -70,11 +81,15 @@ impl Table {
         }
         self.note(entry.id);
         self.entries.insert(entry.path.clone(), entry);
-        before
     }
 
-    pub(super) fn remove(&mut self, path: &str) -> Option<Arc<Entry>> {
+    pub(super) fn remove(&mut self, path: &str) {
+        self.listing += u64::from(self.take(path).is_some());
+    }
+
+    fn take(&mut self, path: &str) -> Option<Arc<Entry>> {
         let before = self.entries.remove(path)?;
+        self.kept_bytes -= before.text.kept_bytes();
         if has_text(&before) {
             self.texts -= 1;
             self.length -= before.stamp.size;
@@ -90,6 +105,14 @@ impl Table {
 
     pub(super) fn version(&self) -> u64 {
         self.version
+    }
+
+    pub(super) fn listing(&self) -> u64 {
+        self.listing
+    }
+
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.kept_bytes
     }
 
     /// The numbers whose entry came or went since a version; `None` when that is too long ago to say.

@@ -2,31 +2,16 @@
 
 use super::entry::Stamp;
 use super::error::words;
-use super::events::Events;
+use super::index::Index;
 use super::jail::Jail;
 use super::path::{is_hidden, is_odd};
 use crate::disk;
 use crate::limits;
 use crate::slice::Part;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-
-/// What a walk found beside the files.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Whether there were any files.
-    pub(super) any: bool,
-    /// Folders and files that could not be looked at for another reason than being gone; what was known of them still holds.
-    pub(super) unreadable: Vec<(String, String)>,
-    /// Folders with something in them that is not served, and why; for a warning.
-    pub(super) unserved: BTreeSet<(String, &'static str)>,
-    /// Whether there are symbolic links in the vault.
-    pub(super) has_links: bool,
-    /// Why changes in some folder will not be reported.
-    pub(super) unwatched: Option<String>,
-}
 
 /// What a directory entry is to us.
 #[derive(Debug)]
@@ -52,99 +37,91 @@ struct Folder {
 
 /// A walk.
 pub(super) struct Walk<'a> {
-    pub(super) jail: &'a Jail,
-    /// Watches the folders on the way.
-    pub(super) events: Option<&'a Events>,
+    pub(super) index: &'a Index,
     /// Removes leftovers of crashed writes on the way.
     pub(super) clean: bool,
     /// Called for each file, by its path below the root.
     pub(super) see: &'a mut dyn FnMut(&str, Stamp),
+    /// Whether it came across symbolic links.
+    pub(super) has_links: bool,
 }
 
 impl Walk<'_> {
-    /// Walks the vault below a folder, by its path; all of it for the empty path.
+    /// Walks the vault below a folder, by its path; all of it for the empty path. The folders are watched on the way. Of what cannot be
+    /// looked at for another reason than being gone, what was known still holds.
     ///
     /// # Errors
     /// Only when the root itself cannot be read.
-    pub(super) fn below(mut self, path: &str) -> io::Result<Found> {
+    pub(super) fn below(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let first = Folder { below: path.to_owned(), on_disk: self.jail.root().join(path), depth, linked: false };
-        let mut found = Found::default();
+        let first = Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, linked: false };
         let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
                 // Folders that links lead to come last, in the order of the links' paths, and each place once: links may form
                 // circles, and many of them many ways.
-                let Some((_, folder)) = linked.pop_first() else { return Ok(found) };
+                let Some((_, folder)) = linked.pop_first() else { return Ok(()) };
                 if linked_folders.insert(folder.on_disk.clone()) {
                     open.push(folder);
                 }
                 continue;
             };
             // A folder that a link leads to is watched under its own path.
-            if let Some(Err(why)) = self.events.filter(|_| !folder.linked).map(|events| events.watch(&folder.below, &folder.on_disk)) {
-                found.unwatched = Some(why);
+            if !folder.linked
+                && let Some(events) = self.index.events()
+                && let Err(why) = events.watch(&folder.below, &folder.on_disk)
+            {
+                self.index.end_events(&why);
             }
             let entries = match fs::read_dir(&folder.on_disk) {
                 Err(error) if folder.below.is_empty() => return Err(error),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
-                    found.unreadable.push((folder.below, words(&error)));
+                    self.warn(&folder.below, &error);
                     continue;
                 }
                 Ok(entries) => entries,
             };
             for entry in entries {
                 match entry {
-                    Ok(entry) => match self.look(&folder, &entry, &mut found) {
+                    Ok(entry) => match self.look(&folder, &entry) {
                         Some((inner, true)) => drop(linked.insert(inner.below.clone(), inner)),
                         Some((inner, false)) => open.push(inner),
                         None => {}
                     },
                     Err(error) if folder.below.is_empty() => return Err(error),
-                    Err(error) => found.unreadable.push((folder.below.clone(), words(&error))),
+                    Err(error) => self.warn(&folder.below, &error),
                 }
             }
         }
     }
 
+    fn warn(&self, path: &str, error: &io::Error) {
+        self.index.warn_once(format!("{path:?} cannot be looked at: {}", words(error)));
+    }
+
     /// Sees an entry of a folder; the folder that it is, if that is to be listed, and whether the entry is a link to it.
-    fn look(&mut self, folder: &Folder, entry: &DirEntry, found: &mut Found) -> Option<(Folder, bool)> {
-        let mut leave = |why: &'static str| {
-            if found.unserved.len() < limits::COMPLAINTS {
-                found.unserved.insert((folder.below.clone(), why));
-            }
-        };
-        let name = entry.file_name();
+    fn look(&mut self, folder: &Folder, entry: &DirEntry) -> Option<(Folder, bool)> {
+        let index = self.index;
+        let leave = |why: &str| index.warn_once(format!("{:?} has {why}; that is not served", folder.below));
+        let (name, kind) = (entry.file_name(), entry.file_type().ok());
         let Some(name) = name.to_str() else {
             leave("a name that is not UTF-8");
             return None;
         };
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        let is_file = kind.is_some_and(|kind| kind.is_file());
         if self.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
             log::info!("removed an unfinished write of an earlier run in {:?}", folder.below);
         }
         let path = joined(&folder.below, name);
         // One that leads nowhere may lead somewhere later.
-        found.has_links |= !is_hidden(name) && entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let kind = classify(self.jail, &path, entry, name);
-        if matches!(kind, Ok(None)) {
-            if is_odd(name) && !is_hidden(name) {
-                leave("a name with a control character or a backslash");
-            }
-            return None;
-        }
-        if path.len() > limits::PATH_BYTES {
-            leave("a path that is too long");
-            return None;
-        }
-        match kind {
+        self.has_links |= !is_hidden(name) && kind.is_some_and(|kind| kind.is_symlink());
+        match classify(&index.jail, &path, entry, name) {
+            Ok(None) if is_odd(name) && !is_hidden(name) => leave("a name with a control character or a backslash"),
             Ok(None) => {}
-            Err(error) => found.unreadable.push((path, words(&error))),
-            Ok(Some(Kind::File(metadata))) => {
-                found.any = true;
-                (self.see)(&path, Stamp::of(&metadata));
-            }
+            _ if path.len() > limits::PATH_BYTES => leave("a path that is too long"),
+            Err(error) => self.warn(&path, &error),
+            Ok(Some(Kind::File(metadata))) => (self.see)(&path, Stamp::of(&metadata)),
             // Never below itself.
             Ok(Some(Kind::Folder { on_disk, linked: true })) if folder.on_disk.starts_with(&on_disk) => {}
             Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => leave("folders nested too deeply"),
