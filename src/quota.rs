@@ -37,7 +37,7 @@ impl Quota {
         Arc::new(Quota { bounds, state: Mutex::default(), released: Condvar::new() })
     }
 
-    /// One permit, for which nobody waits.
+    /// One permit; a caller that finds it in use is refused at once.
     pub fn one() -> Arc<Quota> {
         Quota::new(Bounds { all: 1, per_owner: 1, waiting: 0 })
     }

@@ -32,9 +32,14 @@ const REPORTING: [u32; 12] = [
     0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630, 0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
 ];
 
-/// What has changed since the queue was read last: paths of files and folders, each with whether the bytes under that name may have
-/// changed without another file taking it; and why the paths do not tell everything.
-type Changed = (BTreeMap<String, bool>, Option<&'static str>);
+/// What has changed since the queue was read last.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Paths of files and folders, and whether the bytes under that name may have changed without another file taking it.
+    pub(super) paths: BTreeMap<String, bool>,
+    /// Why the paths do not tell everything.
+    pub(super) incomplete: Option<&'static str>,
+}
 
 /// The watches, by both of their ends, and what the queue has said.
 #[derive(Debug, Default)]
@@ -145,15 +150,15 @@ impl Events {
         let mut buffer = [MaybeUninit::uninit(); limits::EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(&self.queue, &mut buffer);
         // What was read into the buffer is not read again.
-        while state.changed.1.is_none() || !reader.is_buffer_empty() {
+        while state.changed.incomplete.is_none() || !reader.is_buffer_empty() {
             match reader.next() {
                 Ok(event) => state.note(&event),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                Err(_) => state.changed.1 = Some("the queue of changes cannot be read"),
+                Err(_) => state.changed.incomplete = Some("the queue of changes cannot be read"),
             }
-            if state.changed.0.len() > limits::CHANGED_PATHS {
-                state.changed.1 = Some("very many files have changed");
+            if state.changed.paths.len() > limits::CHANGED_PATHS {
+                state.changed.incomplete = Some("very many files have changed");
             }
         }
     }
@@ -183,15 +188,15 @@ impl Events {
 
 impl State {
     fn note(&mut self, event: &Event<'_>) {
-        let (paths, incomplete) = &mut self.changed;
+        let changed = &mut self.changed;
         let what = event.events();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.being_written.clear();
-            *incomplete = Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
+            changed.incomplete = Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
             return;
         }
         if what.contains(ReadFlags::UNMOUNT) {
-            *incomplete = Some("a file system was unmounted");
+            changed.incomplete = Some("a file system was unmounted");
         }
         let Some(folder) = self.folders.get(&event.wd()).cloned() else { return };
         if what.contains(ReadFlags::IGNORED) {
@@ -202,7 +207,7 @@ impl State {
         let Some(name) = event.file_name() else {
             // Of any other folder the one above it reports the same.
             if folder.is_empty() {
-                *incomplete = Some("the vault's folder was changed itself");
+                changed.incomplete = Some("the vault's folder was changed itself");
             }
             return;
         };
@@ -234,7 +239,7 @@ impl State {
         if is_hidden(name) {
             return;
         }
-        *paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
+        *changed.paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
     }
 }
 

@@ -6,7 +6,6 @@ use super::jail::ResolvedPath;
 use super::journal::JournalStep;
 use super::path::VaultPath;
 use super::write::{existing, with_path};
-use crate::clock;
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::slice::Part;
@@ -69,7 +68,7 @@ impl Vault {
         let new = self.jail.new_name(path)?;
         disk::rename(&old, &new, || Ok(())).map_err(|error| with_path(error, path))?;
         if new.is_dir() {
-            return self.index.take_changes(clock::instant());
+            return self.refresh_now();
         }
         self.index.note_written(path);
         Ok(())

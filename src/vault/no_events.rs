@@ -5,7 +5,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// See `events.rs`; there is none.
+/// See `events.rs`.
+pub(super) struct Changed {
+    pub(super) paths: BTreeMap<String, bool>,
+    pub(super) incomplete: Option<&'static str>,
+}
+
+/// There are none.
 #[derive(Debug)]
 pub(super) enum Events {}
 
@@ -22,7 +28,7 @@ impl Events {
         match *self {}
     }
 
-    pub(super) fn take(&self) -> (BTreeMap<String, bool>, Option<&'static str>) {
+    pub(super) fn take(&self) -> Changed {
         match *self {}
     }
 

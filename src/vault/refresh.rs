@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Stamp};
 use super::error::Error;
+use super::events::Changed;
 use super::index::Index;
 use super::path::range_below;
 use super::refresh_policy::Due;
@@ -48,9 +49,8 @@ impl Index {
     /// How far the first look at the vault is, while it is under way.
     pub(super) fn filling(&self) -> Option<Filling> {
         let is_first = self.refresh_policy.last_began().is_none();
-        let is_under_way = matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
-        let filling = || Filling { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) };
-        (is_first && is_under_way).then(filling)
+        let is_under_way = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
+        is_under_way.then(|| Filling { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
@@ -88,14 +88,14 @@ impl Index {
             let is_newer = last_began.is_some_and(|began| began >= asked) && !is_gone;
             return if is_newer { Ok(()) } else { self.walk() };
         };
-        let (changed, incomplete) = events.take();
+        let Changed { paths, incomplete } = events.take();
         let is_known = self.jail.identity() == *self.identity.lock().unpoisoned();
         let incomplete = incomplete.or_else(|| (!is_known).then_some("another folder is at the vault's path"));
         if let Some(why) = incomplete.filter(|_| !is_gone) {
             log::info!("{why}: the vault is walked");
         }
-        let has_linked_changes = self.has_links.load(Ordering::Acquire) && !changed.is_empty();
-        if incomplete.is_some() || has_linked_changes || is_gone { self.walk() } else { self.look_at_all(changed) }
+        let has_linked_changes = self.has_links.load(Ordering::Acquire) && !paths.is_empty();
+        if incomplete.is_some() || has_linked_changes || is_gone { self.walk() } else { self.look_at_all(paths) }
     }
 
     /// Waits until something has changed, or a walk may find that; the index is as up to date then as a call needs it.

@@ -14,6 +14,7 @@ use super::path::VaultPath;
 use super::postings::Postings;
 pub use super::rank::MatchType;
 use super::rank::{Ranker, Word};
+use super::refresh::Filling;
 use super::table::Table;
 use crate::clock::{Deadline, Now};
 use crate::limits;
@@ -93,7 +94,7 @@ pub struct Found {
     /// Files whose text could not be searched, too large, unreadable or not in time; their names and tags were.
     pub not_searched: usize,
     /// How far the first look at the vault is, while it goes on: what is found is right for the files indexed by then.
-    pub filling: Option<super::Filling>,
+    pub filling: Option<Filling>,
     order: Order,
 }
 
