@@ -74,9 +74,9 @@ pub(super) fn ranked_texts(parsed: &Parsed) -> Vec<&str> {
 pub(super) struct Candidate {
     pub(super) id: Id,
     /// The words that it has, as they were asked for.
-    pub(super) words: u64,
+    pub(super) words: u32,
     /// The words of which it has the stem.
-    pub(super) stems: u64,
+    pub(super) stems: u32,
     pub(super) in_path: bool,
     pub(super) in_name: bool,
     pub(super) in_tag: bool,
@@ -102,7 +102,7 @@ impl Candidate {
                 self.count += posting.count();
             }
             QueryPart::Stem(number) => {
-                self.stems |= u64::from(!posting.is_inside()) << number;
+                self.stems |= u32::from(!posting.is_inside()) << number;
                 let weight = order.words.get(number).map_or(0.0, |word| word.weight);
                 self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);
             }

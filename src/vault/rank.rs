@@ -102,8 +102,6 @@ pub(super) struct Close {
     /// Begin and end of the best passage; none when only the name or a tag has the words.
     passage: Option<(usize, usize)>,
     pub(super) match_type: MatchType,
-    /// The words that it has.
-    pub(super) words: u64,
     all: Vec<Occurrence>,
 }
 
@@ -124,7 +122,7 @@ pub(super) struct Ranker<'a> {
     phrase: &'a str,
     phrase_finder: Finder<'a>,
     /// The bits of the query's own words.
-    all: u64,
+    all: u32,
     average_length: f32,
 }
 
@@ -154,25 +152,24 @@ impl<'a> Ranker<'a> {
     pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
         let forms = words.iter().enumerate().flat_map(|(number, word)| word.texts.iter().map(move |text| (number, text)));
         let forms = forms.map(|(number, text)| Form { number, text, stem: Finder::new(stem(text)) }).collect();
-        Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: (1 << asked) - 1, average_length }
+        Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: first_bits(asked), average_length }
     }
 
     /// The words that a name consists of, as bits, if it has no others but stop words.
-    fn words_of_name(&self, name: &str) -> Option<u64> {
-        let bit_of = |word| self.forms.iter().find(|form| form.stem.needle() == stem(word).as_bytes()).map(|form| 1_u64 << form.number);
+    fn words_of_name(&self, name: &str) -> Option<u32> {
+        let bit_of = |word| self.forms.iter().find(|form| form.stem.needle() == stem(word).as_bytes()).map(|form| 1_u32 << form.number);
         words_of(name).try_fold(0, |bits, word| bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit))
     }
 
     /// The query's own words that are not among some given as bits, or for which another stands in.
-    pub(super) fn missing(&self, having: u64) -> Vec<String> {
+    pub(super) fn missing(&self, having: u32) -> Vec<String> {
         let asked = self.words.iter().take(self.asked).enumerate();
         let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || !word.is_exact());
         missing.map(|(_, word)| word.asked.clone()).collect()
     }
 
-    /// Looks at a file that has some of the words, given as bits, and the stems of some. `text` is folded.
-    pub(super) fn look_at(&self, entry: &Entry, text: &str, words: u64, stems: u64) -> Close {
-        let having = words | stems;
+    /// Looks at a file that has some of the words or their stems, given as bits. `text` is folded.
+    pub(super) fn look_at(&self, entry: &Entry, text: &str, having: u32) -> Close {
         let whole = entry.folded_path();
         let path = entry.searched_path();
         let name = name_of(path);
@@ -180,15 +177,15 @@ impl<'a> Ranker<'a> {
         let names: Vec<Short<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(Short::new).collect();
         let tags: Vec<Short<'_>> = entry.folded_tags().iter().map(|tag| Short::new(tag)).collect();
         let in_path = Short::new(path);
-        let (mut beside, mut in_name) = (0_u64, 0_u64);
+        let (mut beside, mut in_name) = (0_u32, 0_u32);
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
             let best = |fields: &[Short<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
             let in_path = in_path.has(form);
             let named = best(&names) * NAME + best(&tags) * TAG;
-            beside |= u64::from(named > 0.0) << form.number;
-            in_name |= u64::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
+            beside |= u32::from(named > 0.0) << form.number;
+            in_name |= u32::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
             let occurrences = occurrences(text, form, &mut all);
             if let Some(sum) = frequencies.get_mut(form.number) {
                 *sum += named + in_path + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
@@ -197,7 +194,7 @@ impl<'a> Ranker<'a> {
         let weighed = frequencies.iter().zip(self.words).map(|(frequency, word)| word.weight * frequency * (K1 + 1.0) / (frequency + K1));
         all.sort_unstable();
         let best = best_passage(&all, beside, self.words, limits::PASSAGE_BYTES);
-        let consist_of: Vec<u64> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
+        let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
         let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let score = weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name;
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
@@ -221,7 +218,7 @@ impl<'a> Ranker<'a> {
             None if in_name == 0 => MatchType::Content,
             None => MatchType::Filename,
         };
-        Close { class, score, phrase_at, passage, match_type, words, all }
+        Close { class, score, phrase_at, passage, match_type, all }
     }
 }
 
@@ -292,7 +289,7 @@ fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
 
 struct BestPassage {
     /// Its words, with those that stand beside the text.
-    words: u64,
+    words: u32,
     /// What its words count: less the further they are apart, down to a half.
     weight: f32,
     /// Its first match.
@@ -301,13 +298,18 @@ struct BestPassage {
     end: usize,
 }
 
+/// The bits of the first words.
+pub(super) fn first_bits(count: usize) -> u32 {
+    ((1_u64 << count) - 1) as u32
+}
+
 /// What some words, given as bits, count together.
-fn weight_of(words: &[Word], bits: u64) -> f32 {
+fn weight_of(words: &[Word], bits: u32) -> f32 {
     words.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1).map(|(_, word)| word.weight).sum()
 }
 
 /// The passage of so many bytes with the heaviest words; `all` are in order.
-fn best_passage(all: &[Occurrence], beside: u64, words: &[Word], length: usize) -> BestPassage {
+fn best_passage(all: &[Occurrence], beside: u32, words: &[Word], length: usize) -> BestPassage {
     let mut best = BestPassage { words: beside, weight: weight_of(words, beside), at: None, end: 0 };
     // Where each word is next, from a place on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
@@ -319,7 +321,7 @@ fn best_passage(all: &[Occurrence], beside: u64, words: &[Word], length: usize) 
         for (number, word) in words.iter().enumerate() {
             let inside = next.get(number).copied().flatten().filter(|(at, _)| *at < from + length);
             if inside.is_some() || beside >> number & 1 == 1 {
-                bits |= 1_u64 << number;
+                bits |= 1_u32 << number;
                 weight += word.weight;
             }
             last = last.max(inside.unwrap_or_default());

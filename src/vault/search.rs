@@ -13,7 +13,7 @@ use super::list::wanted_tag;
 use super::path::VaultPath;
 use super::postings::Postings;
 pub use super::rank::MatchType;
-use super::rank::{Ranker, Word};
+use super::rank::{Ranker, Word, first_bits};
 use super::refresh::Filling;
 use super::table::Table;
 use crate::clock::{Deadline, Now};
@@ -108,6 +108,9 @@ impl Found {
     }
 }
 
+/// A candidate with its rank.
+type Ranked<'a> = (Rank, &'a Candidate);
+
 /// The text of a file could not be read.
 struct Unread;
 
@@ -141,10 +144,10 @@ impl Vault {
         if !parsed.conditions.is_empty() {
             not_searched += self.retain_fulfilling(&parsed.conditions, &mut found, &mut fulfilled_at, &read, go_on)?;
         }
-        let all = (1_u64 << asked) - 1;
+        let all = first_bits(asked);
         // A word that stands in for another does not make a file one that has all of them.
         let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.is_exact());
-        let exact = exact.fold(0_u64, |bits, (number, _)| bits | 1 << number);
+        let exact = exact.fold(0_u32, |bits, (number, _)| bits | 1 << number);
         let has_all = |candidate: &Candidate| candidate.words & exact & all == all;
         let total = found.iter().filter(|candidate| has_all(candidate)).count();
         let partial = found.len() - total;
@@ -157,7 +160,7 @@ impl Vault {
         let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
         let close = |candidate: &Candidate, entry: &Arc<Entry>| {
             let text = self.folded_text(entry, &read).unwrap_or_default();
-            ranker.look_at(entry, &text, candidate.words, candidate.stems)
+            ranker.look_at(entry, &text, candidate.words | candidate.stems)
         };
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
@@ -209,7 +212,7 @@ impl Vault {
             let at = close.shown_at(&order.words).or(at);
             let passages = if query.passages { self.passages(&entry, &close, at, &order.words, &read) } else { Vec::new() };
             let (snippet, line) = self.snippet(&entry, match_type, at, &order.words);
-            Hit { entry, match_type, snippet, line, missing: ranker.missing(close.words), passages, key }
+            Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();
         let order = Order { close: last_close, ..order };
@@ -311,19 +314,16 @@ impl Vault {
                 let candidate = if is_dense { all.get_mut(id as usize) } else { Some(some.entry(id).or_default()) };
                 candidate.into_iter().for_each(|candidate| candidate.add(what, posting, order, table));
             });
-            let chosen: Vec<(Id, Candidate)> = if asked == 0 {
+            let mut found: Vec<Candidate> = if asked == 0 {
                 let having = self.having_all(&required, lexicon.as_deref(), table, read).into_iter();
-                having.filter_map(|entry| Some((entry.id, *all.get(entry.id as usize)?))).collect()
+                having.filter_map(|entry| Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })).collect()
             } else if is_dense {
-                all.into_iter().filter(|candidate| candidate.words != 0).map(|candidate| (candidate.id, candidate)).collect()
+                all
             } else {
-                some.into_iter().filter(|(_, candidate)| candidate.words != 0).collect()
+                some.into_values().collect()
             };
-            let chosen = chosen.into_iter().filter_map(|(id, candidate)| {
-                let entry = table.entry(id)?;
-                wanted(entry).then_some(Candidate { id, ..candidate })
-            });
-            (chosen.collect(), unread + table.not_searched(wanted))
+            found.retain(|candidate| (asked == 0 || candidate.words != 0) && table.entry(candidate.id).is_some_and(|entry| wanted(entry)));
+            (found, unread + table.not_searched(wanted))
         }))
     }
 
@@ -382,20 +382,29 @@ impl Vault {
     ) -> Vec<(Key, Candidate, Arc<Entry>)> {
         self.index.with_table(|table| {
             let path = |candidate: &Candidate| table.entry(candidate.id).map_or("", |entry| &*entry.path);
-            let is_behind = |(own, candidate): &(Rank, &Candidate), key: &Key| (own, path(candidate)) > (&key.0, key.1.as_str());
-            let mut ranked: Vec<(Rank, &Candidate)> = candidates.iter().map(|candidate| (rank(candidate, table), candidate)).collect();
-            ranked.retain(|own| after.is_none_or(|after| is_behind(own, after)) && !last.is_some_and(|last| is_behind(own, last)));
-            let compare = |a: &(Rank, &Candidate), b: &(Rank, &Candidate)| a.0.cmp(&b.0).then_with(|| path(a.1).cmp(path(b.1)));
-            if count < ranked.len() {
-                ranked.select_nth_unstable_by(count, compare);
-                ranked.truncate(count);
+            let is_behind = |(own, candidate): &Ranked<'_>, key: &Key| (own, path(candidate)) > (&key.0, key.1.as_str());
+            let compare = |a: &Ranked<'_>, b: &Ranked<'_>| a.0.cmp(&b.0).then_with(|| path(a.1).cmp(path(b.1)));
+            let (mut best, mut worst): (Vec<Ranked<'_>>, Option<Ranked<'_>>) = (Vec::new(), None);
+            for candidate in candidates {
+                let own = (rank(candidate, table), candidate);
+                let is_on_page = after.is_none_or(|after| is_behind(&own, after)) && !last.is_some_and(|last| is_behind(&own, last));
+                if !is_on_page || worst.is_some_and(|worst| compare(&own, &worst).is_gt()) {
+                    continue;
+                }
+                best.push(own);
+                if best.len() / 2 >= count {
+                    best.select_nth_unstable_by(count - 1, compare);
+                    best.truncate(count);
+                    worst = best.last().copied();
+                }
             }
-            ranked.sort_unstable_by(compare);
-            let with_entry = |(rank, candidate): (Rank, &Candidate)| {
+            best.sort_unstable_by(compare);
+            best.truncate(count);
+            let with_entry = |(rank, candidate): Ranked<'_>| {
                 let entry = Arc::clone(table.entry(candidate.id)?);
                 Some(((rank, entry.path.to_string()), *candidate, entry))
             };
-            ranked.into_iter().filter_map(with_entry).collect()
+            best.into_iter().filter_map(with_entry).collect()
         })
     }
 
