@@ -237,7 +237,7 @@ fn the_sample_vault_is_the_fixture() {
 /// `check --server URL`, unless curl is missing, by which it asks.
 fn check_server(url: &str) -> Option<Output> {
     if Command::new("curl").arg("--version").output().is_err() {
-        crate::support::skipped("curl is not here");
+        crate::support::skipped("curl is missing");
         return None;
     }
     let path = std::env::var("PATH").unwrap_or_default();
