@@ -29,9 +29,18 @@ pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
 /// # Errors
 /// What the disk says; `FileTooLarge` for a longer one.
 pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let file = File::open(file)?;
-    let size = file.metadata()?.len();
-    read_all(file, size, max)
+    read_all(File::open(file)?, max)
+}
+
+/// What was found, or `None` where there is nothing.
+///
+/// # Errors
+/// What the disk says otherwise.
+pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Removes a file of our own that is not needed any more, if it is there.
@@ -95,15 +104,14 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
 /// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for what is no plain file.
 pub fn read_plain(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(file)?;
-    let found = file.metadata()?;
-    if !found.is_file() {
+    if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    read_all(file, found.len(), max)
+    read_all(file, max)
 }
 
-fn read_all(file: File, size: u64, max: u64) -> io::Result<Vec<u8>> {
-    if size > max {
+fn read_all(file: File, max: u64) -> io::Result<Vec<u8>> {
+    if file.metadata()?.len() > max {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     let mut bytes = Vec::new();

@@ -66,20 +66,6 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let (temporary, file) = write_temporary(folder, words, Mode::Private, path)?;
     let mut made = std::fs::hard_link(&temporary, path);
-    // Not every file system has second names; there a crash in between leaves an empty file.
-    if made.as_ref().is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)) {
-        discard(&temporary);
-        return match OpenOptions::new().create_new(true).write(true).open(path) {
-            Ok(mut file) => {
-                let _ = file.try_lock();
-                // Without its text its owner would be unknown, and it would stay.
-                file.write_all(words).inspect_err(|_| discard(path))?;
-                Ok(Some(file))
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(error) => Err(error),
-        };
-    }
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         && std::fs::read(path).is_ok_and(|found| found == words)
         && remove_leftover(path)
@@ -87,10 +73,20 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
         made = std::fs::hard_link(&temporary, path);
     }
     discard(&temporary);
+    let made = match made.map(|()| file) {
+        // Not every file system has second names; there a crash in between leaves an empty file.
+        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) => {
+            OpenOptions::new().create_new(true).write(true).open(path).and_then(|mut file| {
+                let _ = file.try_lock();
+                // Without its text its owner would be unknown, and it would stay.
+                file.write_all(words).inspect_err(|_| discard(path)).map(|()| file)
+            })
+        }
+        made => made,
+    };
     match made {
-        Ok(()) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-        Err(error) => Err(error),
+        made => made.map(Some),
     }
 }
 
@@ -98,14 +94,10 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
 /// whether it was removed.
 pub fn remove_leftover(path: &Path) -> bool {
     // A file that was displaced has such a name too, while the folder is locked.
-    let folder = path.parent().and_then(|folder| open_folder(folder).ok());
-    let is_free = |folder: &File| !matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
+    let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else { return false };
     // Open, and so locked, until it is gone.
-    folder.is_some_and(|folder| {
-        is_free(&folder)
-            && File::open(path)
-                .is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
-    })
+    !matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
+        && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
 }
 
 /// Whether files can be made in a folder: one is, and removed again.
@@ -149,13 +141,8 @@ pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: Mode<'_>, targe
         Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
     };
     let (temporary, file) = new_temporary(folder, first_bits)?;
-    match fill(&file, bytes, mode, target) {
-        Ok(()) => Ok((temporary, file)),
-        Err(error) => {
-            discard(&temporary);
-            Err(error)
-        }
-    }
+    fill(&file, bytes, mode, target).inspect_err(|_| discard(&temporary))?;
+    Ok((temporary, file))
 }
 
 fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<()> {
@@ -181,9 +168,5 @@ pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> i
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temporary = temporary_name(folder)?;
     std::os::unix::fs::symlink(to, &temporary)?;
-    let outcome = last_look().and_then(|()| std::fs::rename(&temporary, target));
-    if outcome.is_err() {
-        discard(&temporary);
-    }
-    outcome
+    last_look().and_then(|()| std::fs::rename(&temporary, target)).inspect_err(|_| discard(&temporary))
 }

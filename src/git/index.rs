@@ -168,11 +168,7 @@ pub(super) fn clear(lock: &Path) {
 fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
     // The time first: an index that is replaced in between is newer than that.
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
-    match modified.and_then(|modified| Ok((std::fs::read(path)?, modified))) {
-        Ok(read) => Ok(Some(read)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(wrong(error)),
-    }
+    disk::if_there(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
 }
 
 fn index_is_locked() -> Failure {

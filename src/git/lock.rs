@@ -27,11 +27,7 @@ pub(super) fn exclude_lock_files(runner: &Runner<'_>) -> Result<(), Failure> {
     if exclude.is_symlink() {
         return Ok(());
     }
-    let known = match std::fs::read(&exclude) {
-        Ok(known) => known,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(wrong(error)),
-    };
+    let known = disk::if_there(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
     let missing: Vec<&str> = [LOCK, disk::OWN_NAMES].into_iter().filter(|name| !has(name)).collect();
     if missing.is_empty() {

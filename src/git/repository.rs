@@ -218,14 +218,10 @@ impl Repository {
 
     /// The move of the branch that is under way.
     pub(super) fn pending(&self) -> Result<Option<Pending>, Failure> {
-        match std::fs::read_to_string(self.pending_file()) {
-            Ok(text) => {
-                let mut lines = text.lines().map(str::to_owned);
-                Ok(lines.next().map(|to| Pending { to, from: lines.next() }))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::Git(format!("what is pending cannot be read: {}", error.kind()))),
-        }
+        let read = disk::if_there(std::fs::read_to_string(self.pending_file()));
+        let text = read.map_err(|error| Failure::Git(format!("what is pending cannot be read: {}", error.kind())))?;
+        let mut lines = text.as_deref().unwrap_or_default().lines().map(str::to_owned);
+        Ok(lines.next().map(|to| Pending { to, from: lines.next() }))
     }
 
     /// Notes that the branch is to be moved to a commit, so that this can be finished after a crash.

@@ -326,11 +326,8 @@ impl Store {
     /// # Errors
     /// In words for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
-        let bytes = match disk::read_at_most(&folder.join(FILE), limits::STATE_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
-            Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
-        };
+        let read = disk::if_there(disk::read_at_most(&folder.join(FILE), limits::STATE_BYTES));
+        let Some(bytes) = read.map_err(|error| format!("{FILE} cannot be read: {}", error.kind()))? else { return Ok(State::default()) };
         decode(&bytes).map_err(|error| match error {
             Undecodable::LaterVersion(version) => format!("{FILE} has version {version}; this program knows {VERSION}"),
             Undecodable::Damaged(why) => format!("{FILE} is damaged: {why}"),

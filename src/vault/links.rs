@@ -208,20 +208,14 @@ impl Vault {
         self.refresh()?;
         let mut index = self.links.lock().unpoisoned();
         let (version, gone, fresh) = self.index.with_table(|table| {
-            let version = table.version();
-            let changed = index.version.and_then(|known| table.changed_since(known));
-            let changed: Option<BTreeSet<Id>> = changed.map(Iterator::collect);
-            let is_fresh = |id: &Id, entry: &Entry| index.known.get(id).is_none_or(|known| known.version != entry.version);
-            let fresh: Vec<(Id, Arc<Entry>)> = match &changed {
-                Some(ids) => ids.iter().filter_map(|id| Some((*id, Arc::clone(table.entry(*id)?)))).collect(),
-                None => table.all().map(|entry| (entry.id, Arc::clone(entry))).collect(),
+            let ids: BTreeSet<Id> = match index.version.and_then(|known| table.changed_since(known)) {
+                Some(changed) => changed.collect(),
+                None => table.all().map(|entry| entry.id).chain(index.known.keys().copied()).collect(),
             };
-            let fresh: Vec<(Id, Arc<Entry>)> = fresh.into_iter().filter(|(id, entry)| is_fresh(id, entry)).collect();
-            let gone: Vec<Id> = match changed {
-                Some(ids) => ids.into_iter().filter(|id| table.entry(*id).is_none()).collect(),
-                None => index.known.keys().copied().filter(|id| table.entry(*id).is_none()).collect(),
-            };
-            (version, gone, fresh)
+            let gone: Vec<Id> = ids.iter().copied().filter(|id| table.entry(*id).is_none()).collect();
+            let entries = ids.into_iter().filter_map(|id| Some((id, Arc::clone(table.entry(id)?))));
+            let is_fresh = |(id, entry): &(Id, Arc<Entry>)| index.known.get(id).is_none_or(|known| known.version != entry.version);
+            (table.version(), gone, entries.filter(is_fresh).collect::<Vec<_>>())
         });
         let look = |(_, entry): &(Id, Arc<Entry>)| {
             let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
@@ -278,20 +272,18 @@ impl Vault {
         let means = |resolved: &Resolved<'_>, wanted: &dyn Fn(&str) -> bool| matches!(resolved, Resolved::One(file) if wanted(file));
         let key = path.filter(|path| self.index.get(path.as_str()).is_some()).map(|path| key_of(path.as_str()));
         let links_of = |file: &str| self.index.get(file).map(|entry| self.links_in(&entry).1).unwrap_or_default();
-        let below = |wanted: &dyn Fn(&str) -> bool| {
-            let files = index.known.values().map(|known| &*known.path).filter(|file| wanted(file));
-            files.map(str::to_owned).collect::<BTreeSet<String>>()
+        let below = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<&str> {
+            index.known.values().map(|known| &*known.path).filter(|file| wanted(file)).collect()
         };
         // The files whose links are followed one further.
-        let mut further: BTreeSet<String> = BTreeSet::new();
+        let mut further: BTreeSet<&str> = BTreeSet::new();
         if depth > 1 && show == Show::Backlinks {
-            let first = index.select(key.as_deref(), &mut |_, resolved| means(resolved, &in_scope));
-            further.extend(first.into_keys().map(str::to_owned));
+            further.extend(index.select(key.as_deref(), &mut |_, resolved| means(resolved, &in_scope)).into_keys());
         } else if depth > 1 && show == Show::Outgoing {
             for source in below(&in_scope) {
-                for link in links_of(&source) {
-                    if let Resolved::One(file) = index.resolve(&link, folder_of(&source)) {
-                        further.insert(file.to_owned());
+                for link in links_of(source) {
+                    if let Resolved::One(file) = index.resolve(&link, folder_of(source)) {
+                        further.insert(file);
                     }
                 }
             }
@@ -303,29 +295,19 @@ impl Vault {
             Show::Unresolved => *resolved == Resolved::Missing && in_scope(source),
             Show::Ambiguous => matches!(resolved, Resolved::Several(_)) && in_scope(source),
         };
-        let found: Vec<(String, usize)> = if show == Show::Outgoing {
+        let found: BTreeMap<&str, usize> = if show == Show::Outgoing {
             let count = |file: &str| links_of(file).iter().filter(|link| !link.path.is_empty()).count();
-            below(&in_reach)
-                .into_iter()
-                .map(|file| {
-                    let links = count(&file);
-                    (file, links)
-                })
-                .collect()
+            below(&in_reach).into_iter().map(|file| (file, count(file))).collect()
         } else {
             let key = key.filter(|_| show == Show::Backlinks && further.is_empty());
-            index
-                .select(key.as_deref(), &mut |source, resolved| is_wanted(source, resolved))
-                .into_iter()
-                .map(|(file, count)| (file.to_owned(), count))
-                .collect()
+            index.select(key.as_deref(), &mut |source, resolved| is_wanted(source, resolved))
         };
-        let total = found.iter().map(|(_, count)| count).sum();
+        let total = found.values().sum();
         let mut page = Vec::new();
         let first = after.map(|after| after.split('\0').next().unwrap_or(after));
-        let mut sources = found.iter().filter(|(source, _)| first.is_none_or(|first| &**source >= first));
+        let mut sources = found.keys().copied().filter(|source| first.is_none_or(|first| *source >= first));
         while page.len() < limits::LINKS_PAGE
-            && let Some((source, _)) = sources.next()
+            && let Some(source) = sources.next()
         {
             let Some(entry) = self.index.get(source) else { continue };
             let (text, links) = self.links_in(&entry);

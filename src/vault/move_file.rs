@@ -132,7 +132,7 @@ impl Vault {
         match self.jail.existing(to) {
             Ok(found) if found.below() == on_disk.below() || crate::disk::is_same_file(&found, &on_disk) => {}
             Ok(_) => return Err(Error::Exists(to.as_str().into())),
-            Err(Error::NotFound { .. }) => drop(self.may_create(to)?),
+            Err(Error::NotFound { .. }) => self.may_create(to)?,
             Err(error) => return Err(error),
         }
         self.check_new_name(to, Some(from))?;

@@ -8,7 +8,7 @@ use super::write::Written;
 use super::{Entry, Error, Named, Vault, VaultPath, etag};
 use crate::limits;
 use crate::markdown::blocks::Kind;
-use crate::markdown::insert::{Position, Refused, Target, insert};
+use crate::markdown::insert::{Edit, Position, Refused, Target, insert};
 use crate::markdown::parts::{FindError, Note, Task};
 use crate::markdown::{frontmatter, inline, tasks};
 use crate::slice::Part;
@@ -300,8 +300,7 @@ impl Vault {
                     "This task recurs: the plugin that knows the rule makes its next occurrence when it is ticked in Obsidian; tick it there.".into(),
                 ));
             }
-            let (head, rest) = (before.get(..task.status_at.start), before.get(task.status_at.end..));
-            let after = [head.unwrap_or_default(), status.encode_utf8(&mut [0; 4]), rest.unwrap_or_default()].concat();
+            let after = Edit { range: task.status_at.clone(), text: status.to_string() }.apply(before);
             lines = (note.line(task.line).to_owned(), Note::of(&after).line(task.line).to_owned());
             Ok(after.into_bytes())
         })?;

@@ -43,14 +43,10 @@ impl Transaction<'_> {
         // What cannot be looked at now is looked at by the next change, and the journal stays until then.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
         // Where a file was changed since on top of what was done, the rest is done too; otherwise what was done is undone.
-        let forward = !shown && all.iter().any(|(_, state)| *state == State::DoneAndMore);
-        let is_over = !shown && all.iter().all(|(_, state)| matches!(state, State::Done | State::DoneAndMore));
-        log::warn!(
-            "a change of {} files was interrupted; {} it",
-            noted.len(),
-            if forward || is_over { "finishing" } else { "taking back" }
-        );
-        let outcomes: Vec<Result<(), Error>> = if forward || is_over {
+        let states = || all.iter().map(|(_, state)| *state);
+        let finishes = !shown && (states().any(|state| state == State::DoneAndMore) || states().all(|state| state == State::Done));
+        log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "taking back" });
+        let outcomes: Vec<Result<(), Error>> = if finishes {
             all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
         } else {
             let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
@@ -72,29 +68,23 @@ impl Transaction<'_> {
     }
 
     pub(super) fn state(&self, JournalStep { step, .. }: &JournalStep) -> Result<State, Error> {
-        let holds = |path: &VaultPath| self.vault.bytes_if_any(path);
         let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
-        let compared = |here: Option<Vec<u8>>, before: Option<&[u8]>, after: &[u8]| match here {
-            here if here.as_deref() == before => State::Open,
-            // It has another name still.
-            None => State::Open,
-            Some(here) if here == after => State::Done,
-            Some(here) if derives_from_new(before.unwrap_or_default(), after, &here) => State::DoneAndMore,
-            Some(_) => State::Theirs,
+        let either = |is_done: bool| Ok(if is_done { State::Done } else { State::Open });
+        let (path, before, after) = match step {
+            Step::Create { path, bytes } => (path, None, bytes),
+            Step::Replace { path, before, after } => (path, Some(before), after),
+            Step::Rename { from, to } => return either(!exists(from) && exists(to)),
+            Step::Remove { path, .. } | Step::Trash { path } => return either(!exists(path)),
         };
-        let either = |is_done: bool| if is_done { State::Done } else { State::Open };
-        let state = || {
-            Ok(match step {
-                Step::Create { path, bytes } => compared(holds(path)?, None, bytes),
-                Step::Replace { path, before, after } => compared(holds(path)?, Some(before), after),
-                Step::Rename { from, to } => either(!exists(from) && exists(to)),
-                Step::Remove { path, .. } | Step::Trash { path } => either(!exists(path)),
-            })
-        };
-        match state() {
-            Err(error) if is_disk_failure(&error) => Err(error),
+        Ok(match self.vault.bytes_if_any(path) {
+            Err(error) if is_disk_failure(&error) => return Err(error),
             // It is something else now: a folder, a link, a huge file.
-            other => Ok(other.unwrap_or(State::Theirs)),
-        }
+            Err(_) => State::Theirs,
+            // Without a file it has another name still.
+            Ok(here) if here.is_none() || here.as_ref() == before => State::Open,
+            Ok(Some(here)) if here == *after => State::Done,
+            Ok(Some(here)) if derives_from_new(before.map(Vec::as_slice).unwrap_or_default(), after, &here) => State::DoneAndMore,
+            Ok(_) => State::Theirs,
+        })
     }
 }

@@ -49,42 +49,27 @@ pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Resu
         _ => find_with_any_line_ends(bytes, old_text)?,
     };
     let new_text = with_line_ends(new_text, bytes, &place);
-    let (Some(before), Some(after)) = (bytes.get(..place.start), bytes.get(place.end..)) else {
-        return Err(Error::TextNotFound(nearest_text(bytes, old_text)));
-    };
-    Ok([before, new_text.as_bytes(), after].concat())
+    Ok([bytes.part(..place.start), new_text.as_bytes(), bytes.part(place.end..)].concat())
 }
 
 /// Where a text stands when CR LF and LF are the same; whole line ends of the file.
 fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
-    let not_found = || Error::TextNotFound(nearest_text(bytes, text));
-    let carriage_returns: Vec<usize> = memchr::memmem::find_iter(bytes, b"\r\n").collect();
-    if carriage_returns.is_empty() && !text.contains("\r\n") {
-        return Err(not_found());
-    }
     let mut plain = Vec::with_capacity(bytes.len());
-    let mut from = 0;
-    for &at in &carriage_returns {
+    // Where a line end of the plain text has lost its carriage return.
+    let (mut ends, mut from) = (Vec::new(), 0);
+    for at in memchr::memmem::find_iter(bytes, b"\r\n") {
         plain.extend_from_slice(bytes.part(from..at));
+        ends.push(plain.len());
         from = at + 1;
     }
     plain.extend_from_slice(bytes.part(from..));
     let wanted = text.replace("\r\n", "\n");
     match occurrences(&plain, wanted.as_bytes()) {
-        None => Err(not_found()),
+        None => Err(Error::TextNotFound(nearest_text(bytes, text))),
         Some((_, count)) if count > 1 => Err(Error::TextNotUnique(count)),
         Some((at, _)) => {
-            // One was taken out for each line end that began before.
-            let removed_before = |plain_at: usize| {
-                let (mut low, mut high) = (0, carriage_returns.len());
-                while low < high {
-                    let middle = (low + high) / 2;
-                    if carriage_returns.get(middle).is_some_and(|&at| at - middle < plain_at) { low = middle + 1 } else { high = middle }
-                }
-                low
-            };
-            let end = at + wanted.len();
-            Ok(at + removed_before(at)..end + removed_before(end))
+            let in_file = |plain_at: usize| plain_at + ends.partition_point(|&end| end < plain_at);
+            Ok(in_file(at)..in_file(at + wanted.len()))
         }
     }
 }
@@ -224,6 +209,7 @@ mod tests {
     fn a_text_that_is_missing_or_ambiguous_changes_nothing() {
         assert!(matches!(edit("aaa", "aa", "b"), Err(Error::TextNotUnique(2))));
         assert!(matches!(edit("x x x", "x", "b"), Err(Error::TextNotUnique(3))));
+        assert!(matches!(edit("a\nb\na\nb\n", "\nb", ""), Err(Error::TextNotUnique(2))));
         let Err(Error::TextNotFound(hint)) = edit("one  two", "one two", "") else { panic!() };
         assert!(hint.contains("white space"), "{hint}");
         for (text, old, word) in [

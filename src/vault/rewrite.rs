@@ -418,24 +418,14 @@ impl Plan {
 fn changed_lines(path: &str, text: &str, edits: &[Edit]) -> Vec<ChangedLine> {
     let after_text = apply_all(text, edits);
     let (before, after) = (Note::of(text), Note::of(&after_text));
-    let mut ranges: Vec<(&Range<usize>, usize)> = edits.iter().map(|edit| (&edit.range, edit.text.len())).collect();
-    ranges.sort_unstable_by_key(|(range, _)| range.start);
-    let mut lines: Vec<ChangedLine> = Vec::new();
-    // How much longer the text has become before an edit, and how much shorter.
-    let (mut more, mut less) = (0, 0);
-    for (range, new_length) in ranges {
-        let line = before.line_at(range.start) + 1;
-        if lines.last().is_none_or(|last| last.line != line) {
-            let at = range.start + more - less;
-            lines.push(ChangedLine {
-                path: path.to_owned(),
-                line,
-                before: shown_line(&before, range.start),
-                after: shown_line(&after, at),
-            });
-        }
-        more += new_length;
-        less += range.len();
-    }
-    lines
+    let mut starts: Vec<usize> = edits.iter().map(|edit| edit.range.start).collect();
+    starts.sort_unstable();
+    // The first of each line: what stands before it is as it was.
+    starts.dedup_by_key(|at| before.line_at(*at));
+    let row = |at: usize| {
+        let number = before.line_at(at);
+        let after_at = after.start(number) + at - before.start(number);
+        ChangedLine { path: path.to_owned(), line: number + 1, before: shown_line(&before, at), after: shown_line(&after, after_at) }
+    };
+    starts.into_iter().map(row).collect()
 }

@@ -8,6 +8,7 @@
 use super::error::Error;
 use super::jail::ResolvedPath;
 use super::journal::{Journal, JournalStep, Step};
+use super::moves::TRASH;
 use super::path::VaultPath;
 use super::versions::{Change, Did, hash, wait_for_lock};
 use super::write::kept_of_write;
@@ -23,7 +24,6 @@ use std::sync::{Arc, MutexGuard};
 /// The names, in the vault's root, of the file with what is being changed and of the lock file. No
 /// tool sees them.
 pub const OWN_FILES: [&str; 2] = [".vault-sync-mcp-journal.json", ".vault-sync-mcp.lock"];
-const TRASH: &str = ".trash";
 
 /// Holds the lock for changes of several files; others wait, also in other processes.
 #[derive(Debug)]

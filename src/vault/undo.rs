@@ -159,17 +159,12 @@ impl Vault {
         let lines = self.kept_lines()?;
         let undone_calls: HashSet<&str> =
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
-        let mut calls: Vec<(&str, Vec<&Line>)> = Vec::new();
-        for line in lines.iter().filter(|line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call)) {
-            match calls.last_mut().filter(|(call, _)| *call == line.call) {
-                Some((_, lines)) => lines.push(line),
-                None => calls.push((&line.call, vec![line])),
-            }
-        }
+        let is_wanted = |line: &&Line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call);
+        let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
         let mut view = View { vault: &vault, hashes: HashMap::new(), renamed: Vec::new(), left: HashSet::new() };
         let mut undone = Undone::default();
-        for (call, lines) in calls.into_iter().rev() {
-            let mut plan = take_back(&mut view, versions, &lines)?;
+        for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
+            let mut plan = take_back(&mut view, versions, lines)?;
             if let Some(transaction) = transaction.as_ref().filter(|_| !plan.steps.is_empty()) {
                 if let Err(error) = transaction.apply(&plan.steps) {
                     plan.is_whole = false;
@@ -178,8 +173,8 @@ impl Vault {
                 // The disk is what the steps have made of it.
                 (view.hashes, view.renamed) = (HashMap::new(), Vec::new());
             }
-            if plan.is_whole && !dry_run {
-                versions.keep(&owner, call, vec![super::versions::Change { did: Did::Undone { of: call.to_owned() }, bytes: None }])?;
+            if let Some(Line { call, .. }) = lines.first().filter(|_| plan.is_whole && !dry_run) {
+                versions.keep(&owner, call, vec![super::versions::Change { did: Did::Undone { of: call.clone() }, bytes: None }])?;
             }
             undone.done.extend(plan.done);
             undone.left.extend(plan.left);

@@ -11,7 +11,7 @@ use crate::lock::Unpoisoned;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -168,11 +168,7 @@ impl Versions {
     /// # Errors
     /// What the disk says.
     pub fn lines(&self) -> std::io::Result<Vec<Line>> {
-        let log = match disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES) {
-            Ok(log) => log,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
+        let log = disk::if_there(disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
         let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
         let ended = lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None });
         let ended: HashSet<String> = ended.collect();
@@ -202,16 +198,9 @@ impl Versions {
     pub fn clean(&self, now: Now) -> Result<(), Error> {
         let _turn = self.lock()?;
         let lines = self.lines().map_err(failed)?;
-        let mut newest: BTreeMap<&str, usize> = BTreeMap::new();
-        for (number, line) in lines.iter().enumerate() {
-            if let Some((path, _)) = line.kept() {
-                newest.insert(path, number);
-            }
-        }
-        let newest: HashSet<usize> = newest.into_values().collect();
-        let (mut bytes, mut stay, mut hashes) = (0_u64, Vec::new(), HashSet::new());
-        for (number, line) in lines.iter().enumerate().rev() {
-            let is_newest = newest.contains(&number);
+        let (mut bytes, mut stay, mut hashes, mut paths) = (0_u64, Vec::new(), HashSet::new(), HashSet::new());
+        for line in lines.iter().rev() {
+            let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path));
             let is_young = now.since(Now(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             if !is_newest && (!is_young || bytes + size > limits::VERSIONS_BYTES || stay.len() >= limits::VERSIONS) {

@@ -226,27 +226,25 @@ impl Vault {
         }
     }
 
-    /// Whether a file or folder of this name could be made there; nothing is made. Returns the nearest folder that exists.
+    /// Whether a file or folder of this name could be made there; nothing is made.
     ///
     /// # Errors
     /// Those of [`Vault::write`].
-    pub(super) fn may_create(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+    pub(super) fn may_create(&self, path: &VaultPath) -> Result<(), Error> {
         self.check_grant(path.as_str())?;
         self.index.refuse_if_away()?;
         let mut folder = path.parent();
-        let on_disk = loop {
-            match self.jail.existing(&folder) {
-                Err(Error::NotFound { .. }) if !folder.is_root() => folder = folder.parent(),
-                other => break other?,
-            }
-        };
+        while !folder.is_root() && matches!(self.jail.existing(&folder), Err(Error::NotFound { .. })) {
+            folder = folder.parent();
+        }
+        let on_disk = self.jail.existing(&folder)?;
         if !on_disk.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" });
         }
         if !disk::may_write_in(&on_disk) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
-        Ok(on_disk)
+        Ok(())
     }
 
     /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
@@ -379,11 +377,8 @@ pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metada
 /// The bytes of the file at this moment, and whether it stayed the same while they were read; `None` when it is gone. A file too large to be read here has no etag that
 /// a client could have been given.
 fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
-    match read_stamped(on_disk, limits::NOTE_BYTES + 1) {
-        Ok((bytes, _, stayed)) => check_size(path, bytes.len()).map(|()| Some((bytes, stayed))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::disk("read the file", path.as_str())(error)),
-    }
+    let read = disk::if_there(read_stamped(on_disk, limits::NOTE_BYTES + 1)).map_err(Error::disk("read the file", path.as_str()))?;
+    read.map(|(bytes, _, stayed)| check_size(path, bytes.len()).map(|()| (bytes, stayed))).transpose()
 }
 
 fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
