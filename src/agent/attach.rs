@@ -5,11 +5,10 @@
 //! is from, and the vault keeps what its pages are made from.
 
 use super::copy::Copy;
-use super::{Agent, Failure, SoFar};
+use super::{Agent, Failure};
 use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
-use crate::vault::journal::Step;
 use crate::vault::{REFUSED_CHARACTERS, VaultPath, etag};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +31,7 @@ pub(super) enum Attached {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AttachedFile {
     /// Its name, without folders.
-    name: String,
+    pub(super) name: String,
     #[serde(skip)]
     bytes: Arc<[u8]>,
     /// Of the bytes; with it two requests are compared.
@@ -43,24 +42,10 @@ impl AttachedFile {
     pub fn new(name: String, bytes: Vec<u8>) -> AttachedFile {
         AttachedFile { name, etag: etag(&bytes), bytes: bytes.into() }
     }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
 }
 
-/// A file that a change brings into the vault.
-#[derive(Debug)]
-pub(super) struct Attachment {
-    pub(super) path: VaultPath,
-    pub(super) bytes: Vec<u8>,
-}
-
-impl Attachment {
-    pub(super) fn step(&self) -> Step {
-        Step::Create { path: self.path.clone(), bytes: self.bytes.clone() }
-    }
-}
+/// A file that a change brings into the vault, and its bytes.
+pub(super) type Attachment = (VaultPath, Vec<u8>);
 
 /// Looks at every file.
 ///
@@ -184,8 +169,8 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
         }
         let (path, is_new) = find_name(agent, Path::new(&name), &bytes, &new)?;
         if is_new {
-            copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind()), SoFar::default()))?;
-            new.push(Attachment { path: path.clone(), bytes });
+            copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind())))?;
+            new.push((path.clone(), bytes));
         }
         paths.push(path);
     }
@@ -200,8 +185,9 @@ fn find_name(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> Re
     let mut why = format!("{ASSETS} has {} files of this name already", limits::AGENT_NAMES);
     for number in 1..=limits::AGENT_NAMES {
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
-        let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))?;
-        let is_free = |path: &VaultPath| new.iter().all(|other| comparable_name(other.path.as_str()) != comparable_name(path.as_str()));
+        let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))
+            .map_err(|error| Failure::Failed(format!("The vault does not take what the session wrote: {error}")))?;
+        let is_free = |path: &VaultPath| new.iter().all(|other| comparable_name(other.0.as_str()) != comparable_name(path.as_str()));
         match agent.vault.bytes_if_any(&path) {
             Ok(Some(known)) if known == bytes => return Ok((path, false)),
             Ok(None) if is_free(&path) => match agent.vault.may_write(&path, bytes.len()) {

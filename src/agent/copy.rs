@@ -1,7 +1,7 @@
 //! What a session works on: a copy of the vault's visible files. What it has changed there is given to the vault as one change
 //! when the session is over, so that the vault's rules, its kept versions and `undo` hold for sessions too.
 
-use super::{Page, SESSION_DIR};
+use super::{Page, SESSION_DIR, skills};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::links::comparable_name;
@@ -22,7 +22,7 @@ pub(super) const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGE
 /// The copy.
 #[derive(Debug)]
 pub(super) struct Copy {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// The etags of the wiki's files, as they were copied.
     originals: HashMap<String, String>,
 }
@@ -118,13 +118,7 @@ impl Copy {
 
     /// Puts a file into the copy.
     pub(super) fn add(&self, path: &VaultPath, bytes: &[u8]) -> io::Result<()> {
-        let target = self.folder.join(path.as_str());
-        target.parent().map_or(Ok(()), disk::create_private_folder)?;
-        disk::write_new(&target, bytes)
-    }
-
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+        skills::put(&self.folder.join(path.as_str()), bytes)
     }
 
     /// A file as tools name it: by its path in the vault. Of a path elsewhere only the last name is given.

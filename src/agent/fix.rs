@@ -1,42 +1,23 @@
 //! `lint --fix`: a session that repairs what breaks the wiki's rules, for the owner.
 
 use super::ingest::{cut, marked};
-use super::job::Running;
-use super::session::{self, Done, SessionRequest, Task};
+use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use serde_json::json;
-use std::sync::Arc;
-
-/// What came of it.
-#[derive(Debug)]
-pub struct Fixed {
-    /// The session's last words.
-    pub summary: String,
-    /// What it took, and what the vault has of it.
-    pub so_far: SoFar,
-}
-
-impl Done for Fixed {
-    fn so_far(&self) -> &SoFar {
-        &self.so_far
-    }
-}
 
 impl Agent {
-    /// Repairs what `findings` name: one change, and one commit where there is a repository.
+    /// Repairs what `findings` name: one change, and one commit where there is a repository. Gives the session's last words.
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn fix(self: &Arc<Agent>, login: &str, findings: &str, watcher: &dyn Watcher) -> Result<Fixed, Failure> {
+    pub fn fix(&self, login: &str, findings: &str, watcher: &dyn Watcher, so_far: &mut SoFar) -> Result<String, Failure> {
         let asked = SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Wanted::default())? };
-        let _running = Running::of(self);
-        session::within(self, self.ticket(Work::Lint)?, &asked, watcher, |ready| {
+        session::within(self, self.ticket(Work::Lint)?, &asked, watcher, so_far, |ready, so_far| {
             let task = Task { prompt: prompt(findings)?, schema: json!({ "type": "object", "properties": {} }) };
             let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
-            let finished = self.write(ready, &task, &[], id, watcher)?;
-            let summary = cut(&ready.dir.copy.without_root(finished.end.text.trim()), limits::AGENT_DOMAIN_CHARS);
-            Ok(Fixed { summary, so_far: finished.so_far })
+            let end = self.write(ready, &task, &[], id, watcher, so_far)?;
+            Ok(cut(&ready.dir.copy.without_root(end.text.trim()), limits::AGENT_DOMAIN_CHARS))
         })
     }
 }

@@ -6,6 +6,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// The slots for running sessions.
 #[derive(Debug)]
@@ -55,6 +56,13 @@ impl Gate {
     /// Sessions that may still begin at once beside those that run.
     pub(super) fn free(&self) -> usize {
         self.slots.saturating_sub(self.state().running)
+    }
+
+    /// Waits a while until no session that writes runs or waits; whether that is so.
+    pub(super) fn is_idle_within(&self, patience: Duration) -> bool {
+        let is_used = |state: &mut State| state.is_filing || state.queue.iter().any(|(_, work)| work.writes());
+        let waited = self.changed.wait_timeout_while(self.state(), patience, is_used);
+        !waited.unpoisoned().1.timed_out()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

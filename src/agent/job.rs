@@ -3,7 +3,8 @@
 
 use super::ingest::{Ingested, Request};
 use super::ledger::first_line;
-use super::{Agent, AttachedFile, Failure, SoFar, Watcher, Work};
+use super::session::SessionRequest;
+use super::{Agent, Failure, SoFar, Watcher, Work};
 use crate::clock::{self, Now};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -13,7 +14,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Where a job stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It waits, or its session runs.
     Working,
@@ -30,20 +32,8 @@ pub enum Status {
 }
 
 impl Status {
-    /// All of them.
+    /// The names of all of them.
     pub const NAMES: [&str; 6] = ["working", "completed", "nothing_filed", "failed", "cancelled", "interrupted"];
-
-    /// Its name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Working => "working",
-            Status::Completed => "completed",
-            Status::NothingFiled => "nothing_filed",
-            Status::Failed => "failed",
-            Status::Cancelled => "cancelled",
-            Status::Interrupted => "interrupted",
-        }
-    }
 }
 
 /// One `ingest`.
@@ -81,23 +71,6 @@ struct State {
     request: Option<Request>,
 }
 
-/// A session that writes, its commit included; counted, so that the end of the server can wait for it.
-pub(super) struct Running(Arc<Agent>);
-
-impl Running {
-    pub(super) fn of(agent: &Arc<Agent>) -> Running {
-        *agent.running.lock().unpoisoned() += 1;
-        Running(Arc::clone(agent))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        *self.0.running.lock().unpoisoned() -= 1;
-        self.0.ended.notify_all();
-    }
-}
-
 /// A job as it is at one moment.
 #[derive(Debug)]
 pub struct JobView {
@@ -132,8 +105,7 @@ impl Agent {
     pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
         let route = self.options.route(Work::Ingest, &request.wanted)?;
-        let failed = |words: String| Failure::Failed(words, SoFar::default());
-        let text = serde_json::to_string(&request).map_err(|error| failed(error.to_string()))?;
+        let text = serde_json::to_string(&request).map_err(|error| Failure::Failed(error.to_string()))?;
         let fingerprint = SecretHash::of(&text);
         let mut jobs = self.jobs.list();
         let same = |job: &&Arc<Job>| job.login == login && job.request == fingerprint && job.join(background);
@@ -142,11 +114,11 @@ impl Agent {
         }
         let ticket = self.ticket(Work::Ingest)?;
         let first_file =
-            || request.files.first().map(String::as_str).or(request.attachments.first().map(AttachedFile::name)).map(str::to_owned);
+            || request.files.first().map(String::as_str).or(request.attachments.first().map(|file| file.name.as_str())).map(str::to_owned);
         let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
         let kept = Some(request.clone());
         let job = Arc::new(Job {
-            id: secret::new_id().map_err(|error| failed(error.to_string()))?,
+            id: secret::new_id().map_err(|error| Failure::Failed(error.to_string()))?,
             login: login.to_owned(),
             model: route.model.clone(),
             about,
@@ -156,18 +128,22 @@ impl Agent {
             state: Mutex::new(State { background, waiting: usize::from(!background), request: kept, ..State::default() }),
             changed: Condvar::new(),
         });
-        let (agent, own, running, by) = (Arc::clone(self), Arc::clone(&job), Running::of(self), by.to_owned());
+        let (agent, own, by) = (Arc::clone(self), Arc::clone(&job), by.to_owned());
         let work = move || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| agent.file(&request, route, ticket, &by, &own.id, &*own)));
-            let broken = |_| Err(Failure::Failed("The server made a mistake; its log says more.".into(), own.state().so_far.clone()));
-            own.end(outcome.unwrap_or_else(broken), agent.is_stopping());
-            drop(running);
+            let mut so_far = SoFar::default();
+            let asked = SessionRequest { work: Work::Ingest, login: &by, text: &request.content, route };
+            let filed = catch_unwind(AssertUnwindSafe(|| agent.file(&request, &asked, ticket, &own.id, &*own, &mut so_far)));
+            let outcome = filed.unwrap_or_else(|_| {
+                so_far = own.state().so_far.clone();
+                Err(Failure::Failed("The server made a mistake; its log says more.".into()))
+            });
+            own.end(outcome, so_far, agent.is_stopping());
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
-        thread.map_err(|error| failed(format!("No thread for the job: {}", error.kind())))?;
+        thread.map_err(|error| Failure::Failed(format!("No thread for the job: {}", error.kind())))?;
         if jobs.len() >= limits::AGENT_JOBS {
             // There are never so many that run.
-            let oldest = jobs.iter().position(|job| job.has_ended()).unwrap_or(0);
+            let oldest = jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
         jobs.push(Arc::clone(&job));
@@ -180,7 +156,8 @@ impl Agent {
     /// [`Failure::Argument`] where there is no such job.
     pub fn request_of(&self, login: &str, id: &str) -> Result<Request, Failure> {
         let wrong = |why: &str| Failure::Argument(format!("Argument continue {why}"));
-        let job = self.job(login, id).ok_or_else(|| wrong("names no job of yours; give the material again."))?;
+        let job = self.jobs_of(login).into_iter().find(|job| job.id == id);
+        let job = job.ok_or_else(|| wrong("names no job of yours; give the material again."))?;
         let state = job.state();
         let ended = state.outcome.is_some();
         let request = state.request.as_ref().filter(|_| ended);
@@ -190,11 +167,6 @@ impl Agent {
         request.written_before.extend(state.so_far.filed.pages.iter().map(|page| page.path.clone()));
         request.written_before.truncate(limits::AGENT_LISTED);
         Ok(request)
-    }
-
-    /// A job of a login.
-    pub fn job(&self, login: &str, id: &str) -> Option<Arc<Job>> {
-        self.jobs.list().iter().find(|job| job.login == login && job.id == id).cloned()
     }
 
     /// The jobs of a login, newest first.
@@ -217,25 +189,21 @@ impl Job {
 
     /// Waits for the end, as long as the caller wants to; for the caller that [`Agent::begin`] gave it to in the foreground. A job that
     /// no call waits for any more is ended, unless it was to go on in the background.
-    ///
-    /// # Errors
-    /// [`Failure::Cancelled`] when the caller does not want to wait any more.
-    pub fn wait(&self, watcher: &dyn Watcher) -> Result<Arc<Result<Ingested, Failure>>, Failure> {
+    pub fn wait(&self, watcher: &dyn Watcher) {
         let mut reported = String::new();
         loop {
-            let (outcome, so_far, doing) = {
-                let state = self.state();
-                let (state, _) = self.changed.wait_timeout(state, limits::HANG_UP_EVERY).unpoisoned();
-                (state.outcome.clone(), state.so_far.clone(), state.doing.clone())
+            let (has_ended, so_far, doing) = {
+                let (state, _) = self.changed.wait_timeout(self.state(), limits::HANG_UP_EVERY).unpoisoned();
+                (state.outcome.is_some(), state.so_far.clone(), state.doing.clone())
             };
-            if let Some(outcome) = outcome {
-                return Ok(outcome);
+            if has_ended {
+                return;
             }
             if watcher.has_cancelled() {
                 let mut state = self.state();
                 state.waiting -= 1;
                 state.cancelled |= state.waiting == 0 && !state.background;
-                return Err(Failure::Cancelled(so_far));
+                return;
             }
             if doing != reported {
                 watcher.report(&so_far, &doing);
@@ -261,35 +229,27 @@ impl Job {
         let state = self.state();
         let status = match state.outcome.as_deref() {
             None => Status::Working,
-            Some(Ok(ingested)) if ingested.so_far.filed.pages.is_empty() => Status::NothingFiled,
+            Some(Ok(_)) if state.so_far.filed.pages.is_empty() => Status::NothingFiled,
             Some(Ok(_)) => Status::Completed,
             Some(Err(_)) if state.interrupted => Status::Interrupted,
-            Some(Err(Failure::Cancelled(_))) => Status::Cancelled,
+            Some(Err(Failure::Cancelled)) => Status::Cancelled,
             Some(Err(_)) => Status::Failed,
         };
         let took = if state.outcome.is_some() { state.took } else { self.started.elapsed() };
         JobView { status, so_far: state.so_far.clone(), doing: state.doing.clone(), took, outcome: state.outcome.clone() }
     }
 
-    fn end(&self, outcome: Result<Ingested, Failure>, stopping: bool) {
+    fn end(&self, outcome: Result<Ingested, Failure>, so_far: SoFar, stopping: bool) {
         let mut state = self.state();
-        let so_far = match &outcome {
-            Ok(ingested) => Some(&ingested.so_far),
-            Err(failure) => failure.so_far(),
-        };
-        so_far.into_iter().for_each(|so_far| state.so_far = so_far.clone());
+        state.so_far = so_far;
         if outcome.is_ok() {
             state.request = None;
         }
-        state.interrupted = stopping && matches!(outcome, Err(Failure::Cancelled(_)));
+        state.interrupted = stopping && matches!(outcome, Err(Failure::Cancelled));
         state.doing.clear();
         state.took = self.started.elapsed();
         state.outcome = Some(Arc::new(outcome));
         self.changed.notify_all();
-    }
-
-    fn has_ended(&self) -> bool {
-        self.state().outcome.is_some()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -100,9 +100,7 @@ impl Ledger {
     /// Notes the end of a session, in the log too.
     pub(super) fn end(&self, begun: &SessionStart, outcome: &str, so_far: &SoFar) {
         let SessionStart { session, login, tool, model, .. } = begun;
-        let mut left = limits::AGENT_WRITTEN_BYTES;
-        let fits = |path: &String| left.checked_sub(path.len()).inspect(|rest| left = *rest).is_some();
-        let pages: Vec<String> = so_far.filed.pages.iter().map(|page| page.path.clone()).take_while(fits).collect();
+        let pages: Vec<String> = so_far.filed.shown().map(|page| page.path.clone()).collect();
         let (turns, cost_usd, refused, ms) = (so_far.turns, so_far.cost_usd, so_far.refused.len(), so_far.took.as_millis() as u64);
         let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
         let written = so_far.filed.pages.len();
@@ -152,10 +150,7 @@ pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
 }
 
 fn read(folder: &Path) -> io::Result<Vec<u8>> {
-    match disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
-    }
+    Ok(disk::if_there(disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64))?.unwrap_or_default())
 }
 
 /// The whole lines of the second half, where all exceed [`limits::AGENT_LEDGER_BYTES`].

@@ -42,23 +42,22 @@ mod transcript;
 pub use attach::AttachedFile;
 pub use confine::is_supported as is_landlock_supported;
 pub use copy::Conflict;
-pub use fix::Fixed;
 pub use job::Status;
 
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Permit, Quota};
+use crate::vault::Vault;
 use crate::vault::commits::{Commits, Committed};
-use crate::vault::{self, Vault};
 use gate::Gate;
 use ledger::Ledger;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
+const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
 const INSTALL: &str = "The server needs Claude Code (npm install -g @anthropic-ai/claude-code) and AGENT_COMMAND to name it.";
 
 /// What the names of the folders of sessions begin with.
@@ -145,10 +144,6 @@ impl Key {
     pub fn new(text: String) -> Key {
         Key(text)
     }
-
-    fn text(&self) -> &str {
-        &self.0
-    }
 }
 
 impl fmt::Debug for Key {
@@ -170,12 +165,8 @@ pub enum Work {
 
 impl Work {
     /// The skill that says how.
-    fn skill(self) -> &'static str {
-        match self {
-            Work::Ingest => "second-brain-ingest",
-            Work::Query => "second-brain-query",
-            Work::Lint => "second-brain-lint",
-        }
+    fn skill(self) -> String {
+        format!("second-brain-{}", self.name())
     }
 
     fn writes(self) -> bool {
@@ -206,8 +197,6 @@ pub struct Page {
 pub struct SoFar {
     /// Turns of the model.
     pub turns: u64,
-    /// Calls of tools.
-    pub steps: u64,
     /// What it cost, in dollars; `None` until the program says so, which one that was cut off never does.
     pub cost_usd: Option<f64>,
     /// How long it took, waiting not included, once it has ended.
@@ -233,6 +222,14 @@ pub struct Filed {
     pub commit: Option<Committed>,
 }
 
+impl Filed {
+    /// The first pages, as far as all their names fit into an answer or a line of the ledger.
+    pub fn shown(&self) -> impl Iterator<Item = &Page> {
+        let mut left = limits::AGENT_WRITTEN_BYTES;
+        self.pages.iter().take_while(move |page| left.checked_sub(page.path.len()).inspect(|rest| left = *rest).is_some())
+    }
+}
+
 /// Who waits for a session.
 pub trait Watcher {
     /// Whether no call waits for it any more.
@@ -249,51 +246,20 @@ pub enum Failure {
     /// A file that may not be handed to a session; nothing was begun.
     NotAllowed(String),
     /// The session failed, or could not be begun.
-    Failed(String, SoFar),
+    Failed(String),
     /// It took too long.
-    TimedOut(String, SoFar),
+    TimedOut(String),
     /// It was not wanted any more.
-    Cancelled(SoFar),
+    Cancelled,
 }
 
 impl Failure {
     /// What happened, for a person or a model.
     pub fn words(&self) -> &str {
         match self {
-            Failure::Argument(words) | Failure::NotAllowed(words) | Failure::Failed(words, _) | Failure::TimedOut(words, _) => words,
-            Failure::Cancelled(_) => "The session was ended before it had finished.",
+            Failure::Argument(words) | Failure::NotAllowed(words) | Failure::Failed(words) | Failure::TimedOut(words) => words,
+            Failure::Cancelled => "The session was ended before it had finished.",
         }
-    }
-
-    /// How it is called in the ledger.
-    fn outcome(&self) -> &'static str {
-        match self {
-            Failure::Argument(_) | Failure::NotAllowed(_) | Failure::Failed(..) => "failed",
-            Failure::TimedOut(..) => "timed_out",
-            Failure::Cancelled(_) => "cancelled",
-        }
-    }
-
-    /// What was done until then; `None` where nothing was begun.
-    pub fn so_far(&self) -> Option<&SoFar> {
-        match self {
-            Failure::Argument(_) | Failure::NotAllowed(_) => None,
-            Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far) => Some(so_far),
-        }
-    }
-
-    /// See [`Failure::so_far`].
-    fn so_far_mut(&mut self) -> Option<&mut SoFar> {
-        match self {
-            Failure::Argument(_) | Failure::NotAllowed(_) => None,
-            Failure::Failed(_, so_far) | Failure::TimedOut(_, so_far) | Failure::Cancelled(so_far) => Some(so_far),
-        }
-    }
-}
-
-impl From<vault::Error> for Failure {
-    fn from(error: vault::Error) -> Failure {
-        Failure::Failed(format!("The vault does not take what the session wrote: {error}"), SoFar::default())
     }
 }
 
@@ -307,9 +273,6 @@ pub struct Agent {
     jobs: job::Jobs,
     ledger: Ledger,
     stopping: AtomicBool,
-    /// Sessions that write (jobs and `lint --fix`) and have not ended, their commits included.
-    running: Mutex<usize>,
-    ended: Condvar,
     /// Calls that wait for a session.
     callers: Arc<Quota>,
     /// The program's version, once it was asked for.
@@ -329,8 +292,6 @@ impl Agent {
             gate,
             jobs: job::Jobs::default(),
             stopping: AtomicBool::new(false),
-            running: Mutex::new(0),
-            ended: Condvar::new(),
             callers,
             version: OnceLock::new(),
         }
@@ -355,7 +316,7 @@ impl Agent {
     /// Whether the vault has the skill that a tool needs.
     pub fn has_skills(&self) -> bool {
         let needed = Work::Ingest.skill();
-        skills::of(self.vault.root(), needed).iter().any(|skill| skill.name == needed)
+        skills::of(self.vault.root(), &needed).iter().any(|skill| skill.name == needed)
     }
 
     /// Dollars that a session may cost that begins now, where those of the last 24 hours have cost `spent`.
@@ -384,9 +345,7 @@ impl Agent {
 
     /// Waits a while for the end of all sessions, so that nothing of them is left.
     pub fn wait_for_the_end(&self) {
-        let running = self.running.lock().unpoisoned();
-        let waited = self.ended.wait_timeout_while(running, limits::AGENT_CANCEL_WAIT, |running| *running > 0);
-        if *waited.unpoisoned().0 > 0 {
+        if !self.gate.is_idle_within(limits::AGENT_CANCEL_WAIT) {
             log::warn!("agent: a session goes on; its supervisor ends it");
         }
     }
@@ -397,7 +356,7 @@ impl Agent {
     /// [`Failure::Failed`] when so many do already that other calls would find no worker.
     pub fn permit_waiting(&self) -> Result<Permit, Failure> {
         let words = || "Too many calls wait for sessions; try again later, or call ingest with background.".to_owned();
-        self.callers.take("", Duration::ZERO).ok_or_else(|| Failure::Failed(words(), SoFar::default()))
+        self.callers.take("", Duration::ZERO).ok_or_else(|| Failure::Failed(words()))
     }
 
     /// Whether a session has to end now.
@@ -407,6 +366,6 @@ impl Agent {
 
     fn ticket(&self, work: Work) -> Result<gate::Ticket, Failure> {
         let busy = || format!("{} sessions are waiting already; try again when some have ended.", limits::AGENT_QUEUE);
-        self.gate.queue(work).ok_or_else(|| Failure::Failed(busy(), SoFar::default()))
+        self.gate.queue(work).ok_or_else(|| Failure::Failed(busy()))
     }
 }

@@ -1,7 +1,7 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
 use super::ingest::{DOMAINS, Named, Structured, cut, domain_words, marked};
-use super::session::{self, Done, Finished, SessionRequest, Task};
+use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
 use serde_json::{Value, json};
@@ -17,14 +17,6 @@ pub struct Answer {
     pub artifacts: Vec<String>,
     /// What of these the vault does not have.
     pub not_found: Vec<String>,
-    /// What it took.
-    pub so_far: SoFar,
-}
-
-impl Done for Answer {
-    fn so_far(&self) -> &SoFar {
-        &self.so_far
-    }
 }
 
 impl Agent {
@@ -39,22 +31,23 @@ impl Agent {
         domain: Option<&str>,
         wanted: &Wanted,
         watcher: &dyn Watcher,
+        so_far: &mut SoFar,
     ) -> Result<Answer, Failure> {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
         let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, wanted)? };
         let ticket = self.ticket(Work::Query)?;
-        session::within(self, ticket, &asked, watcher, |ready| {
+        session::within(self, ticket, &asked, watcher, so_far, |ready, so_far| {
             let task = Task { prompt: prompt(question, domain)?, schema: schema() };
-            let Finished { so_far, end } = session::run(ready, &task, watcher)?;
+            let end = session::run(ready, &task, watcher, so_far)?;
             let given = Structured::of(&ready.dir.copy, end.structured);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
             let named = Named::in_vault(self);
             let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
             let answer = cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS);
-            Ok(Answer { answer, citations, artifacts, not_found, so_far })
+            Ok(Answer { answer, citations, artifacts, not_found })
         })
     }
 }

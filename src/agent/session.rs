@@ -7,7 +7,7 @@ use super::ledger::SessionStart;
 use super::session_dir::SessionDir;
 use super::skills;
 use super::supervise::Order;
-use super::transcript::{End, Status, StopReason, Transcript};
+use super::transcript::{End, Status, Transcript};
 use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
@@ -18,8 +18,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
-
-const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
 
 /// Who wants a session, and what for.
 pub(super) struct SessionRequest<'a> {
@@ -38,26 +36,6 @@ pub(super) struct Task {
     pub(super) schema: Value,
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub(super) struct Finished {
-    pub(super) so_far: SoFar,
-    pub(super) end: End,
-}
-
-/// A result, for the ledger.
-pub(super) trait Done {
-    fn so_far(&self) -> &SoFar;
-}
-
-/// How a session was stopped before it ended by itself.
-enum Stopped {
-    Late,
-    Cancelled,
-    Flood,
-    Halted(StopReason),
-}
-
 /// What has to be there before a session can be begun.
 pub(super) struct Ready<'a> {
     agent: &'a Agent,
@@ -71,43 +49,44 @@ pub(super) struct Ready<'a> {
 ///
 /// # Errors
 /// [`Failure`]; those of `work`.
-pub(super) fn within<T: Done>(
+pub(super) fn within<T>(
     agent: &Agent,
     mut ticket: Ticket,
     asked: &SessionRequest<'_>,
     watcher: &dyn Watcher,
-    work: impl FnOnce(&Ready<'_>) -> Result<T, Failure>,
+    so_far: &mut SoFar,
+    work: impl FnOnce(&Ready<'_>, &mut SoFar) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let ready = ready(agent, &mut ticket, asked, watcher)?;
-    let outcome = work(&ready);
+    let outcome = work(&ready, so_far);
+    let name = match &outcome {
+        Ok(_) if asked.work.writes() && so_far.filed.pages.is_empty() => "nothing_filed",
+        Ok(_) => "completed",
+        Err(Failure::TimedOut(_)) => "timed_out",
+        Err(Failure::Cancelled) => "cancelled",
+        Err(_) => "failed",
+    };
     // Where no model was asked, nothing was spent.
     let free = SoFar { cost_usd: Some(0.0), ..SoFar::default() };
-    let (name, so_far) = match &outcome {
-        Ok(done) if asked.work.writes() && done.so_far().filed.pages.is_empty() => ("nothing_filed", done.so_far()),
-        Ok(done) => ("completed", done.so_far()),
-        Err(Failure::Failed(_, so_far)) if so_far.turns == 0 => ("failed", &free),
-        Err(failure) => (failure.outcome(), failure.so_far().unwrap_or(&free)),
-    };
-    agent.ledger.end(&ready.begun, name, so_far);
+    agent.ledger.end(&ready.begun, name, if name == "failed" && so_far.turns == 0 { &free } else { so_far });
     outcome
 }
 
 /// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's folder.
 fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
-    let failed = |words: String| Failure::Failed(words, SoFar::default());
     let waits = |ahead: usize| {
         watcher.report(&SoFar { ahead: Some(ahead), ..SoFar::default() }, &format!("waiting; {ahead} before this one"));
         !agent.is_over(watcher)
     };
     if !ticket.wait(&waits) {
-        return Err(Failure::Cancelled(SoFar::default()));
+        return Err(Failure::Cancelled);
     }
-    let key = agent.options.key.clone().ok_or_else(|| failed(super::NO_KEY.into()))?;
-    agent.check_version().map_err(failed)?;
+    let key = agent.options.key.clone().ok_or_else(|| Failure::Failed(super::NO_KEY.into()))?;
+    agent.check_version().map_err(Failure::Failed)?;
     let skill = asked.work.skill();
-    let skills = skills::of(agent.vault.root(), skill);
+    let skills = skills::of(agent.vault.root(), &skill);
     if skills.iter().all(|known| known.name != skill) {
-        return Err(failed(format!(
+        return Err(Failure::Failed(format!(
             "The vault has no skill {skill} (a file .claude/skills/{skill}/SKILL.md); vault-sync-mcp init-wiki writes the ones that belong to these tools."
         )));
     }
@@ -116,67 +95,53 @@ fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_
     let goes_on = || !agent.is_over(watcher);
     let dir = SessionDir::make(agent.options.state.as_deref(), &agent.vault, &skills, &system_prompt, &goes_on);
     let dir = dir.map_err(|error| match goes_on() {
-        true => failed(format!("The session's folder cannot be made: {}", error.kind())),
-        false => Failure::Cancelled(SoFar::default()),
+        true => Failure::Failed(format!("The session's folder cannot be made: {}", error.kind())),
+        false => Failure::Cancelled,
     })?;
     let begun = SessionStart::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
-    let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(failed)?;
+    let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(Failure::Failed)?;
     Ok(Ready { agent, asked, key, dir, begun })
 }
 
-/// Runs a session. When this returns, nothing of it runs any more.
+/// Runs a session; `so_far` is what it has done, however it ends. When this returns, nothing of it runs any more.
 ///
 /// # Errors
-/// [`Failure`], with what was done until then.
-pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher) -> Result<Finished, Failure> {
+/// [`Failure`].
+pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far: &mut SoFar) -> Result<End, Failure> {
     let Ready { agent, asked: SessionRequest { work, route, .. }, begun, .. } = ready;
     let SessionDir { folder, home, temporary, copy, .. } = &ready.dir;
     let mut write = vec![home.clone(), temporary.clone()];
     if work.writes() {
-        write.extend(TREES.iter().chain([&ALIASES]).map(|name| copy.folder().join(name)));
+        write.extend(TREES.iter().chain([&ALIASES]).map(|name| copy.folder.join(name)));
     }
     let order = Order {
         program: agent.options.command.clone(),
         arguments: command::arguments(route, begun.allowed_usd, *work, &task.schema.to_string(), folder),
-        environment: command::environment(&agent.options, ready.key.text(), home, temporary),
-        folder: copy.folder().to_path_buf(),
+        environment: command::environment(&agent.options, &ready.key.0, home, temporary),
+        folder: copy.folder.clone(),
         input: task.prompt.clone(),
         confinement: Confinement { read: vec![folder.clone()], write, port: api_port(agent.options.base_url.as_deref()) },
     };
     let started = clock::instant();
-    let mut running = start(&order)
-        .map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind()), SoFar::default()))?;
+    let mut running =
+        start(&order).map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
     let mut transcript = Transcript::default();
-    let deadline = Deadline::after(route.timeout);
-    let page = |path: &str| copy.page(path);
-    let stopped = follow(agent, &mut running, &mut transcript, deadline, &page, watcher);
-    if stopped.is_some() {
-        end(&mut running);
+    let followed = follow(ready, &mut running, &mut transcript, watcher);
+    if followed.is_err() {
+        // Its supervisor ends it when its standard input is closed, and what does not end then is killed.
+        running.hang_up();
+        if !running.has_ended(limits::AGENT_GRACE + Duration::from_secs(1)) {
+            running.kill();
+            running.has_ended(limits::AGENT_GRACE);
+        }
     }
     let stderr = agent.without_paths(&running.take_stderr());
-    let Transcript { mut so_far, end, status, retry_status, .. } = transcript;
-    so_far.took = started.elapsed();
-    match stopped {
-        Some(Stopped::Cancelled) => Err(Failure::Cancelled(so_far)),
-        Some(Stopped::Late) => {
-            let why = retry_status.map(|status| format!(" The API answered {status} at the end.")).unwrap_or_default();
-            let (limit, [.., setting]) = (route.timeout.as_secs_f64(), route.settings);
-            let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
-            Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}"), so_far))
-        }
-        Some(Stopped::Flood) => {
-            Err(Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into(), so_far))
-        }
-        Some(Stopped::Halted(StopReason::Unconfined(why))) => Err(Failure::Failed(
-            format!("The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?"),
-            so_far,
-        )),
-        Some(Stopped::Halted(StopReason::KeyRefused)) => Err(Failure::Failed(KEY_REFUSED.into(), so_far)),
-        None => match end {
-            Some(end) if !end.is_error && end.subtype == "success" => Ok(Finished { so_far, end }),
-            Some(end) => Err(Failure::Failed(agent.failure_text(&end, route, begun.allowed_usd), so_far)),
-            None => Err(Failure::Failed(without_end(agent, status, &stderr), so_far)),
-        },
+    *so_far = SoFar { took: started.elapsed(), ..transcript.so_far };
+    followed?;
+    match transcript.end {
+        Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
+        Some(end) => Err(Failure::Failed(agent.failure_text(&end, route, begun.allowed_usd))),
+        None => Err(Failure::Failed(without_end(agent, transcript.status, &stderr))),
     }
 }
 
@@ -199,63 +164,48 @@ fn start(order: &Order) -> std::io::Result<Process> {
 }
 
 /// Listens until the session has ended, or has to.
-fn follow(
-    agent: &Agent,
-    running: &mut Process,
-    transcript: &mut Transcript,
-    deadline: Deadline,
-    page: &dyn Fn(&str) -> String,
-    watcher: &dyn Watcher,
-) -> Option<Stopped> {
+///
+/// # Errors
+/// Why it has to; it runs still.
+fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript, watcher: &dyn Watcher) -> Result<(), Failure> {
+    let SessionRequest { work, route, .. } = ready.asked;
+    let flood = || Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into());
+    let page = |path: &str| ready.dir.copy.page(path);
+    let deadline = Deadline::after(route.timeout);
     let (mut printed, mut closed, mut ended) = (0, 0, None::<Deadline>);
     watcher.report(&transcript.so_far, "the session starts");
     loop {
-        if agent.is_over(watcher) {
-            return Some(Stopped::Cancelled);
+        if ready.agent.is_over(watcher) {
+            return Err(Failure::Cancelled);
         }
-        let left = deadline.left();
-        if left.is_none() {
-            return Some(Stopped::Late);
-        }
+        let Some(left) = deadline.left() else {
+            let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
+            let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
+            let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
+            return Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")));
+        };
         // What an ended program printed last may still be on its way.
         let patience = ended.map_or(limits::HANG_UP_EVERY, |until| until.left().unwrap_or_default().min(limits::HANG_UP_EVERY));
-        match running.next(patience.min(left.unwrap_or_default())) {
+        match running.next(patience.min(left)) {
             Ok(Event::Line(line)) => {
                 printed += line.len();
                 if printed > limits::AGENT_OUTPUT_BYTES {
-                    return Some(Stopped::Flood);
+                    return Err(flood());
                 }
-                match transcript.read_line(&line, page) {
-                    Ok(Some(doing)) => watcher.report(&transcript.so_far, &doing),
-                    Ok(None) => {}
-                    Err(halt) => return Some(Stopped::Halted(halt)),
+                if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
+                    watcher.report(&transcript.so_far, &doing);
                 }
             }
-            Ok(Event::Cut) => return Some(Stopped::Flood),
+            Ok(Event::Cut) => return Err(flood()),
             Ok(Event::Closed) => closed += 1,
             Ok(Event::Ended(_)) => ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE)),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         if ended.is_some_and(|until| closed == 2 || until.left().is_none()) {
-            return None;
+            return Ok(());
         }
     }
-}
-
-/// Ends a session: its supervisor ends it when its standard input is closed, and what does not end then is killed.
-fn end(running: &mut Process) {
-    running.hang_up();
-    let until = Deadline::after(limits::AGENT_GRACE + Duration::from_secs(1));
-    while let Some(left) = until.left() {
-        match running.next(left) {
-            Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => break,
-            Ok(Event::Line(_) | Event::Cut | Event::Closed) => {}
-        }
-    }
-    running.kill();
-    running.has_ended(limits::AGENT_GRACE);
 }
 
 /// Why there is no end, in words that say what to do about it.
@@ -307,7 +257,7 @@ impl Agent {
                     "COS_VAULT_MAX_BUDGET_USD"
                 }
             ),
-            (_, Some(401 | 403)) => format!("{KEY_REFUSED}{detail}"),
+            (_, Some(401 | 403)) => format!("{}{detail}", super::KEY_REFUSED),
             (_, Some(404)) => {
                 format!("The API does not know the model {} or the address; see {model} and ANTHROPIC_BASE_URL.{detail}", route.model)
             }
@@ -322,7 +272,7 @@ impl Agent {
     fn without_paths(&self, words: &[u8]) -> String {
         let text = String::from_utf8_lossy(words);
         let text = match &self.options.key {
-            Some(key) => text.replace(key.text(), "(the key)"),
+            Some(key) => text.replace(&key.0, "(the key)"),
             None => text.into_owned(),
         };
         process::plain(text.as_bytes(), limits::AGENT_WORDS)

@@ -4,7 +4,7 @@
 use super::SESSION_DIR;
 use super::copy::Copy;
 use super::skills::{self, Skill};
-use crate::disk::{self, Mode};
+use crate::disk;
 use crate::secret;
 use crate::vault::Vault;
 use std::fs::File;
@@ -67,8 +67,7 @@ impl SessionDir {
             disk::create_private_folder(made)?;
         }
         skills::write_plugin(skills, &plugin)?;
-        let prompt = folder.join("system.md");
-        disk::replace(&prompt, system_prompt.as_bytes(), Mode::Private, |_| Ok::<(), io::Error>(()))?;
+        skills::put(&folder.join("system.md"), system_prompt.as_bytes())?;
         Ok(SessionDir { folder: folder.to_path_buf(), home, temporary, copy: copy()?, _lock })
     }
 }

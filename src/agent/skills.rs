@@ -4,7 +4,7 @@
 //! skills that give themselves tools. So a session does not get that folder. It gets a plugin made for it, in which a skill
 //! has its name, its description and its text, and nothing that Claude Code would act upon.
 
-use crate::disk::{self, Mode};
+use crate::disk;
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::slice::Part;
@@ -44,7 +44,7 @@ pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
 
 /// The text of the vault's CLAUDE.md, if it has one.
 pub(super) fn instructions(vault: &Path) -> Option<String> {
-    let bytes = plain_file(&vault.join("CLAUDE.md"), limits::AGENT_INSTRUCTIONS_BYTES)?;
+    let bytes = disk::read_plain(&vault.join("CLAUDE.md"), limits::AGENT_INSTRUCTIONS_BYTES).ok()?;
     String::from_utf8(bytes).ok()
 }
 
@@ -54,25 +54,26 @@ pub(super) fn instructions(vault: &Path) -> Option<String> {
 /// What the disk says.
 pub(super) fn write_plugin(skills: &[Skill], folder: &Path) -> io::Result<()> {
     let about = serde_json::json!({ "name": "vault", "version": "1.0.0", "description": "The skills of this vault" });
-    let manifest = folder.join(".claude-plugin");
-    disk::create_private_folder(&manifest)?;
-    put(&manifest.join("plugin.json"), about.to_string().as_bytes())?;
+    put(&folder.join(".claude-plugin/plugin.json"), about.to_string().as_bytes())?;
     for skill in skills {
         let own = folder.join("skills").join(&skill.name);
-        disk::create_private_folder(&own)?;
         put(&own.join("SKILL.md"), skill.reduced().as_bytes())?;
         for (name, bytes) in &skill.beside {
-            let on_disk = own.join(name);
-            on_disk.parent().map_or(Ok(()), disk::create_private_folder)?;
-            put(&on_disk, bytes)?;
+            put(&own.join(name), bytes)?;
         }
     }
     Ok(())
 }
 
+/// Writes a new private file, in a folder that is made where it is missing.
+pub(super) fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    file.parent().map_or(Ok(()), disk::create_private_folder)?;
+    disk::write_new(file, bytes)
+}
+
 impl Skill {
     fn read(folder: &Path, name: String, budget: &mut usize) -> Option<Skill> {
-        let bytes = plain_file(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES)?;
+        let bytes = disk::read_plain(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
         let described = yaml.as_ref().and_then(|yaml| yaml.get("description")).and_then(serde_yaml::Value::as_str);
@@ -116,7 +117,7 @@ fn collect(folder: &Path, below: &str, depth: usize, budget: &mut usize, into: &
             collect(&on_disk, &path, depth - 1, budget, into);
         } else if path != "SKILL.md"
             && (name.ends_with(".md") || name.ends_with(".txt"))
-            && let Some(bytes) = plain_file(&on_disk, limits::AGENT_SKILL_BYTES)
+            && let Ok(bytes) = disk::read_plain(&on_disk, limits::AGENT_SKILL_BYTES)
         {
             let Some(left) = budget.checked_sub(bytes.len()) else { return };
             *budget = left;
@@ -132,16 +133,6 @@ fn entries(folder: &Path) -> Vec<String> {
         found.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
     names.sort_unstable();
     names
-}
-
-/// The bytes of a file that is no link and not too long.
-fn plain_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    let found = path.symlink_metadata().ok()?;
-    (found.is_file() && found.len() <= limit).then(|| fs::read(path).ok()).flatten()
-}
-
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    disk::replace(path, bytes, Mode::Private, |_| Ok::<(), io::Error>(()))
 }
 
 #[cfg(test)]

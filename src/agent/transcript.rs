@@ -36,15 +36,6 @@ pub(super) struct End {
     pub(super) structured: Option<Value>,
 }
 
-/// Why a session must be ended at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum StopReason {
-    /// It is not confined as it was meant to be; the words say how.
-    Unconfined(String),
-    /// The API does not take the key; the program would go on asking for minutes.
-    KeyRefused,
-}
-
 /// How the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Status {
@@ -58,19 +49,19 @@ impl Transcript {
     /// Takes a line. Gives what the session is doing now, if that is new.
     ///
     /// # Errors
-    /// [`StopReason`].
-    pub(super) fn read_line(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, StopReason> {
+    /// Why the session must be ended at once.
+    pub(super) fn read_line(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, String> {
         let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else { return Ok(None) };
         let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "system" if text("subtype") == "init" => {
                 self.is_known = true;
-                check(&message).map_err(StopReason::Unconfined)?;
+                check(&message).map_err(|why| unconfined(&why))?;
             }
             "system" if text("subtype") == "api_retry" => {
                 let status = message.get("error_status").and_then(Value::as_u64);
                 if matches!(status, Some(401 | 403)) {
-                    return Err(StopReason::KeyRefused);
+                    return Err(super::KEY_REFUSED.into());
                 }
                 let status = status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
                 self.retry_status = Some(status.clone());
@@ -80,9 +71,9 @@ impl Transcript {
                 let status = message.get("exit").and_then(Value::as_i64);
                 self.status = Some(status.map_or_else(|| Status::NotStarted(text("error").to_owned()), Status::Exit));
             }
-            "assistant" | "user" if !self.is_known => return Err(StopReason::Unconfined("it did not say which tools it has".into())),
+            "assistant" | "user" if !self.is_known => return Err(unconfined("it did not say which tools it has")),
             "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
-                return Err(StopReason::Unconfined("it has started another agent".into()));
+                return Err(unconfined("it has started another agent"));
             }
             "assistant" => return self.called(message.get("message"), page),
             "result" => {
@@ -98,7 +89,7 @@ impl Transcript {
     }
 
     /// What the model asked for.
-    fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, StopReason> {
+    fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, String> {
         let Some(message) = message else { return Ok(None) };
         self.retry_status = None;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -109,16 +100,20 @@ impl Transcript {
         let mut doing = None;
         let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
         for block in blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use")) {
-            self.so_far.steps += 1;
             let tool = block.get("name").and_then(Value::as_str).unwrap_or_default();
             if !TOOLS.contains(&tool) {
-                return Err(StopReason::Unconfined(format!("it called a tool that it should not have: {}", plain(tool))));
+                return Err(unconfined(&format!("it called a tool that it should not have: {}", plain(tool))));
             }
             let call = called_with(tool, block.get("input"), page);
             doing = Some(format!("turn {}: {call}", self.so_far.turns));
         }
         Ok(doing)
     }
+}
+
+/// Why a session must be ended that is not confined as it was meant to be.
+fn unconfined(why: &str) -> String {
+    format!("The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?")
 }
 
 /// A tool and the file, skill or pattern that it is called with.
@@ -174,7 +169,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read_line(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, StopReason> {
+    fn read_line(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, String> {
         transcript.read_line(message.to_string().as_bytes(), &|path| path.trim_start_matches("/vault/").to_owned())
     }
 
@@ -201,7 +196,7 @@ mod tests {
             let mut init = init;
             init["type"] = "system".into();
             init["subtype"] = "init".into();
-            let Err(StopReason::Unconfined(words)) = read_line(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
+            let Err(words) = read_line(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
             assert!(words.contains(why), "{words}");
         }
         let unknown = json!({ "type": "assistant", "message": { "id": "1", "content": [] } });
@@ -219,12 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn turns_and_calls_are_counted_and_refused_calls_are_named() {
+    fn turns_are_counted_and_refused_calls_are_named() {
         let mut transcript = begun();
         assert_eq!(read_line(&mut transcript, &call("Write")).unwrap().unwrap(), "turn 1: Write life/a.md");
         read_line(&mut transcript, &call("Read")).unwrap();
         read_line(&mut transcript, &json!("garbage")).unwrap();
-        assert_eq!((transcript.so_far.turns, transcript.so_far.steps), (1, 2));
+        assert_eq!(transcript.so_far.turns, 1);
         let denials = json!([{ "tool_name": "Read", "tool_input": { "file_path": "/etc/passwd" } }, { "odd": 1 }]);
         read_line(&mut transcript, &json!({ "type": "result", "num_turns": 3, "total_cost_usd": 0.5, "permission_denials": denials }))
             .unwrap();

@@ -30,21 +30,16 @@ pub(super) fn demo(raw: &Raw) -> u8 {
             let _ = disk::remove_copy(&folder);
             code
         }
-        Err(Failure::Wrong(mistakes)) => wrong(mistakes.iter()),
-        Err(Failure::Broken(why)) => fail(why, FAILED),
+        Err(code) => code,
     }
 }
 
-enum Failure {
-    Wrong(Vec<crate::config::Mistake>),
-    Broken(String),
+fn broken(error: impl std::fmt::Display) -> u8 {
+    fail(error, FAILED)
 }
 
-fn broken(error: impl std::fmt::Display) -> Failure {
-    Failure::Broken(error.to_string())
-}
-
-fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
+/// The configuration, the folder of the sample vault and what is printed; or the exit code, and why is printed.
+fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     let token = secret::new_token().map_err(broken)?;
     let password: String = secret::new_id().map_err(broken)?.chars().take(12).collect();
     // Of an address only the port is taken: a demo is for this machine.
@@ -84,7 +79,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), Failure> {
         }
         Err(mistakes) => {
             let _ = disk::remove_copy(&folder);
-            Err(Failure::Wrong(mistakes))
+            Err(wrong(mistakes.iter()))
         }
     }
 }

@@ -13,17 +13,14 @@ use std::path::{Path, PathBuf};
 const ID_LEAST: usize = 4;
 
 pub(super) fn list(raw: &Raw) -> u8 {
-    let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| (FAILED, why)));
-    match state {
-        Ok(state) => print(&table(&state)),
-        Err((code, why)) => fail(why, code),
-    }
+    let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| fail(why, FAILED)));
+    state.map_or_else(|code| code, |state| print(&table(&state)))
 }
 
 pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
     let outcome = folder(raw).and_then(|folder| {
-        let state = Store::peek(&folder).map_err(|why| (FAILED, why))?;
-        let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| (WRONG, why))?;
+        let state = Store::peek(&folder).map_err(|why| fail(why, FAILED))?;
+        let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| fail(why, WRONG))?;
         refuse_other_user(&folder, "revoke")?;
         let ended = if Store::is_in_use(&folder) {
             control::revoke(&folder, id.as_deref())
@@ -33,29 +30,29 @@ pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
                 oauth.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned())
             })
         };
-        ended.map_err(|why| (FAILED, why))
+        ended.map_err(|why| fail(why, FAILED))
     });
     match outcome {
         Ok(1) => print("1 grant ended.\n"),
         Ok(count) => print(&format!("{count} grants ended.\n")),
-        Err((code, why)) => fail(why, code),
+        Err(code) => code,
     }
 }
 
 /// As another user, even as root, what is written in the state folder would be kept from the server.
-pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), (u8, String)> {
+pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), u8> {
     let own = std::fs::metadata(folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
     let why = || format!("{command} has to run as the user whom the state folder belongs to (sudo -u USER ...)");
-    if own { Ok(()) } else { Err((FAILED, why())) }
+    if own { Ok(()) } else { Err(fail(why(), FAILED)) }
 }
 
-/// The state folder, as for the server: the setting, or what systemd says.
-pub(super) fn folder(raw: &Raw) -> Result<PathBuf, (u8, String)> {
+/// The state folder, as for the server: the setting, or what systemd says. Without one the exit code, and why is printed.
+pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
     let named = raw.get("STATE_DIR").cloned().or_else(|| std::env::var("STATE_DIRECTORY").ok());
-    let named = named.ok_or((WRONG, "STATE_DIR (--state-dir) is required: the folder in which the server keeps logins".to_owned()))?;
+    let named = named.ok_or_else(|| fail("STATE_DIR (--state-dir) is required: the folder in which the server keeps logins", WRONG))?;
     let home = std::env::var("HOME").ok();
     let folder = crate::config::expand_home(named.split(':').next().unwrap_or_default(), home.as_deref());
-    if folder.is_dir() { Ok(folder) } else { Err((FAILED, "STATE_DIR (--state-dir) is not a folder that can be opened".into())) }
+    if folder.is_dir() { Ok(folder) } else { Err(fail("STATE_DIR (--state-dir) is not a folder that can be opened", FAILED)) }
 }
 
 /// An id may be shortened as long as it is the only one that begins so.

@@ -1,13 +1,11 @@
 //! `jobs` and `lint --fix`: the sessions of toolset `agent`, for the owner.
 
-use super::{
-    FAILED, columns, environment, fail, grants, open_vault, print, print_error, start_logging, systems, until_signal, wiki, wrong,
-};
+use super::{FAILED, columns, fail, grants, open_vault, print, print_error, systems, until_signal, wiki, wrong};
 use crate::agent::ledger::{Session, sessions_of};
 use crate::agent::{Agent, SoFar, Watcher};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::config::{Config, Purpose};
+use crate::config::Config;
 use crate::limits;
 use crate::wiki::lint;
 use std::io::Error;
@@ -17,14 +15,9 @@ use std::sync::Arc;
 const LISTED: usize = 50;
 
 pub(super) fn list(raw: &Raw) -> u8 {
-    let sessions = grants::folder(raw).and_then(|folder| {
-        let failed = |error: Error| (FAILED, format!("the ledger in STATE_DIR cannot be read: {}", error.kind()));
-        sessions_of(&folder).map_err(failed)
-    });
-    match sessions {
-        Ok(sessions) => print(&table(&sessions)),
-        Err((code, why)) => fail(why, code),
-    }
+    let failed = |error: Error| fail(format!("the ledger in STATE_DIR cannot be read: {}", error.kind()), FAILED);
+    let sessions = grants::folder(raw).and_then(|folder| sessions_of(&folder).map_err(failed));
+    sessions.map_or_else(|code| code, |sessions| print(&table(&sessions)))
 }
 
 fn table(sessions: &[(Session, bool)]) -> String {
@@ -66,15 +59,10 @@ impl Watcher for Terminal {
     }
 }
 
-pub(super) fn fix(raw: &Raw) -> u8 {
-    let config = match Config::read(raw, Purpose::Stdio, &environment()) {
-        Ok(config) => config,
-        Err(mistakes) => return wrong(mistakes.iter()),
-    };
+pub(super) fn fix(config: Config) -> u8 {
     if config.read_only {
         return wrong(["READ_ONLY is set: lint --fix would change pages"].iter());
     }
-    start_logging(config.log_level.min(log::LevelFilter::Warn));
     let Some((vault, _)) = open_vault(&config) else { return FAILED };
     let found = match lint::lint(&vault) {
         Ok(found) if found.is_empty() => return print("The wiki keeps its rules.\n"),
@@ -86,14 +74,17 @@ pub(super) fn fix(raw: &Raw) -> u8 {
     print(&found);
     let agent = Arc::new(Agent::new(Arc::clone(&vault), systems::open(&config, &vault).commits, config.agent.clone()));
     let fixing = Arc::clone(&agent);
-    let work = move || match fixing.fix("owner", &found, &Terminal) {
-        Ok(fixed) => {
-            let pages: String = fixed.so_far.filed.pages.iter().map(|page| format!("written  {}\n", page.path)).collect();
-            let cost = fixed.so_far.cost_usd.unwrap_or_default();
-            print(&format!("\n{}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", fixed.summary, fixed.so_far.filed.pages.len()));
-            wiki::report(lint::lint(&vault))
-        }
-        Err(failure) => fail(failure.words(), FAILED),
+    let work = move || {
+        let mut so_far = SoFar::default();
+        let summary = match fixing.fix("owner", &found, &Terminal, &mut so_far) {
+            Ok(summary) => summary,
+            Err(failure) => return fail(failure.words(), FAILED),
+        };
+        let written = &so_far.filed.pages;
+        let pages: String = written.iter().map(|page| format!("written  {}\n", page.path)).collect();
+        let cost = so_far.cost_usd.unwrap_or_default();
+        print(&format!("\n{summary}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", written.len()));
+        wiki::report(lint::lint(&vault))
     };
     until_signal(work, || {
         agent.stop();

@@ -33,6 +33,7 @@ use crate::mcp::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
 use crate::vault::versions::Versions;
+use log::LevelFilter;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -83,13 +84,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         "revoke" => grants::revoke(raw, word),
         #[cfg(unix)]
         "undo" => {
-            let dry_run = parsed.flag("dry-run").is_some();
-            undo::undo(raw, parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default(), dry_run)
+            let (login, since) = (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
+            by_hand(raw, LevelFilter::Warn, |config| undo::undo(raw, &config, login, since, parsed.flag("dry-run").is_some()))
         }
         #[cfg(feature = "agent")]
-        "init-wiki" => wiki::init_wiki(raw),
+        "init-wiki" => by_hand(raw, LevelFilter::Error, wiki::init_wiki),
         #[cfg(feature = "agent")]
-        "lint" => parsed.flag("fix").map_or_else(|| wiki::check(raw), |_| jobs::fix(raw)),
+        "lint" if parsed.flag("fix").is_some() => by_hand(raw, LevelFilter::Warn, jobs::fix),
+        #[cfg(feature = "agent")]
+        "lint" => by_hand(raw, LevelFilter::Error, wiki::check),
         #[cfg(feature = "agent")]
         "jobs" => jobs::list(raw),
         #[cfg(feature = "agent")]
@@ -114,6 +117,18 @@ fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8
     }
     start_logging(config.log_level);
     run(config)
+}
+
+/// Runs a command that opens the vault itself, with a log of `level` at most.
+#[cfg(unix)]
+fn by_hand(raw: &Raw, level: LevelFilter, run: impl FnOnce(Config) -> u8) -> u8 {
+    match Config::read(raw, Purpose::Stdio, &environment()) {
+        Ok(config) => {
+            start_logging(config.log_level.min(level));
+            run(config)
+        }
+        Err(mistakes) => wrong(mistakes.iter()),
+    }
 }
 
 fn environment() -> Environment {
@@ -224,7 +239,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
 }
 
 /// Log lines on stderr: time and level, unless journald adds both. A line stays a line whatever is in it.
-fn start_logging(level: log::LevelFilter) {
+fn start_logging(level: LevelFilter) {
     let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let format = move |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
         let message: String = record.args().to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

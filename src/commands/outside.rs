@@ -25,6 +25,11 @@ struct Answer {
 }
 
 impl Answer {
+    /// Refuses what is not fine, by the status and what it means.
+    fn must(&self, is_fine: bool) -> Result<(), String> {
+        if is_fine { Ok(()) } else { Err(format!("status {}: {}", self.status, self.meaning())) }
+    }
+
     /// The last head of a response as `curl --include` prints it, and what follows.
     fn read(bytes: &[u8]) -> Option<Answer> {
         let text = String::from_utf8_lossy(bytes);
@@ -224,9 +229,7 @@ fn ipv4(origin: &str, report: &mut Report) {
 
 fn json_of(url: String) -> Result<Value, String> {
     let answer = Request::get(url).send()?;
-    if answer.status != 200 {
-        return Err(format!("status {}: {}", answer.status, answer.meaning()));
-    }
+    answer.must(answer.status == 200)?;
     serde_json::from_str(&answer.body).map_err(|_| "it is not JSON; the proxy leads this path to another program".into())
 }
 
@@ -272,11 +275,8 @@ fn documents(origin: &str, report: &mut Report) {
         });
         report.expect(path, checked);
     }
-    let nowhere = Request::get(format!("{origin}/.well-known/openid-configuration")).send().and_then(|answer| match answer.status {
-        404 => Ok(()),
-        status => Err(format!("status {status} for a document that there is not: {}", answer.meaning())),
-    });
-    report.expect("an unknown document is a 404", nowhere);
+    let nowhere = Request::get(format!("{origin}/.well-known/openid-configuration")).send();
+    report.expect("an unknown document is a 404", nowhere.and_then(|answer| answer.must(answer.status == 404)));
 }
 
 /// The 401 by which a client finds the documents, for every request without a token.
@@ -316,18 +316,15 @@ fn challenge(origin: &str, report: &mut Report) {
     let large = send_large(&["--header", "Expect:"]).or_else(|_| send_large(&[])).and_then(right);
     report.expect("a body of 1.5 MB comes through", large);
     let preflight = ["Origin: https://claude.ai", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"];
-    let asked = Request { method: "OPTIONS", headers: &preflight, ..Request::get(url()) }.send().and_then(|answer| match answer.status {
-        200..=299 => Ok(()),
-        status => Err(format!("status {status}: {}", answer.meaning())),
-    });
-    report.expect("a browser may ask first (OPTIONS)", asked);
+    let asked = Request { method: "OPTIONS", headers: &preflight, ..Request::get(url()) }.send();
+    report.expect("a browser may ask first (OPTIONS)", asked.and_then(|answer| answer.must(answer.status / 100 == 2)));
 }
 
 /// The endpoints of the login, each asked for something that it has to refuse in its own words.
 fn endpoints(origin: &str, report: &mut Report) {
-    let refused = |answer: Answer| match serde_json::from_str::<Value>(&answer.body).ok().and_then(|body| body.get("error").cloned()) {
-        Some(_) if matches!(answer.status, 400 | 401) => Ok(()),
-        _ => Err(format!("status {}: {}", answer.status, answer.meaning())),
+    let refused = |answer: Answer| {
+        let has_error = serde_json::from_str::<Value>(&answer.body).is_ok_and(|body| body.get("error").is_some());
+        answer.must(has_error && matches!(answer.status, 400 | 401))
     };
     let json = &["Content-Type: application/json"];
     let form = &["Content-Type: application/x-www-form-urlencoded"];
@@ -335,9 +332,6 @@ fn endpoints(origin: &str, report: &mut Report) {
     report.expect("registration is reached", registration.send().and_then(refused));
     let token = Request::post(format!("{origin}/oauth/token"), form, "grant_type=authorization_code".into());
     report.expect("the token endpoint is reached", token.send().and_then(refused));
-    let page = Request::get(format!("{origin}/oauth/authorize")).send().and_then(|answer| match answer.status {
-        400 if answer.is_html() => Ok(()),
-        status => Err(format!("status {status}: {}", answer.meaning())),
-    });
-    report.expect("the login page is reached", page);
+    let page = Request::get(format!("{origin}/oauth/authorize")).send();
+    report.expect("the login page is reached", page.and_then(|answer| answer.must(answer.status == 400 && answer.is_html())));
 }

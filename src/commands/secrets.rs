@@ -10,16 +10,8 @@ use std::io::{self, BufRead, IsTerminal, Read};
 const COST: u32 = 12;
 
 pub(super) fn hash_password() -> u8 {
-    let password = match ask() {
-        Ok(password) => password,
-        Err(why) => {
-            return fail(why, WRONG);
-        }
-    };
-    match bcrypt::hash(password, COST) {
-        Ok(hash) => print(&format!("{hash}\n")),
-        Err(error) => fail(error, FAILED),
-    }
+    let hash = ask().map_err(|why| fail(why, WRONG)).and_then(|password| bcrypt::hash(password, COST).map_err(|error| fail(error, FAILED)));
+    hash.map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
 }
 
 /// Twice without echo on a terminal; one line from a pipe.

@@ -1,10 +1,10 @@
 //! `undo`: all that one login has done taken back, for the owner.
 
 use super::grants::{folder, refuse_other_user};
-use super::{FAILED, WRONG, environment, fail, print, start_logging, systems, wrong};
+use super::{FAILED, WRONG, fail, print, systems};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::config::{Config, Purpose};
+use crate::config::Config;
 use crate::vault::Vault;
 use crate::vault::undo::Undone;
 use crate::vault::versions::Versions;
@@ -12,27 +12,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Exit code 0 when all was taken back, 1 when something was left alone.
-pub(super) fn undo(raw: &Raw, login: &str, since: Duration, dry_run: bool) -> u8 {
-    let config = match Config::read(raw, Purpose::Stdio, &environment()) {
-        Ok(config) => config,
-        Err(mistakes) => return wrong(mistakes.iter()),
-    };
-    start_logging(config.log_level.min(log::LevelFilter::Warn));
-    match take_back(raw, &config, login, since, dry_run) {
+pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> u8 {
+    match take_back(raw, config, login, since, dry_run) {
         Ok(undone) => {
             print(&report(&undone, login, dry_run));
             if undone.left.is_empty() { 0 } else { FAILED }
         }
-        Err((code, why)) => fail(why, code),
+        Err(code) => code,
     }
 }
 
-fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<Undone, (u8, String)> {
-    let failed = |why: String| (FAILED, why);
+fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<Undone, u8> {
+    let failed = |why: String| fail(why, FAILED);
     let state_dir = folder(raw)?;
     refuse_other_user(&state_dir, "undo")?;
     if !config.versions {
-        return Err((WRONG, "VERSIONS is 0: nothing was kept".into()));
+        return Err(fail("VERSIONS is 0: nothing was kept", WRONG));
     }
     let versions = Versions::open(&state_dir).map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;

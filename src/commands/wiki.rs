@@ -1,18 +1,13 @@
 //! `init-wiki` and `lint`: the wiki of toolset `agent`, without a model.
 
-use super::{FAILED, columns, environment, fail, print, start_logging, wrong};
-use crate::cli::Raw;
-use crate::config::{Config, Purpose};
+use super::{FAILED, columns, fail, print};
+use crate::config::Config;
 use crate::vault::{Error, Vault};
 use crate::wiki::lint::{self, Finding};
 use crate::wiki::starter::{self, Made};
 use std::fmt::Write;
 
-pub(super) fn init_wiki(raw: &Raw) -> u8 {
-    let config = match configured(raw) {
-        Ok(config) => config,
-        Err(code) => return code,
-    };
+pub(super) fn init_wiki(config: Config) -> u8 {
     match starter::write(&config.vault_path) {
         Ok(done) => {
             let mut text = String::new();
@@ -29,11 +24,7 @@ pub(super) fn init_wiki(raw: &Raw) -> u8 {
     }
 }
 
-pub(super) fn check(raw: &Raw) -> u8 {
-    let config = match configured(raw) {
-        Ok(config) => config,
-        Err(code) => return code,
-    };
+pub(super) fn check(config: Config) -> u8 {
     report(Vault::open(&config.vault_path).map_err(Error::from).and_then(|vault| lint::lint(&vault)))
 }
 
@@ -46,16 +37,6 @@ pub(super) fn report(found: Result<Vec<Finding>, Error>) -> u8 {
             FAILED
         }
         Err(why) => fail(why, FAILED),
-    }
-}
-
-fn configured(raw: &Raw) -> Result<Config, u8> {
-    match Config::read(raw, Purpose::Stdio, &environment()) {
-        Ok(config) => {
-            start_logging(config.log_level.min(log::LevelFilter::Error));
-            Ok(config)
-        }
-        Err(mistakes) => Err(wrong(mistakes.iter())),
     }
 }
 

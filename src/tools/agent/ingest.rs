@@ -1,8 +1,8 @@
 //! `ingest`: material, filed into the wiki by a session.
 
-use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, reply, wanted};
+use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, refused, reply, wanted};
 use crate::agent::ingest::{DOMAINS, Request};
-use crate::agent::{Agent, AttachedFile};
+use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -52,7 +52,7 @@ const ATTACHMENT: [Field; 2] =
 /// What is to be filed; with `continue` what another job was asked for.
 fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request, Error> {
     if let Some(id) = arguments.maybe("continue") {
-        let request = agent.request_of(login, id).map_err(|failure| failed(&failure))?;
+        let request = agent.request_of(login, id).map_err(refused)?;
         return Ok(Request { wanted: wanted(arguments), ..request });
     }
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
@@ -82,14 +82,15 @@ fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request,
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (agent, background, key) = (agent(context)?, arguments.flag("background"), context.principal.key());
     let request = request(agent, &key, arguments)?;
-    let _permit = if background { None } else { Some(agent.permit_waiting().map_err(|failure| failed(&failure))?) };
-    let job = agent.begin(&key, &context.principal.login, request, background).map_err(|failure| failed(&failure))?;
-    if background {
-        return reply(job_members(&job, &job.look()));
+    let _permit = if background { None } else { Some(agent.permit_waiting().map_err(refused)?) };
+    let job = agent.begin(&key, &context.principal.login, request, background).map_err(refused)?;
+    if !background {
+        job.wait(&Listening::of(context));
     }
-    let outcome = job.wait(&Listening::of(context)).map_err(|failure| failed(&failure))?;
-    match outcome.as_ref() {
-        Ok(_) => reply(job_members(&job, &job.look())),
-        Err(failure) => Err(failed(failure).with("job_id", job.id.as_str())),
+    let seen = job.look();
+    match seen.outcome.as_deref() {
+        Some(Err(failure)) if !background => Err(failed(failure, &seen.so_far).with("job_id", job.id.as_str())),
+        None if !background => Err(failed(&Failure::Cancelled, &seen.so_far)),
+        _ => reply(job_members(&job, &seen)),
     }
 }

@@ -8,9 +8,8 @@ mod query;
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use super::{Arguments, Caller, Context, Reply, Tool};
-use crate::agent::ingest::Ingested;
 use crate::agent::job::{Job, JobView};
-use crate::agent::{Agent, Failure, Filed, Page, SoFar, Status, Wanted, Watcher};
+use crate::agent::{Agent, Failure, Filed, SoFar, Status, Wanted, Watcher};
 use crate::limits;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -90,117 +89,85 @@ impl Watcher for Listening<'_> {
 }
 
 /// A failure as a tool's, with what was done until then.
-fn failed(failure: &Failure) -> Error {
+fn failed(failure: &Failure, so_far: &SoFar) -> Error {
     let code = match failure {
         Failure::Argument(_) => Code::InvalidArgument,
         Failure::NotAllowed(_) => Code::PathNotAllowed,
-        Failure::Failed(..) => Code::AgentFailed,
-        Failure::TimedOut(..) => Code::AgentTimeout,
-        Failure::Cancelled(_) => Code::Cancelled,
+        Failure::Failed(_) => Code::AgentFailed,
+        Failure::TimedOut(_) => Code::AgentTimeout,
+        Failure::Cancelled => Code::Cancelled,
     };
     let error = Error::new(code, failure.words());
-    let Some(so_far) = failure.so_far() else { return error };
+    if matches!(failure, Failure::Argument(_) | Failure::NotAllowed(_)) {
+        return error;
+    }
     let error = so_far.cost_usd.into_iter().fold(error, |error, cost| error.with("cost_usd", cost)).with("turns", so_far.turns);
-    filed_members(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(name, value))
+    filed_members(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(&name, value))
+}
+
+/// A failure before anything was begun.
+fn refused(failure: Failure) -> Error {
+    failed(&failure, &SoFar::default())
 }
 
 /// What the vault has of a session; what is empty is left out.
-fn filed_members(filed: &Filed) -> Vec<(&'static str, Value)> {
-    let commit = filed.commit.as_ref().map_or(Value::Null, |commit| {
-        without_nulls(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
+fn filed_members(filed: &Filed) -> Map<String, Value> {
+    let commit = filed.commit.as_ref().map(|commit| {
+        present(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
     });
-    let left_out: Vec<&String> = filed.left_out.iter().take(limits::AGENT_WRITTEN).collect();
-    let conflicts: Vec<Value> = filed.conflicts.iter().take(limits::AGENT_WRITTEN).map(|conflict| json!(conflict)).collect();
-    let members = [
-        ("written", written(&filed.pages)),
-        ("conflicts", conflicts.into()),
-        ("left_out", json!(left_out)),
-        ("remote_images", json!(filed.remote_images)),
-        ("commit", commit),
-    ];
-    members.into_iter().filter(|(_, value)| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())).collect()
+    let mut members = present(json!({
+        "written": filed.shown().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
+        "conflicts": filed.conflicts.iter().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
+        "left_out": filed.left_out.iter().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
+        "remote_images": filed.remote_images,
+        "commit": commit,
+    }));
+    members.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+    members
 }
 
-fn without_nulls(mut value: Value) -> Value {
-    value.as_object_mut().into_iter().for_each(|members| members.retain(|_, value| !value.is_null()));
-    value
-}
-
-fn written(pages: &[Page]) -> Value {
-    let mut left = limits::AGENT_WRITTEN_BYTES;
-    let fits = |page: &&Page| {
-        let fits = page.path.len() <= left;
-        left = left.saturating_sub(page.path.len());
-        fits
-    };
-    let shown = pages.iter().take(limits::AGENT_WRITTEN).take_while(fits);
-    shown.map(|page| json!({ "path": page.path, "created": page.created })).collect()
+/// The members of an object that have a value.
+fn present(value: Value) -> Map<String, Value> {
+    let Value::Object(mut members) = value else { return Map::new() };
+    members.retain(|_, value| !value.is_null());
+    members
 }
 
 /// A job as a result has it.
 fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
-    let mut members = match seen.outcome.as_deref() {
-        Some(Ok(ingested)) => result(ingested),
+    let so_far = &seen.so_far;
+    let is_done = matches!(seen.outcome.as_deref(), Some(Ok(_)));
+    let mut members = present(json!({
+        "job_id": job.id,
+        "status": seen.status,
+        "begun": job.begun.rfc3339(),
+        "about": job.about,
+        "model": job.model,
+        "written": [],
+        "turns": so_far.turns,
+        "duration_ms": (if is_done { so_far.took } else { seen.took }).as_millis() as u64,
+        "cost_usd": so_far.cost_usd,
+        "queue_place": so_far.ahead,
+        "doing": Some(&seen.doing).filter(|doing| !doing.is_empty()),
+        "denied": is_done.then_some(so_far.refused.len()),
+        "refused": is_done.then_some(&so_far.refused),
+    }));
+    members.extend(filed_members(&so_far.filed));
+    members.extend(match seen.outcome.as_deref() {
+        Some(Ok(ingested)) => present(json!(ingested)),
         Some(Err(failure)) => {
-            let error = failed(failure);
-            Map::from_iter([("error".to_owned(), json!({ "code": error.code.as_str(), "message": error.message }))])
+            let error = failed(failure, so_far);
+            present(json!({ "error": { "code": error.code.as_str(), "message": error.message } }))
         }
         None => Map::new(),
-    };
-    let mut add = |name: &str, value: Value| {
-        members.entry(name).or_insert(value);
-    };
-    add("job_id", job.id.as_str().into());
-    add("status", seen.status.name().into());
-    add("begun", job.begun.rfc3339().into());
-    add("about", job.about.as_str().into());
-    add("model", job.model.as_str().into());
-    filed_members(&seen.so_far.filed).into_iter().for_each(|(name, value)| add(name, value));
-    add("written", json!([]));
-    add("turns", seen.so_far.turns.into());
-    add("duration_ms", (seen.took.as_millis() as u64).into());
-    if let Some(cost) = seen.so_far.cost_usd {
-        add("cost_usd", cost.into());
-    }
-    if let Some(ahead) = seen.so_far.ahead {
-        add("queue_place", ahead.into());
-    }
-    if !seen.doing.is_empty() {
-        add("doing", seen.doing.as_str().into());
-    }
-    members
-}
-
-fn result(ingested: &Ingested) -> Map<String, Value> {
-    let mut members = Map::new();
-    let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
-    add("perDomain", ingested.per_domain.clone().into());
-    add("sourcesCreated", ingested.sources_created.clone().into());
-    add("pagesResynthesized", ingested.pages_resynthesized.clone().into());
-    add("contradictions", ingested.contradictions.clone().into());
-    add("boardRefsRecorded", ingested.board_refs_recorded.clone().into());
-    add("summary", ingested.summary.as_str().into());
-    add("duration_ms", (ingested.so_far.took.as_millis() as u64).into());
-    add("denied", ingested.so_far.refused.len().into());
-    add("refused", ingested.so_far.refused.clone().into());
-    if !ingested.filed_before.is_empty() {
-        add("filed_before", ingested.filed_before.clone().into());
-    }
-    if !ingested.not_found.is_empty() {
-        add("not_found", ingested.not_found.clone().into());
-    }
+    });
     members
 }
 
 fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
-    agent(context)?.job(&context.principal.key(), id).ok_or_else(|| {
-        let known: Vec<String> = agent(context)
-            .map(|agent| agent.jobs_of(&context.principal.key()))
-            .unwrap_or_default()
-            .iter()
-            .take(5)
-            .map(|job| job.id.clone())
-            .collect();
+    let jobs = agent(context)?.jobs_of(&context.principal.key());
+    jobs.iter().find(|job| job.id == id).cloned().ok_or_else(|| {
+        let known: Vec<&str> = jobs.iter().take(5).map(|job| job.id.as_str()).collect();
         let known = if known.is_empty() { "You have none at the moment".to_owned() } else { format!("Yours: {}", known.join(", ")) };
         Error::new(
             Code::InvalidArgument,

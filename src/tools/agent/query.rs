@@ -1,6 +1,7 @@
 //! `query`: a question, answered from the wiki by a session.
 
-use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, wanted};
+use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, refused, wanted};
+use crate::agent::SoFar;
 use crate::agent::ingest::DOMAINS;
 use crate::limits;
 use crate::tools::result::{Members, result, unless_empty};
@@ -47,11 +48,11 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let agent = agent(context)?;
-    let _permit = agent.permit_waiting().map_err(|failure| failed(&failure))?;
+    let _permit = agent.permit_waiting().map_err(refused)?;
     let (login, question, domain) = (&context.principal.login, arguments.text("question"), arguments.maybe("domain"));
-    let answer = agent.query(login, question, domain, &wanted(arguments), &Listening::of(context));
-    let answer = answer.map_err(|failure| failed(&failure))?;
-    let so_far = &answer.so_far;
+    let mut so_far = SoFar::default();
+    let answer = agent.query(login, question, domain, &wanted(arguments), &Listening::of(context), &mut so_far);
+    let answer = answer.map_err(|failure| failed(&failure, &so_far))?;
     Reply::of(&Answer {
         answer: &answer.answer,
         citations: &answer.citations,
