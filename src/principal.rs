@@ -26,14 +26,8 @@ impl Access {
     /// Reads a scope string. Names that are not ours (`offline_access`, `claudeai`, OpenID's) are ignored, because
     /// clients send them unasked; `None` when nothing of ours is in it.
     pub fn of_scope(scope: &str) -> Option<Access> {
-        let mut names = scope.split_ascii_whitespace();
-        let write = names.clone().any(|name| name == "vault:write");
-        let read = names.any(|name| name == "vault:read");
-        match (write, read) {
-            (true, _) => Some(Access::Write),
-            (false, true) => Some(Access::Read),
-            (false, false) => None,
-        }
+        let has = |wanted: &str| scope.split_ascii_whitespace().any(|name| name == wanted);
+        if has("vault:write") { Some(Access::Write) } else { has("vault:read").then_some(Access::Read) }
     }
 }
 

@@ -45,7 +45,7 @@ impl Quota {
     /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait;
     /// the empty owner is bounded by the total only.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
-        let mut state = self.state();
+        let mut state = self.state.lock().unpoisoned();
         if state.taken >= self.bounds.all {
             if state.waiting >= self.bounds.waiting || patience.is_zero() {
                 return None;
@@ -71,10 +71,6 @@ impl Quota {
         }
         Permit { quota: Arc::clone(self), owner: owner.to_owned() }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unpoisoned()
-    }
 }
 
 /// A permit, released when dropped.
@@ -86,7 +82,7 @@ pub struct Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut state = self.quota.state();
+        let mut state = self.quota.state.lock().unpoisoned();
         state.taken -= 1;
         if !self.owner.is_empty()
             && let Some(count) = state.by_owner.get_mut(&self.owner)
@@ -117,15 +113,15 @@ mod tests {
         assert!(other.is_some() && quota.take("c", now).is_none(), "three in all");
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| quota.take("c", Duration::from_secs(10)).is_some());
-            while quota.state().waiting == 0 {
+            while quota.state.lock().unpoisoned().waiting == 0 {
                 std::thread::yield_now();
             }
             assert!(quota.take("c", Duration::from_secs(10)).is_none(), "one waits already");
-            assert_eq!(quota.state().taken, 3);
+            assert_eq!(quota.state.lock().unpoisoned().taken, 3);
             drop(held);
             assert!(waiting.join().unwrap());
         });
         drop(other);
-        assert!(quota.state().by_owner.is_empty());
+        assert!(quota.state.lock().unpoisoned().by_owner.is_empty());
     }
 }

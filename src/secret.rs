@@ -120,9 +120,7 @@ pub fn equal(left: &str, right: &str) -> bool {
 pub fn successor(key: &[u8; 32], token: &str) -> String {
     // A key shorter than the hash's block is padded with zeros (RFC 2104 section 2).
     let mut block = [0_u8; 64];
-    for (slot, byte) in block.iter_mut().zip(key) {
-        *slot = *byte;
-    }
+    block.iter_mut().zip(key).for_each(|(slot, byte)| *slot = *byte);
     let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
     mac.update(token.as_bytes());
     hex(&mac.finalize().into_bytes())

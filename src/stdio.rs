@@ -18,7 +18,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Scope;
 use unicode_normalization::UnicodeNormalization;
 
@@ -77,15 +77,6 @@ struct Line {
     running: Option<Running>,
 }
 
-impl Line {
-    fn message(&self) -> Option<&Message> {
-        match &self.incoming {
-            Ok(Incoming::One(message)) => Some(message),
-            _ => None,
-        }
-    }
-}
-
 struct Client {
     server: Arc<Server>,
     principal: Principal,
@@ -132,7 +123,7 @@ impl Client {
 
     fn cancel(&self, id: &Id) {
         self.requests.cancel(id);
-        if let Some((subscription, _)) = self.subscriptions().remove(id) {
+        if let Some((subscription, _)) = self.subscriptions.lock().unpoisoned().remove(id) {
             self.server.unsubscribe(&subscription);
         }
     }
@@ -143,7 +134,8 @@ impl Client {
         // For each file the call that came last: its end closes the channel.
         let mut last: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
-            let Some(about) = line.message().and_then(called_about) else {
+            let message = line.incoming.as_ref().ok().and_then(Incoming::one);
+            let Some(about) = message.and_then(called_about) else {
                 if !self.answer_line(line) {
                     return;
                 }
@@ -153,7 +145,7 @@ impl Client {
             let (running, end) = sync_channel(0);
             let before = about.and_then(|path| last.insert(path, end));
             // Sessions are bounded by themselves, and take minutes.
-            let permit = if self.server.takes_long(line.message()) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
+            let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
             let line = Arc::new(Mutex::new(Some((line, before, running, permit))));
             let own = Arc::clone(&line);
             let run = move || {
@@ -253,7 +245,7 @@ impl Client {
             Err(busy) => return Some(busy.answering(Some(id)).to_json()),
         };
         let subscription = self.server.subscribe(wanted, self.listener());
-        let before = self.subscriptions().insert(id.clone(), (subscription, permit));
+        let before = self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit));
         if let Some((before, _)) = before {
             self.server.unsubscribe(&before);
         }
@@ -266,10 +258,6 @@ impl Client {
 
     fn listener(&self) -> Arc<dyn Listener> {
         Arc::clone(&self.pipe) as Arc<dyn Listener>
-    }
-
-    fn subscriptions(&self) -> MutexGuard<'_, HashMap<Id, (Arc<Subscription>, Permit)>> {
-        self.subscriptions.lock().unpoisoned()
     }
 }
 
@@ -291,11 +279,8 @@ impl Channel for PipeChannel<'_> {
 
 /// For a call of a tool the file that it names, if it names one, in composed form; `None` for any other message.
 fn called_about(message: &Message) -> Option<Option<String>> {
-    let Message::Request { method, params, .. } = message else { return None };
-    if method != "tools/call" {
-        return None;
-    }
-    let path = params.get("arguments").and_then(serde_json::Value::as_object).and_then(crate::mcp::tools::path_of);
+    crate::mcp::called(message)?;
+    let path = message.params()?.get("arguments").and_then(serde_json::Value::as_object).and_then(crate::mcp::tools::path_of);
     Some(path.map(|path| path.trim_matches('/').nfc().collect()))
 }
 

@@ -8,7 +8,7 @@ use super::error::Refusal;
 use super::events::EventStream;
 use super::head::{Framing, Head, Method, end_of};
 use super::peer::{Activity, Peer};
-use super::response::{self, HeaderValue, Response, write_in_time};
+use super::response::{self, Response, write_in_time};
 use super::shared::Shared;
 use super::socket::{Buffer, Reserved, read_by};
 use super::{Events, HangUp, Reply, Service};
@@ -269,7 +269,7 @@ impl<S: Service> Connection<'_, S> {
     /// Sends the head of an event stream, does the work that writes to it, and stays until it ends.
     fn stream(&mut self, request: &Head, answer: Response, mut events: Events, hang_up: &HangUp, permit: Option<Permit>) -> Next {
         let chunked = !request.is_http_1_0;
-        let answer = if chunked { answer.header("Transfer-Encoding", HeaderValue::fixed("chunked")) } else { answer };
+        let answer = if chunked { answer.header("Transfer-Encoding", "chunked") } else { answer };
         let head = response::head_bytes(&answer, true, true, clock::system());
         let (stream, writer) = match EventStream::start(self.peer, head, chunked, &mut events) {
             Ok(started) => started,

@@ -31,7 +31,7 @@ pub use error::Refusal;
 pub use events::EventStream;
 pub use hang_up::HangUp;
 pub use head::{Framing, Head, Method};
-pub use response::{HeaderValue, Response};
+pub use response::Response;
 
 use std::net::IpAddr;
 use std::sync::Arc;

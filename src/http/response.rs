@@ -10,30 +10,12 @@ use std::io::{self, ErrorKind, IoSlice, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, SystemTime};
 
-/// A header value that cannot split a response: no CR, LF, NUL or other control character.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderValue(Cow<'static, str>);
-
-impl HeaderValue {
-    /// A value known when the program was written.
-    pub const fn fixed(value: &'static str) -> HeaderValue {
-        HeaderValue(Cow::Borrowed(value))
-    }
-
-    /// A value made at run time. Characters that could end the header line are left out, and everything that is not
-    /// ASCII is too: no value made here needs either, so one that has them is an attack or a mistake.
-    pub fn of(value: &str) -> HeaderValue {
-        let clean = |c: char| (' '..='~').contains(&c) || c == '\t';
-        HeaderValue(Cow::Owned(value.chars().filter(|&c| clean(c)).collect()))
-    }
-}
-
 /// An answer to one request.
 #[derive(Debug)]
 pub struct Response {
     /// Status code.
     pub status: u16,
-    headers: Vec<(&'static str, HeaderValue)>,
+    headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body, whole.
     pub body: Vec<u8>,
 }
@@ -46,7 +28,7 @@ impl Response {
 
     /// An answer with a body of this media type.
     pub fn with(status: u16, media_type: &'static str, body: impl Into<Vec<u8>>) -> Response {
-        let mut response = Response::empty(status).header("Content-Type", HeaderValue::fixed(media_type));
+        let mut response = Response::empty(status).header("Content-Type", media_type);
         response.body = body.into();
         response
     }
@@ -60,13 +42,17 @@ impl Response {
     pub fn refusal(refusal: Refusal) -> Response {
         let mut response = Response::with(refusal.status, "text/plain; charset=utf-8", format!("{}\n", refusal.why));
         if refusal == Refusal::BUSY {
-            response = response.header("Retry-After", HeaderValue::fixed("1"));
+            response = response.header("Retry-After", "1");
         }
         response
     }
 
-    /// Adds a header line.
-    pub fn header(mut self, name: &'static str, value: HeaderValue) -> Response {
+    /// Adds a header line. Characters of the value that could end the line are left out, and everything that is not ASCII is too: no
+    /// value needs either, so one that has them is an attack or a mistake.
+    pub fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Response {
+        let clean = |c: char| (' '..='~').contains(&c) || c == '\t';
+        let value = value.into();
+        let value = if value.chars().all(clean) { value } else { value.chars().filter(|&c| clean(c)).collect() };
         self.headers.push((name, value));
         self
     }
@@ -83,7 +69,7 @@ pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: System
     // Writing to a String cannot fail.
     let _ = write!(head, "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason(response.status), httpdate::fmt_http_date(now));
     for (name, value) in &response.headers {
-        let _ = write!(head, "{name}: {}\r\n", value.0);
+        let _ = write!(head, "{name}: {value}\r\n");
     }
     // RFC 9110 section 8.6: no Content-Length with 204 and 304.
     if !is_stream && response.status != 204 && response.status != 304 {
@@ -168,8 +154,7 @@ mod tests {
 
     #[test]
     fn a_header_value_cannot_split_the_response() {
-        let evil = HeaderValue::of("a\r\nSet-Cookie: x=1\r\n\r\n<html>\0é");
-        let response = Response::empty(303).header("Location", evil);
+        let response = Response::empty(303).header("Location", "a\r\nSet-Cookie: x=1\r\n\r\n<html>\0é");
         let head = text(&response, false);
         assert!(head.contains("Location: aSet-Cookie: x=1<html>\r\n"), "{head}");
         assert_eq!(head.matches("\r\n\r\n").count(), 1);

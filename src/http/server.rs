@@ -7,6 +7,7 @@ use super::shared::Shared;
 use super::{Service, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::cmp::Reverse;
@@ -86,7 +87,7 @@ impl<S: Service> Running<S> {
         }
         let deadline = Deadline::after(limits::SHUTDOWN_GRACE);
         loop {
-            let peers = self.shared.peers().clone();
+            let peers = self.shared.peers.lock().unpoisoned().clone();
             for peer in &peers {
                 for at in CLOSABLE.into_iter().filter(|&at| peer.is_closable(at)) {
                     peer.close(at);
@@ -152,7 +153,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         refuse_with_503(&peer);
         return;
     }
-    shared.peers().push(Arc::clone(&peer));
+    shared.peers.lock().unpoisoned().push(Arc::clone(&peer));
     let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
     let work = move || {
         let slot = ConnectionSlot { shared: &mine, peer: &my_peer };
@@ -161,7 +162,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
-        shared.peers().retain(|known| !Arc::ptr_eq(known, &peer));
+        shared.peers.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, &peer));
         refuse_with_503(&peer);
     }
 }
@@ -174,7 +175,7 @@ struct ConnectionSlot<'a, S> {
 
 impl<S> Drop for ConnectionSlot<'_, S> {
     fn drop(&mut self) {
-        self.shared.peers().retain(|known| !Arc::ptr_eq(known, self.peer));
+        self.shared.peers.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, self.peer));
     }
 }
 
@@ -194,7 +195,7 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
 /// without a whole request head.
 fn has_free<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, headless) = {
-        let peers = shared.peers();
+        let peers = shared.peers.lock().unpoisoned();
         (peers.len(), peers.iter().filter(|peer| !peer.has_head.load(Ordering::Relaxed) && peer.address == address).count())
     };
     if headless >= limits::HEADLESS_PER_ADDRESS {
@@ -205,7 +206,7 @@ fn has_free<S>(shared: &Shared<S>, address: IpAddr) -> bool {
 
 /// Closes the oldest connection of an address that has not sent a whole request head.
 fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
-    let peers = shared.peers();
+    let peers = shared.peers.lock().unpoisoned();
     // The table is in the order in which they came.
     let mut headless = peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.had_time());
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
@@ -214,7 +215,7 @@ fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
 /// Closes a connection, whether one was found: of those that belong to no login the one idle for longest, or slow for longest
 /// with its request or its answer; else the oldest of the address that has most of them; a connection of a login last.
 fn close_one<S>(shared: &Shared<S>) -> bool {
-    let peers = shared.peers();
+    let peers = shared.peers.lock().unpoisoned();
     let of = |authenticated: bool| peers.iter().filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated);
     let close_slow = |authenticated: bool| {
         CLOSABLE.into_iter().any(|at| {

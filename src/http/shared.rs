@@ -1,10 +1,9 @@
 //! What all connections of a server share.
 
 use super::peer::Peer;
-use crate::lock::Unpoisoned;
 use crate::quota::Quota;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// What all connections of a server share.
 pub(super) struct Shared<S> {
@@ -21,9 +20,5 @@ pub(super) struct Shared<S> {
 impl<S> Shared<S> {
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
-    }
-
-    pub(super) fn peers(&self) -> MutexGuard<'_, Vec<Arc<Peer>>> {
-        self.peers.lock().unpoisoned()
     }
 }

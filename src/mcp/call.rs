@@ -30,6 +30,18 @@ impl<'a> Call<'a> {
         value.ok_or_else(|| Error::invalid_params(format!("params.{name} must be a string")))
     }
 
+    /// The `arguments`; without them an empty object.
+    ///
+    /// # Errors
+    /// -32602 if they are no object.
+    pub fn arguments(&self) -> Result<Params, Error> {
+        match self.params.get("arguments") {
+            None | Some(Value::Null) => Ok(Params::new()),
+            Some(Value::Object(arguments)) => Ok(arguments.clone()),
+            Some(_) => Err(Error::invalid_params("params.arguments must be an object")),
+        }
+    }
+
     /// The vault as the caller has it.
     pub fn vault(&self) -> Vault {
         self.server.vault_of(self.exchange.principal)
@@ -62,6 +74,12 @@ impl<'a> Call<'a> {
             Some(_) => Err(Error::invalid_params("Unknown cursor")),
         }
     }
+}
+
+/// The answer to a method that failed for a reason which concerns the owner: the log has it.
+pub(super) fn failed(method: &str, why: impl std::fmt::Display) -> Error {
+    log::warn!("{method} failed: {why}");
+    Error::internal()
 }
 
 /// What a client of 2026-07-28 asked to hear of, as far as there is such a thing here.

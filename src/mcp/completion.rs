@@ -1,6 +1,6 @@
 //! `completion/complete`: what an argument of a prompt, or the path of the resource template, could become.
 
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, failed};
 use super::resources::TEMPLATE;
 use crate::limits;
 use crate::rpc::Error;
@@ -26,17 +26,14 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         Some("ref/prompt") => {
             let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;
             let prompt = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
-            prompt.filter(|prompt| prompt.argument.name == argument).map(|prompt| prompt.argument.typing)
+            prompt.filter(|prompt| prompt.argument.name == argument).map(|prompt| prompt.typing)
         }
         _ => return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource")),
     };
     let Some(typing) = typing else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let found = call.vault().complete(typing, typed, limits::COMPLETIONS).map_err(|error| {
-        log::warn!("completion/complete failed: {error}");
-        Error::internal()
-    })?;
+    let found = call.vault().complete(typing, typed, limits::COMPLETIONS).map_err(|error| failed("completion/complete", error))?;
     let values = fitting(found.values.into_iter());
     let more = found.total > values.len();
     Ok(Answer::Result(json!({ "completion": { "values": values, "total": found.total, "hasMore": more } }).to_string()))

@@ -41,7 +41,7 @@ use crate::tools::{Options, Resource, Systems, Tool, Toolset};
 use crate::vault::{Vault, VaultPath};
 use call::{Answer, Call};
 use methods::{Eras, Row};
-use std::sync::{Arc, Condvar};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// The protocol engine, shared by all threads and transports.
@@ -56,7 +56,8 @@ pub struct Server {
     /// The legacy sessions.
     pub sessions: Sessions,
     streams: Arc<Quota>,
-    subscriptions: subscription::Subscriptions,
+    /// Those with a listening client.
+    subscriptions: Mutex<Vec<Arc<Subscription>>>,
     has_subscriptions: Condvar,
 }
 
@@ -112,7 +113,7 @@ impl Server {
             options,
             sessions: Sessions::default(),
             streams: Quota::new(Bounds { all: limits::STREAMS, per_owner: limits::STREAMS_PER_PRINCIPAL, waiting: 0 }),
-            subscriptions: subscription::Subscriptions::default(),
+            subscriptions: Mutex::default(),
             has_subscriptions: Condvar::new(),
         }
     }
@@ -259,7 +260,7 @@ impl Server {
 }
 
 /// The name of the tool that a message calls.
-fn called(message: &Message) -> Option<&str> {
+pub(crate) fn called(message: &Message) -> Option<&str> {
     let Message::Request { method, params, .. } = message else { return None };
     params.get("name").and_then(serde_json::Value::as_str).filter(|_| method == "tools/call")
 }

@@ -1,14 +1,14 @@
 //! `prompts/list` and `prompts/get`: a prompt's value on one side, the wire on the other.
 
 use super::Server;
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, failed};
 use super::progress::Progress;
 use crate::principal::Principal;
 use crate::prompts::{Content, Prompt};
 use crate::rpc::Error;
-use crate::tools::Code;
+use crate::tools::{Code, Field};
 use crate::uri;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 impl Server {
     /// The prompts whose tools the caller may use.
@@ -29,7 +29,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
 }
 
 fn listing(prompt: &Prompt) -> Value {
-    let crate::prompts::Argument { name, about, required, .. } = prompt.argument;
+    let Field { name, about, required, .. } = prompt.argument;
     json!({
         "name": prompt.name,
         "title": prompt.title,
@@ -48,21 +48,13 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown prompt: {shown}")));
     };
-    let nothing = Map::new();
-    let sent = match call.params.get("arguments") {
-        None | Some(Value::Null) => &nothing,
-        Some(Value::Object(arguments)) => arguments,
-        Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
-    };
+    let sent = call.arguments()?;
     let progress = Progress::of(call.exchange, call.params);
     let vault = call.vault();
     let context = call.context(&vault, &progress);
-    let contents = prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument));
+    let contents = prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument.as_deref()));
     let contents = contents.map_err(|error| match error.code {
-        Code::ReadError | Code::WriteError | Code::InternalError => {
-            log::warn!("prompts/get failed: {}", error.message);
-            Error::internal()
-        }
+        Code::ReadError | Code::WriteError | Code::InternalError => failed("prompts/get", error.message),
         _ => Error::invalid_params(error.message),
     })?;
     let messages: Vec<Value> = contents.iter().map(|content| json!({ "role": "user", "content": block(content) })).collect();

@@ -1,7 +1,7 @@
 //! Every file of the vault as a resource: list, template, read.
 
 use super::Server;
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, failed};
 use super::progress::Progress;
 use crate::cursor;
 use crate::limits;
@@ -36,10 +36,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
     };
     let filter = Filter { after, limit: limits::RESOURCES_PAGE, ..Filter::default() };
-    let page = call.vault().list_all(&filter).map_err(|error| {
-        log::warn!("resources/list failed: {error}");
-        Error::internal()
-    })?;
+    let page = call.vault().list_all(&filter).map_err(|error| failed("resources/list", error))?;
     let files = fitting(page.files.iter().map(|file| listing(file)));
     let more = page.more || files.len() < page.files.len();
     let last = files.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
@@ -100,10 +97,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let vault = &call.vault();
     if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| {
-            log::warn!("resources/read failed: {}", error.message);
-            Error::internal()
-        })?;
+        let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| failed("resources/read", error.message))?;
         let contents = json!([{ "uri": uri, "mimeType": resource.mime_type, "text": text }]);
         return Ok(Answer::Result(json!({ "contents": contents }).to_string()));
     }
@@ -113,10 +107,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let refused = |error: VaultError| match error {
         VaultError::NotFound { .. } | VaultError::NotAllowed { .. } | VaultError::InvalidRange(_) => not_found(),
         VaultError::TooLarge { .. } => Error::invalid_params(error.to_string()),
-        other => {
-            log::warn!("resources/read failed: {other}");
-            Error::internal()
-        }
+        other => failed("resources/read", other),
     };
     let mime_type = media::of(path.name()).1;
     let max_chars = limits::RESULT_CHARS - 3_000;

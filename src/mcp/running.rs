@@ -5,7 +5,7 @@ use crate::lock::Unpoisoned;
 use crate::rpc::Id;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The requests of one session or one stdio client.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ impl Requests {
     /// Notes a request, until what is returned is dropped.
     pub fn begin(&self, id: &Id) -> Running {
         let cancelled = Arc::new(AtomicBool::new(false));
-        let mut table = self.table();
+        let mut table = self.table.lock().unpoisoned();
         if table.len() < limits::RUNNING_PER_CLIENT {
             table.insert(id.clone(), Arc::clone(&cancelled));
         }
@@ -27,13 +27,9 @@ impl Requests {
 
     /// Cancels a request, if it is under way.
     pub fn cancel(&self, id: &Id) {
-        if let Some(cancelled) = self.table().get(id) {
+        if let Some(cancelled) = self.table.lock().unpoisoned().get(id) {
             cancelled.store(true, Ordering::Release);
         }
-    }
-
-    fn table(&self) -> MutexGuard<'_, HashMap<Id, Arc<AtomicBool>>> {
-        self.table.lock().unpoisoned()
     }
 }
 
@@ -54,7 +50,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut table = self.requests.table();
+        let mut table = self.requests.table.lock().unpoisoned();
         // A client may use an id twice; only our own note is taken off.
         if table.get(&self.id).is_some_and(|noted| Arc::ptr_eq(noted, &self.cancelled)) {
             table.remove(&self.id);
@@ -69,11 +65,11 @@ mod tests {
     #[test]
     fn cancelling_reaches_the_request_under_way_and_no_other() {
         let requests = Requests::default();
-        let id = Id::Text("one".into());
+        let id = Id::of(&"one".into()).unwrap();
         let one = requests.begin(&id);
-        let two = requests.begin(&Id::Text("two".into()));
+        let two = requests.begin(&Id::of(&"two".into()).unwrap());
         requests.cancel(&id);
-        requests.cancel(&Id::Text("unknown".into()));
+        requests.cancel(&Id::of(&"unknown".into()).unwrap());
         assert!(one.is_cancelled() && !two.is_cancelled());
         drop(one);
         assert!(!requests.begin(&id).is_cancelled(), "a new request of the same id is not cancelled");

@@ -11,7 +11,7 @@ use crate::principal::Principal;
 use crate::secret::{self, NoRandomness};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// One session.
 pub struct Session {
@@ -54,7 +54,7 @@ impl Sessions {
             owner: principal.key(),
             last_used: AtomicU64::new(now.0),
         });
-        let mut table = self.table();
+        let mut table = self.table.lock().unpoisoned();
         // What an expired one holds, the names it subscribed to among it, is free again.
         table.retain(|_, session| !session.is_expired(now));
         let mine = table.values().filter(|known| known.owner == session.owner).count();
@@ -74,7 +74,7 @@ impl Sessions {
 
     /// The session of this id, if it is the caller's and has not expired.
     pub fn get(&self, id: &str, principal: &Principal, now: Now) -> Option<Arc<Session>> {
-        let mut table = self.table();
+        let mut table = self.table.lock().unpoisoned();
         let session = table.get(id).filter(|session| session.owner == principal.key()).cloned()?;
         if session.is_expired(now) {
             table.remove(id);
@@ -86,16 +86,12 @@ impl Sessions {
 
     /// Ends a session; whether there was one of the caller's.
     pub fn close(&self, id: &str, principal: &Principal) -> bool {
-        let mut table = self.table();
+        let mut table = self.table.lock().unpoisoned();
         let known = table.get(id).is_some_and(|session| session.owner == principal.key());
         let ended = if known { table.remove(id) } else { None };
         drop(table);
         ended.iter().for_each(|session| session.subscription.end());
         known
-    }
-
-    fn table(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.table.lock().unpoisoned()
     }
 }
 
@@ -156,7 +152,7 @@ mod tests {
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(0)).unwrap();
         let expired = Now(limits::SESSION_IDLE.as_secs() + 1);
         let second = sessions.open(&login("a"), Revision::V2025_11_25, expired).unwrap();
-        assert_eq!(sessions.table().keys().collect::<Vec<_>>(), [&second.id], "the first has gone at the next opening");
+        assert_eq!(sessions.table.lock().unpoisoned().keys().collect::<Vec<_>>(), [&second.id], "the first has gone at the next opening");
         assert!(sessions.get(&first.id, &login("a"), expired).is_none());
         assert!(sessions.get(&second.id, &login("a"), Now(expired.0 * 3)).is_none(), "not opened anew, but unused for too long");
         let other = sessions.open(&login("b"), Revision::V2025_11_25, Now(0)).unwrap();
@@ -169,6 +165,6 @@ mod tests {
         for n in 0..limits::SESSIONS {
             sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Now(2000)).unwrap();
         }
-        assert_eq!(sessions.table().len(), limits::SESSIONS);
+        assert_eq!(sessions.table.lock().unpoisoned().len(), limits::SESSIONS);
     }
 }

@@ -14,7 +14,7 @@ use crate::uri;
 use crate::vault::{Folders, Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -61,7 +61,7 @@ struct Known {
 }
 
 /// The states of files that were asked for already, by grant.
-type Versions = HashMap<Option<Arc<Folders>>, HashMap<VaultPath, Version>>;
+pub(super) type Versions = HashMap<Option<Arc<Folders>>, HashMap<VaultPath, Version>>;
 
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
@@ -71,20 +71,20 @@ impl Subscription {
 
     /// Whether a client listens.
     pub fn is_open(&self) -> bool {
-        self.listener().as_ref().is_some_and(|listener| listener.is_open())
+        self.listener.lock().unpoisoned().as_ref().is_some_and(|listener| listener.is_open())
     }
 
     /// Ends the stream of the client that listens.
     pub(super) fn end(&self) {
-        self.listener().take().iter().for_each(|listener| listener.end());
+        self.listener.lock().unpoisoned().take().iter().for_each(|listener| listener.end());
     }
 
     /// Puts a client's connection under the subscription. An older one is ended: it may be long dead; of one that broke it is not
     /// known what has arrived, so everything asked for counts as changed.
     pub(super) fn attach(&self, listener: Arc<dyn Listener>) {
-        let before = self.listener().replace(listener);
+        let before = self.listener.lock().unpoisoned().replace(listener);
         if before.as_ref().is_some_and(|before| !before.is_open()) {
-            let mut known = self.known();
+            let mut known = self.known.lock().unpoisoned();
             known.changes = u64::MAX;
             known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
             known.resources.values_mut().for_each(|(_, version)| *version = Version::default());
@@ -101,7 +101,7 @@ impl Subscription {
         let vault = call.vault();
         // What is there now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
-        let mut known = self.known();
+        let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
         check_names(known.resources.keys().map(String::as_str).chain([uri]))?;
         let version = vault.version(&path);
@@ -110,29 +110,29 @@ impl Subscription {
     }
 
     fn remove(&self, uri: &str) {
-        self.known().resources.remove(uri);
+        self.known.lock().unpoisoned().resources.remove(uri);
     }
 
     /// Takes the vault as it is for what the client knows, if nothing was ever sent to it.
     fn begin(&self, vault: &Vault) {
-        let mut known = self.known();
+        let mut known = self.known.lock().unpoisoned();
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert_with(|| vault.clone());
     }
 
     /// Notifies the client of what has changed since the last notification. `versions` are those that others have asked for already.
-    fn notify(&self, server: &Server, versions: &mut Versions) {
+    pub(super) fn notify(&self, server: &Server, versions: &mut Versions) {
         // Without a listener the state stays, for when there is one.
         if !self.is_open() {
             return;
         }
-        let known_vault = self.known().vault.clone();
+        let known_vault = self.known.lock().unpoisoned().vault.clone();
         let vault = known_vault.unwrap_or_else(|| server.vault_of(&self.principal));
         // An unavailable vault is what it is.
         let _ = vault.refresh();
         let versions = versions.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
-        let mut known = self.known();
+        let mut known = self.known.lock().unpoisoned();
         let changes = vault.changes();
         if std::mem::replace(&mut known.changes, changes) == changes {
             return;
@@ -152,7 +152,7 @@ impl Subscription {
     }
 
     fn send(&self, message: &str) {
-        let listener = self.listener().clone();
+        let listener = self.listener.lock().unpoisoned().clone();
         // One that has gone is noticed by `is_open`.
         let _ = listener.is_some_and(|listener| listener.send(message));
     }
@@ -162,14 +162,6 @@ impl Subscription {
             params.insert("_meta".into(), json!({ SUBSCRIPTION_ID: tag.to_value() }));
         }
         encode::notification(method, &params)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unpoisoned()
-    }
-
-    fn listener(&self) -> MutexGuard<'_, Option<Arc<dyn Listener>>> {
-        self.listener.lock().unpoisoned()
     }
 }
 
@@ -190,31 +182,6 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The subscriptions with a listening client.
-#[derive(Default)]
-pub(super) struct Subscriptions {
-    open: Mutex<Vec<Arc<Subscription>>>,
-}
-
-impl Subscriptions {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Subscription>>> {
-        self.open.lock().unpoisoned()
-    }
-
-    /// Notifies all clients of what has changed.
-    pub(super) fn notify_all(&self, server: &Server) {
-        let open = self.lock().clone();
-        // A folder is gone through once, however many ask for it under however many names.
-        let mut versions = Versions::new();
-        open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
-    }
-
-    /// Forgets those whose client has left.
-    pub(super) fn prune(&self) {
-        self.lock().retain(|subscription| subscription.is_open());
-    }
-}
-
 impl Server {
     /// A client has begun to listen, or is about to: what changes from now on is news to it.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
@@ -222,7 +189,7 @@ impl Server {
         let vault = self.vault_of(&subscription.principal);
         let _ = vault.refresh();
         subscription.begin(&vault);
-        let mut open = self.subscriptions.lock();
+        let mut open = self.subscriptions.lock().unpoisoned();
         if !open.iter().any(|known| Arc::ptr_eq(known, subscription)) {
             open.push(Arc::clone(subscription));
         }
@@ -276,7 +243,7 @@ impl Server {
 
     /// Ends a subscription whose client no longer wants it.
     pub fn unsubscribe(&self, subscription: &Arc<Subscription>) {
-        self.subscriptions.lock().retain(|known| !Arc::ptr_eq(known, subscription));
+        self.subscriptions.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, subscription));
     }
 }
 

@@ -50,11 +50,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
 /// -32602 for an unknown tool or malformed parameters, -32603 when the tool panicked.
 pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let name = call.text("name")?;
-    let arguments = match call.params.get("arguments") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(arguments)) => arguments.clone(),
-        Some(_) => return Err(Error::invalid_params("params.arguments must be an object")),
-    };
+    let arguments = call.arguments()?;
     let Some(tool) = call.server.tools_for(call.exchange.principal).find(|tool| tool.name == name) else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));

@@ -1,6 +1,7 @@
 //! The thread that sends notifications of changes. Without subscriptions it sleeps.
 
 use super::Server;
+use super::subscription::Versions;
 use crate::lock::Unpoisoned;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,16 +23,19 @@ impl Server {
 }
 
 fn watch_once(server: &Server) {
-    let subscriptions = server.has_subscriptions.wait_while(server.subscriptions.lock(), |open| open.is_empty());
-    drop(subscriptions.unpoisoned());
+    let open = server.subscriptions.lock().unpoisoned();
+    drop(server.has_subscriptions.wait_while(open, |open| open.is_empty()).unpoisoned());
     // A panic must not end the notifications of all clients for good.
     let sent = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
-            server.subscriptions.notify_all(server);
+            let open = server.subscriptions.lock().unpoisoned().clone();
+            // A folder is gone through once, however many ask for it under however many names.
+            let mut versions = Versions::new();
+            open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
         }
     }));
     if sent.is_err() {
         log::error!("looking for changes failed; going on");
     }
-    server.subscriptions.prune();
+    server.subscriptions.lock().unpoisoned().retain(|subscription| subscription.is_open());
 }

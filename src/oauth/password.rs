@@ -9,7 +9,7 @@ use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Checks passwords, a few at a time.
@@ -92,7 +92,7 @@ impl Passwords {
         from: &Source,
         failed: impl FnOnce() -> Duration,
     ) -> Option<bool> {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock().unpoisoned();
         let number = queue.join(standing, from)?;
         loop {
             if !queue.waiting.iter().any(|waiting| waiting.number == number) {
@@ -117,7 +117,7 @@ impl Passwords {
         let fits = bcrypt::verify(checked, hash.unwrap_or(stand_in)).unwrap_or(false);
         let fits = fits && hash.is_some();
         {
-            let (mut queue, now) = (self.queue(), clock::instant());
+            let (mut queue, now) = (self.queue.lock().unpoisoned(), clock::instant());
             queue.checking.retain(|checking| checking != from);
             queue.resting.retain(|(resting, until)| resting != from && *until > now);
             if !fits {
@@ -126,10 +126,6 @@ impl Passwords {
         }
         self.changed.notify_all();
         Some(fits)
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unpoisoned()
     }
 }
 

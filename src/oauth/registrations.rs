@@ -12,7 +12,7 @@ use crate::lock::Unpoisoned;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// One client as JSON a line, the oldest first; mode 0600.
 const FILE: &str = "registrations.jsonl";
@@ -56,7 +56,7 @@ impl Registrations {
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Arc<Client>> {
-        self.table().clients.get(id).map(|(client, _)| Arc::clone(client))
+        self.table.lock().unpoisoned().clients.get(id).map(|(client, _)| Arc::clone(client))
     }
 
     /// Adds one; when this returns, it is on the disk. Beyond [`limits::CLIENTS`] the oldest of the network that has most of
@@ -65,7 +65,7 @@ impl Registrations {
     /// # Errors
     /// [`Failed`]: it could not be stored, and is not added.
     pub(super) fn add(&self, client: Client, from: IpAddr, now: Now) -> Result<(), Failed> {
-        let mut table = self.table();
+        let mut table = self.table.lock().unpoisoned();
         table.clients.retain(|_, (client, _)| !is_expired(client, now));
         if table.clients.len() >= limits::CLIENTS {
             let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
@@ -105,12 +105,12 @@ impl Registrations {
 
     /// Forgets one that is in the state now.
     pub(super) fn forget(&self, id: &str) {
-        self.table().clients.remove(id);
+        self.table.lock().unpoisoned().clients.remove(id);
     }
 
     /// Counts a registration; whether it may be made.
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
-        let counted = &mut self.table().counted;
+        let counted = &mut self.table.lock().unpoisoned().counted;
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
         free_entry(counted, &network_of(from), |(_, since)| *since);
         let (count, _) = counted.entry(network_of(from)).or_insert((0, now));
@@ -120,17 +120,13 @@ impl Registrations {
 
     /// Counts a refusal; how many there were since one was logged, when it is time to log one again.
     pub(super) fn refused(&self, now: Now) -> Option<u64> {
-        let refused = &mut self.table().refused;
+        let refused = &mut self.table.lock().unpoisoned().refused;
         refused.0 += 1;
         if refused.1.is_some_and(|last| now.since(last) < limits::REFUSALS_TOLD_EVERY) {
             return None;
         }
         refused.1 = Some(now);
         Some(std::mem::take(&mut refused.0))
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unpoisoned()
     }
 }
 

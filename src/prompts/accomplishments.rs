@@ -1,8 +1,9 @@
 //! The prompt of toolset `accomplishments`.
 
-use super::{Argument, Content, Prompt};
+use super::{Content, Prompt};
 use crate::principal::Access;
 use crate::tools::accomplishments::overview;
+use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Code, Context, Error};
 use crate::vault::complete::Typing;
 
@@ -13,12 +14,12 @@ static PLAN_PROJECT: Prompt = Prompt {
     title: "Plan a project",
     description: "A planning session: what is to be achieved, in which steps, and what depends on what",
     needs: Access::Write,
-    argument: Argument {
-        name: "goal",
-        about: "What is to be achieved; a tag or the name of a note, or words of your own. Without it the project as it is is gone through",
-        required: false,
-        typing: Typing::Topic,
-    },
+    argument: optional(
+        "goal",
+        ANY_TEXT,
+        "What is to be achieved; a tag or the name of a note, or words of your own. Without it the project as it is is gone through",
+    ),
+    typing: Typing::Topic,
     run: plan_project,
 };
 

@@ -1,8 +1,9 @@
 //! The prompt of toolset `context`.
 
-use super::{Argument, Content, Prompt};
+use super::{Content, Prompt};
 use crate::principal::Access;
 use crate::tools::context::{self, Chunk};
+use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Context, Error};
 use crate::vault::complete::Typing;
 
@@ -13,12 +14,12 @@ static LOAD_CONTEXT: Prompt = Prompt {
     title: "Load a context",
     description: "All notes of one context at the beginning of a conversation",
     needs: Access::Read,
-    argument: Argument {
-        name: "context_type",
-        about: "Value of the property context, for example personal; without it the configured default context",
-        required: false,
-        typing: Typing::Context,
-    },
+    argument: optional(
+        "context_type",
+        ANY_TEXT,
+        "Value of the property context, for example personal; without it the configured default context",
+    ),
+    typing: Typing::Context,
     run: load_context,
 };
 

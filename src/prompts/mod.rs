@@ -8,7 +8,7 @@ mod context;
 mod vault;
 
 use crate::principal::Access;
-use crate::tools::{Code, Context, Error, Toolset};
+use crate::tools::{Arguments, Context, Error, Field, Toolset};
 use crate::vault::VaultPath;
 use crate::vault::complete::Typing;
 use serde_json::{Map, Value};
@@ -23,21 +23,12 @@ pub struct Prompt {
     pub description: &'static str,
     /// The access that it needs.
     pub needs: Access,
-    pub argument: Argument,
+    /// Its argument: a text.
+    pub argument: Field,
+    /// What the argument is completed from while it is typed.
+    pub typing: Typing,
     /// Its code. The argument is `None` when it is missing or blank.
     pub run: fn(&Context<'_>, Option<&str>) -> Result<Vec<Content>, Error>,
-}
-
-/// The argument of a prompt: a text.
-pub struct Argument {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is for.
-    pub about: &'static str,
-    /// Whether it has to be there.
-    pub required: bool,
-    /// What it is completed from while it is typed.
-    pub typing: Typing,
 }
 
 /// A part of what is said to the model.
@@ -57,22 +48,15 @@ pub enum Content {
 }
 
 impl Prompt {
-    /// The argument that a client sent.
+    /// The argument that a client sent; one that is blank counts as missing.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`: unknown, missing, or not a text.
-    pub fn argument_of<'a>(&self, sent: &'a Map<String, Value>) -> Result<Option<&'a str>, Error> {
-        let Argument { name, about, required, .. } = self.argument;
-        let wrong = |why: String| Err(Error::new(Code::InvalidArgument, why));
-        if let Some(unknown) = sent.keys().find(|sent| *sent != name) {
-            return wrong(format!("Unknown argument {:?}. Known: {name}.", unknown.chars().take(64).collect::<String>()));
-        }
-        match sent.get(name) {
-            Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.trim())),
-            None | Some(Value::String(_)) if required => wrong(format!("Argument {name} is missing: {about}")),
-            None | Some(Value::String(_)) => Ok(None),
-            Some(_) => wrong(format!("Argument {name} must be a string.")),
-        }
+    pub fn argument_of(&self, mut sent: Map<String, Value>) -> Result<Option<String>, Error> {
+        let name = self.argument.name;
+        sent.retain(|sent, value| *sent != name || value.as_str().is_none_or(|text| !text.trim().is_empty()));
+        let arguments = Arguments::check(self.name, &[self.argument], sent)?;
+        Ok(arguments.maybe(name).map(|text| text.trim().to_owned()))
     }
 }
 

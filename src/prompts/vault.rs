@@ -1,10 +1,11 @@
 //! The prompts of toolset `vault`: a day's review, what the vault says about a topic, a note put in order.
 
-use super::{Argument, Content, Prompt};
+use super::{Content, Prompt};
 use crate::calendar::DateTime;
 use crate::clock::Now;
 use crate::limits;
 use crate::principal::Access;
+use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Code, Context, Error};
 use crate::vault::complete::Typing;
 use crate::vault::read::{Content as Read, Range};
@@ -21,12 +22,8 @@ static REVIEW_DAY: Prompt = Prompt {
     title: "Review a day",
     description: "The daily note of a day and the notes that were changed then: what was done, decided and left open",
     needs: Access::Read,
-    argument: Argument {
-        name: "date",
-        about: "The day as YYYY-MM-DD; without it the newest day that has a daily note",
-        required: false,
-        typing: Typing::Day,
-    },
+    argument: optional("date", ANY_TEXT, "The day as YYYY-MM-DD; without it the newest day that has a daily note"),
+    typing: Typing::Day,
     run: review_day,
 };
 
@@ -35,7 +32,8 @@ static GATHER_NOTES: Prompt = Prompt {
     title: "Gather notes on a topic",
     description: "What the vault says about a topic, from the notes that match best",
     needs: Access::Read,
-    argument: Argument { name: "topic", about: "A word, a phrase, a tag or the name of a note", required: true, typing: Typing::Topic },
+    argument: required("topic", ANY_TEXT, "A word, a phrase, a tag or the name of a note"),
+    typing: Typing::Topic,
     run: gather_notes,
 };
 
@@ -44,7 +42,8 @@ static TIDY_NOTE: Prompt = Prompt {
     title: "Tidy a note",
     description: "Puts a note in order without changing what it says",
     needs: Access::Write,
-    argument: Argument { name: "path", about: "The note, for example Projects/Idea.md", required: true, typing: Typing::Note },
+    argument: required("path", ANY_TEXT, "The note, for example Projects/Idea.md"),
+    typing: Typing::Note,
     run: tidy_note,
 };
 

@@ -7,44 +7,30 @@ pub mod error;
 
 pub use error::Error;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::fmt;
 
-/// The id of a request: a string or an integer, echoed as it came. MCP forbids null and fractions.
+/// The id of a request: an integer, or a text of bounded length; echoed as it came. MCP forbids null and fractions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Id {
-    /// An integer.
-    Number(Number),
-    /// A string.
-    Text(String),
-}
+pub struct Id(Value);
 
 impl Id {
     /// The id in a message; `None` for anything that is not an id.
     pub fn of(value: &Value) -> Option<Id> {
-        match value {
-            Value::Number(number) if number.is_i64() || number.is_u64() => Some(Id::Number(number.clone())),
-            Value::String(text) if text.len() <= crate::limits::ID_CHARS => Some(Id::Text(text.clone())),
-            _ => None,
-        }
+        let is_id = value.is_i64() || value.is_u64() || value.as_str().is_some_and(|text| text.len() <= crate::limits::ID_CHARS);
+        is_id.then(|| Id(value.clone()))
     }
 
     /// The id as it came.
     pub fn to_value(&self) -> Value {
-        match self {
-            Id::Number(number) => Value::Number(number.clone()),
-            Id::Text(text) => Value::String(text.clone()),
-        }
+        self.0.clone()
     }
 }
 
 /// The id as JSON.
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Id::Number(number) => write!(f, "{number}"),
-            Id::Text(text) => write!(f, "{}", Value::String(text.clone())),
-        }
+        write!(f, "{}", self.0)
     }
 }
 
@@ -99,4 +85,11 @@ pub enum Incoming {
     One(Message),
     /// A batch (2025-03-26 only); each message by itself may be wrong.
     Batch(Vec<Result<Message, Error>>),
+}
+
+impl Incoming {
+    /// The message, if it is not a batch.
+    pub fn one(&self) -> Option<&Message> {
+        if let Incoming::One(message) = self { Some(message) } else { None }
+    }
 }

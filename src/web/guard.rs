@@ -1,7 +1,7 @@
 //! Host and Origin, CORS, and the headers that every answer carries.
 
 use super::routes::{Route, Row};
-use crate::http::{Head, HeaderValue, Response};
+use crate::http::{Head, Response};
 use crate::oauth::page;
 use std::net::IpAddr;
 
@@ -72,33 +72,29 @@ pub(super) fn preflight(row: &Row) -> Response {
     // `*` covers header names that cannot be listed in advance (Mcp-Param-…), but not Authorization.
     const HEADERS: &str =
         "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
-    let response = Response::empty(204).header("Allow", HeaderValue::fixed(row.allow));
+    let response = Response::empty(204).header("Allow", row.allow);
     if row.route == Route::Authorize {
         return response;
     }
     response
-        .header("Access-Control-Allow-Methods", HeaderValue::fixed(row.allow))
-        .header("Access-Control-Allow-Headers", HeaderValue::fixed(HEADERS))
-        .header("Access-Control-Max-Age", HeaderValue::fixed("86400"))
+        .header("Access-Control-Allow-Methods", row.allow)
+        .header("Access-Control-Allow-Headers", HEADERS)
+        .header("Access-Control-Max-Age", "86400")
 }
 
 /// Adds the headers that every answer of an endpoint carries.
 pub(super) fn finish(row: Option<&Row>, response: Response) -> Response {
     let route = row.map(|row| row.route);
-    let mut response = response
-        .header("X-Content-Type-Options", HeaderValue::fixed("nosniff"))
-        .header("Referrer-Policy", HeaderValue::fixed("no-referrer"));
+    let mut response = response.header("X-Content-Type-Options", "nosniff").header("Referrer-Policy", "no-referrer");
     if !response.has("cache-control") {
-        response = response.header("Cache-Control", HeaderValue::fixed("no-store"));
+        response = response.header("Cache-Control", "no-store");
     }
     if matches!(route, Some(Route::Authorize | Route::Home)) {
-        return response
-            .header("Content-Security-Policy", HeaderValue::fixed(page::CONTENT_SECURITY_POLICY))
-            .header("X-Frame-Options", HeaderValue::fixed("DENY"));
+        return response.header("Content-Security-Policy", page::CONTENT_SECURITY_POLICY).header("X-Frame-Options", "DENY");
     }
     response
-        .header("Access-Control-Allow-Origin", HeaderValue::fixed("*"))
-        .header("Access-Control-Expose-Headers", HeaderValue::fixed("WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version"))
+        .header("Access-Control-Allow-Origin", "*")
+        .header("Access-Control-Expose-Headers", "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{App, accepts, media_type};
 use crate::clock::Now;
-use crate::http::{EventStream, Events, HangUp, Head, HeaderValue, Method, Reply, Response};
+use crate::http::{EventStream, Events, HangUp, Head, Method, Reply, Response};
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
 use crate::mcp::running::Running;
@@ -21,7 +21,7 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
         Challenge::InvalidToken | Challenge::InsufficientScope(_) => "The access token is unknown, expired or revoked; log in again",
     };
     Response::json(401, format!(r#"{{"error":{{"code":"AUTH_REQUIRED","message":"{message}"}}}}"#))
-        .header("WWW-Authenticate", HeaderValue::of(&oauth.challenge(challenge)))
+        .header("WWW-Authenticate", oauth.challenge(challenge))
 }
 
 /// Handles an authenticated request.
@@ -74,17 +74,12 @@ impl Caller<'_> {
             Err(error) => return refused(400, &error),
         };
         let session = self.session();
-        let id = match &incoming {
-            Incoming::One(message) => message.id().cloned(),
-            Incoming::Batch(_) => None,
-        };
+        let id = incoming.one().and_then(Message::id).cloned();
         let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
         // Who names a session that is not there has to hear of that before anything else, but for modern requests, where
         // the name means nothing. (Hosted clients that were negotiated down name 2026-07-28 too.)
-        let stands_alone = |message: &Message| message.params().and_then(era::claim).is_some();
-        if let (Err(unknown), false) =
-            (&session, matches!(&incoming, Incoming::One(message) if stands_alone(message) || is_initialize(message)))
-        {
+        let stands_alone = |message: &Message| is_initialize(message) || message.params().and_then(era::claim).is_some();
+        if let (Err(unknown), false) = (&session, incoming.one().is_some_and(stands_alone)) {
             return refused(404, &unknown.clone().answering(id));
         }
         let revision = match era::classify(self.version, live, &incoming) {
@@ -125,7 +120,7 @@ impl Caller<'_> {
             Outcome::Answer(answer) => answered(answer, accepted),
             Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
             Outcome::Initialized(answer, revision) => match self.app.mcp.sessions.open(&self.principal, revision, self.now) {
-                Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", HeaderValue::of(&session.id)),
+                Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", session.id.clone()),
                 // Without random numbers there is no id that cannot be guessed; everything works without a session too.
                 Err(_) => answered(answer, accepted),
             },
@@ -203,10 +198,7 @@ impl Caller<'_> {
     ) -> Reply {
         let permit = match self.app.mcp.stream_permit(&self.principal) {
             Ok(permit) => permit,
-            Err(busy) => {
-                let answer = Response::json(503, busy.answering(id).to_json());
-                return Reply::Whole(answer.header("Retry-After", HeaderValue::fixed("30")));
-            }
+            Err(busy) => return Reply::Whole(Response::json(503, busy.answering(id).to_json()).header("Retry-After", "30")),
         };
         let (oauth, token) = (Arc::clone(&self.app.oauth), self.token);
         let may_go_on = Box::new(move || oauth.holder(token, Now::read()).is_some());
@@ -250,7 +242,7 @@ fn is_initialize(message: &Message) -> bool {
 
 /// RFC 6750 section 3.1. A 403 and not a tool error, so that the client can log in again for more.
 fn forbidden(oauth: &Oauth, needs: Access, answer: String) -> Response {
-    Response::json(403, answer).header("WWW-Authenticate", HeaderValue::of(&oauth.challenge(Challenge::InsufficientScope(needs))))
+    Response::json(403, answer).header("WWW-Authenticate", oauth.challenge(Challenge::InsufficientScope(needs)))
 }
 
 /// An answer as plain JSON, or as a stream of one event for a client that takes nothing else.
@@ -269,13 +261,11 @@ fn refused(status: u16, error: &Error) -> Reply {
 
 /// A method that the endpoint has, and this revision or this client has not.
 fn not_here(why: &str) -> Response {
-    Response::json(405, Error::invalid_request(why).to_json()).header("Allow", HeaderValue::fixed("POST, DELETE, OPTIONS"))
+    Response::json(405, Error::invalid_request(why).to_json()).header("Allow", "POST, DELETE, OPTIONS")
 }
 
 fn event_stream() -> Response {
-    Response::with(200, "text/event-stream", Vec::new())
-        .header("Cache-Control", HeaderValue::fixed("no-store, no-transform"))
-        .header("X-Accel-Buffering", HeaderValue::fixed("no"))
+    Response::with(200, "text/event-stream", Vec::new()).header("Cache-Control", "no-store, no-transform").header("X-Accel-Buffering", "no")
 }
 
 /// An open `subscriptions/listen`.

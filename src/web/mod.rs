@@ -15,7 +15,7 @@ pub mod routes;
 use crate::clock::Now;
 use crate::form::Form;
 use crate::http::client_address::client_address;
-use crate::http::{Admission, Framing, HangUp, Head, HeaderValue, Method, Reply, Response, Service};
+use crate::http::{Admission, Framing, HangUp, Head, Method, Reply, Response, Service};
 use crate::limits;
 use crate::mcp::Server;
 use crate::oauth::authorize::PeerAddress;
@@ -80,8 +80,7 @@ impl Service for App {
             return refuse(forbidden);
         }
         if !row.methods.contains(&head.method) {
-            let allow = HeaderValue::fixed(row.allow);
-            return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", allow));
+            return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow));
         }
         // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and dropped.
         let body_max = if head.method == Method::Post { row.body_max } else { limits::IGNORED_BODY_BYTES };

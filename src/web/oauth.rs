@@ -3,7 +3,7 @@
 use super::{App, media_type};
 use crate::clock::Now;
 use crate::form::Form;
-use crate::http::{Head, HeaderValue, Method, Reply, Response};
+use crate::http::{Head, Method, Reply, Response};
 use crate::limits;
 use crate::oauth::authorize::{AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A metadata document. Hosted Claude keeps it for five minutes anyway.
 pub(super) fn document(document: &Value) -> Reply {
-    Reply::Whole(Response::json(200, document.to_string()).header("Cache-Control", HeaderValue::fixed("public, max-age=300")))
+    Reply::Whole(Response::json(200, document.to_string()).header("Cache-Control", "public, max-age=300"))
 }
 
 /// A page.
@@ -74,7 +74,7 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
         (Some(true), Some(access)) => granted(oauth, oauth.grant(request, user, access, None, from, now)),
         (Some(true), None) => folders_page(app, request, action, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
         (Some(false), _) => again(403, page::WRONG_PASSWORD),
-        (None, _) => again(429, page::BUSY).header("Retry-After", HeaderValue::fixed("5")),
+        (None, _) => again(429, page::BUSY).header("Retry-After", "5"),
     }
 }
 
@@ -115,42 +115,40 @@ fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
         AuthorizeError::SendBack(redirect, code, description) => see_other(&oauth.send_back(&redirect, code, description)),
         AuthorizeError::Unavailable => {
             html(503, page::error(&oauth.origin, "The server cannot store the login at the moment.", "Please try again later."))
-                .header("Retry-After", HeaderValue::fixed("5"))
+                .header("Retry-After", "5")
         }
     }
 }
 
 /// 303, so that the browser goes on with GET and the password is not sent along.
 fn see_other(location: &str) -> Response {
-    Response::empty(303).header("Location", HeaderValue::of(location))
+    Response::empty(303).header("Location", location.to_owned())
 }
 
 /// The token endpoint.
 pub(super) fn token(app: &App, head: &Head, body: &[u8]) -> Response {
-    let answer =
-        form_of(head, body).ok_or_else(unreadable).and_then(|form| app.oauth.exchange(head.text("authorization"), &form, Now::read()));
-    match answer {
-        Ok(tokens) => Response::json(200, tokens.to_string()).header("Pragma", HeaderValue::fixed("no-cache")),
-        Err(error) => failed(Some(head), &error),
-    }
+    with_form(head, body, |authorization, form, now| {
+        let tokens = app.oauth.exchange(authorization, form, now)?;
+        Ok(Response::json(200, tokens.to_string()).header("Pragma", "no-cache"))
+    })
 }
 
 /// The revocation endpoint.
 pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
-    let outcome =
-        form_of(head, body).ok_or_else(unreadable).and_then(|form| app.oauth.revoke(head.text("authorization"), &form, Now::read()));
-    match outcome {
-        Ok(()) => Response::json(200, "{}"),
-        Err(error) => failed(Some(head), &error),
-    }
+    with_form(head, body, |authorization, form, now| app.oauth.revoke(authorization, form, now).map(|()| Response::json(200, "{}")))
 }
 
 /// The registration endpoint.
 pub(super) fn register(app: &App, body: &[u8], from: IpAddr) -> Response {
-    match app.oauth.register(body, from, Now::read()) {
-        Ok(client) => Response::json(201, client.to_string()),
-        Err(error) => failed(None, &error),
-    }
+    let registered = app.oauth.register(body, from, Now::read()).map(|client| Response::json(201, client.to_string()));
+    registered.unwrap_or_else(|error| failed(None, &error))
+}
+
+fn with_form(head: &Head, body: &[u8], answer: impl FnOnce(Option<&str>, &Form, Now) -> Result<Response, Error>) -> Response {
+    let unreadable = || Error::invalid_request("the body must be application/x-www-form-urlencoded, each parameter once");
+    let authorization = head.text("authorization");
+    let answered = form_of(head, body).ok_or_else(unreadable).and_then(|form| answer(authorization, &form, Now::read()));
+    answered.unwrap_or_else(|error| failed(authorization, &error))
 }
 
 fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
@@ -160,19 +158,14 @@ fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
     std::str::from_utf8(body).ok().and_then(|text| Form::parse(text).ok())
 }
 
-fn unreadable() -> Error {
-    Error::invalid_request("the body must be application/x-www-form-urlencoded, each parameter once")
-}
-
-fn failed(head: Option<&Head>, error: &Error) -> Response {
+fn failed(authorization: Option<&str>, error: &Error) -> Response {
     let response = Response::json(error.status, error.to_json());
     // RFC 6749 section 5.2: only if the client tried to authenticate that way.
-    let header = || head.and_then(|head| head.text("authorization")).and_then(|value| value.get(..6));
-    let is_basic = || header().is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
+    let is_basic = authorization.and_then(|value| value.get(..6)).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
     match error.status {
-        401 if is_basic() => response.header("WWW-Authenticate", HeaderValue::fixed("Basic realm=\"vault-sync-mcp\"")),
-        429 => response.header("Retry-After", HeaderValue::fixed("600")),
-        503 => response.header("Retry-After", HeaderValue::fixed("2")),
+        401 if is_basic => response.header("WWW-Authenticate", "Basic realm=\"vault-sync-mcp\""),
+        429 => response.header("Retry-After", "600"),
+        503 => response.header("Retry-After", "2"),
         _ => response,
     }
 }
