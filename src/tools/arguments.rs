@@ -1,9 +1,9 @@
 //! A tool's arguments, checked against its parameters.
 
 use super::error::{Code, Error};
-use super::schema::{self, Default, Field};
+use super::schema::{self, Field};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Arguments that fit the parameters they were checked against.
 #[derive(Debug)]
@@ -33,14 +33,7 @@ impl Arguments {
                     return Err(Error::new(Code::InvalidArgument, format!("Argument {} is missing: {}", field.name, field.about)));
                 }
                 (None, None) => {}
-                (None, Some(default)) => {
-                    let value = match default {
-                        Default::Text(text) => text.into(),
-                        Default::Integer(number) => number.into(),
-                        Default::Flag(boolean) => boolean.into(),
-                    };
-                    values.insert(field.name.into(), value);
-                }
+                (None, Some(default)) => drop(values.insert(field.name.into(), json!(default))),
             }
         }
         Ok(Arguments { values, owner })
@@ -81,7 +74,7 @@ impl Arguments {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for one that the shape lets pass and the type does not.
-    pub fn read<'a, T: Deserialize<'a> + std::default::Default>(&'a self, name: &str) -> Result<T, Error> {
+    pub fn read<'a, T: Deserialize<'a> + Default>(&'a self, name: &str) -> Result<T, Error> {
         let Some(value) = self.values.get(name) else { return Ok(T::default()) };
         T::deserialize(value).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument {name}: {error}.")))
     }
@@ -121,7 +114,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::schema::{ANY_TEXT, Shape, defaulted, optional, required};
+    use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
     use serde_json::json;
 
     const FIELDS: &[Field] = &[

@@ -292,6 +292,14 @@ impl Context<'_> {
         Ok(self.vault.named(text, creates, self.options.zone.at(Now::read()))?)
     }
 
+    /// Tells the caller how far a walk over many files is, and asks whether it is still wanted.
+    pub fn go_on<'a>(&'a self, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
+        move |done, total| {
+            self.caller.progress(done as u64, Some(total as u64), doing);
+            !self.caller.has_cancelled()
+        }
+    }
+
     /// The path of a file that is to be read or changed.
     pub fn path(&self, text: &str) -> Result<VaultPath, Error> {
         Ok(self.named(text, false)?.path)

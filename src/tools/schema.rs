@@ -1,6 +1,7 @@
 //! Parameters and results described once: as JSON Schema for clients, and as the check of what they send.
 
 use super::error::{Code, Error};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// A member of an object.
@@ -19,7 +20,8 @@ pub struct Field {
 }
 
 /// A default value of a parameter.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
 pub enum Default {
     /// A text.
     Text(&'static str),
@@ -106,12 +108,7 @@ pub fn input(fields: &[Field]) -> Value {
         let mut schema = of_shape(&field.shape);
         if let Some(members) = schema.as_object_mut() {
             members.insert("description".into(), field.about.into());
-            match field.default {
-                Some(Default::Text(text)) => drop(members.insert("default".into(), text.into())),
-                Some(Default::Integer(number)) => drop(members.insert("default".into(), number.into())),
-                Some(Default::Flag(truth)) => drop(members.insert("default".into(), truth.into())),
-                None => {}
-            }
+            members.extend(field.default.map(|default| ("default".to_owned(), json!(default))));
         }
         schema
     };

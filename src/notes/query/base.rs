@@ -8,6 +8,7 @@ use crate::markdown::blocks::{Kind, lines};
 use crate::slice::Part;
 use crate::yaml;
 use serde_yaml::Value as Yaml;
+use std::collections::BTreeSet;
 
 /// A base.
 #[derive(Debug, Default)]
@@ -226,33 +227,22 @@ fn text_of(yaml: &Yaml, part: &str) -> Result<String, Failure> {
 /// Refuses formulas that need their own value.
 fn refuse_circles(formulas: &[(String, Expr)]) -> Result<(), Failure> {
     for (name, _) in formulas {
-        let mut open = vec![name.as_str()];
-        let mut seen: Vec<&str> = Vec::new();
+        let (mut open, mut seen) = (vec![name.as_str()], BTreeSet::new());
         while let Some(current) = open.pop() {
             let Some((_, expr)) = formulas.iter().find(|(known, _)| known == current) else { continue };
-            for used in used_formulas(expr) {
-                if used == name {
-                    return Err(Failure::Wrong(format!("Formula {name:?} uses its own value, by way of {current:?}")));
+            let mut is_circle = false;
+            expr.visit(&mut |part| {
+                if let Expr::Formula(used) = part {
+                    is_circle |= used == name;
+                    open.extend(Some(used.as_str()).filter(|used| seen.insert(*used)));
                 }
-                if !seen.contains(&used) {
-                    seen.push(used);
-                    open.push(used);
-                }
+            });
+            if is_circle {
+                return Err(Failure::Wrong(format!("Formula {name:?} uses its own value, by way of {current:?}")));
             }
         }
     }
     Ok(())
-}
-
-/// The formulas that an expression uses itself.
-fn used_formulas(expr: &Expr) -> Vec<&str> {
-    let mut used = Vec::new();
-    expr.visit(&mut |expr| {
-        if let Expr::Formula(name) = expr {
-            used.push(name.as_str());
-        }
-    });
-    used
 }
 
 /// The text of a base in a note, and the line on which it begins, counted from 0: the code blocks of the language `base` are numbered

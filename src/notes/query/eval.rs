@@ -2,15 +2,16 @@
 
 use super::duration::Duration;
 use super::parse::{Expr, Operator};
+use super::source::Source;
 use super::value::{Date, Link, Value, is_wikilink};
-use crate::calendar::{DateTime, Zone};
-use crate::clock::{Deadline, Now};
+use crate::calendar::DateTime;
+use crate::clock::Deadline;
 use crate::limits;
 use crate::vault::links::LinkIndex;
-use crate::vault::{Entry, Error, Vault};
+use crate::vault::{Entry, Error};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, MutexGuard};
 
@@ -25,13 +26,11 @@ pub(super) type Sources = Rc<BTreeSet<String>>;
 
 /// What is the same for all files of a query.
 pub(super) struct Evaluator<'a> {
-    pub(super) vault: &'a Vault,
-    pub(super) zone: &'a Zone,
+    pub(super) source: &'a Source<'a>,
     pub(super) now: DateTime,
     pub(super) formulas: Vec<(String, Expr)>,
     /// The base, or the note in which it stands.
     pub(super) this: Option<Arc<Entry>>,
-    pub(super) go_on: &'a dyn Fn(usize, usize) -> bool,
     pub(super) names: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
     /// The files with links to a file, by what was asked for.
     pub(super) sources: RefCell<HashMap<String, Sources>>,
@@ -54,27 +53,8 @@ pub(super) struct Row<'e> {
     formulas: RefCell<HashMap<String, Outcome>>,
 }
 
-/// What a function over a list, or a summary, is evaluated with.
-#[derive(Default)]
-pub(super) struct Locals {
-    pub(super) value: Option<Value>,
-    pub(super) index: Option<usize>,
-    pub(super) acc: Option<Value>,
-    /// The values of a property in all rows.
-    pub(super) values: Option<Value>,
-}
-
-impl Locals {
-    fn get(&self, name: &str) -> Option<Value> {
-        match name {
-            "value" => self.value.clone(),
-            "index" => self.index.map(|index| Value::Number(index as f64)),
-            "acc" => self.acc.clone(),
-            "values" => self.values.clone(),
-            _ => None,
-        }
-    }
-}
+/// What a function over a list (`value`, `index`, `acc`), or a summary (`values`), is evaluated with.
+pub(super) type Locals = BTreeMap<&'static str, Value>;
 
 impl<'e> Row<'e> {
     pub(super) fn of(entry: &'e Arc<Entry>, properties: &'e str) -> Row<'e> {
@@ -83,28 +63,19 @@ impl<'e> Row<'e> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(
-        vault: &'a Vault,
-        zone: &'a Zone,
-        now: Now,
-        this: Option<Arc<Entry>>,
-        formulas: Vec<(String, Expr)>,
-        go_on: &'a dyn Fn(usize, usize) -> bool,
-    ) -> Evaluator<'a> {
+    pub(super) fn new(source: &'a Source<'a>, this: Option<Arc<Entry>>, formulas: Vec<(String, Expr)>) -> Evaluator<'a> {
         Evaluator {
-            vault,
-            zone,
-            now: zone.at(now),
+            source,
+            now: source.zone.at(source.now),
             formulas,
             this,
-            go_on,
             names: OnceCell::new(),
             sources: RefCell::default(),
             last_sources: RefCell::default(),
             steps: Cell::new(limits::QUERY_STEPS),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
-            random: Cell::new(now.0 | 1),
+            random: Cell::new(source.now.0 | 1),
         }
     }
 
@@ -127,8 +98,8 @@ impl<'a> Evaluator<'a> {
                 let values = list.iter().map(|item| self.value(item, row, locals)).collect::<Result<Vec<_>, _>>()?;
                 self.list(values)
             }
-            Expr::Name(name) => match locals.get(name) {
-                Some(value) => Ok(value),
+            Expr::Name(name) => match locals.get(name.as_str()) {
+                Some(value) => Ok(value.clone()),
                 None => self.property(row.properties, name, row.entry),
             },
             Expr::Note => self.properties(row.entry),
@@ -171,7 +142,7 @@ impl<'a> Evaluator<'a> {
         let before = self.steps.get();
         let left = before.saturating_sub(steps as u64);
         let is_time_to_look = before / LOOK_EVERY != left / LOOK_EVERY;
-        let goes_on = !is_time_to_look || self.deadline.left().is_some() && (self.go_on)(0, 0);
+        let goes_on = !is_time_to_look || self.deadline.left().is_some() && (self.source.go_on)(0, 0);
         self.steps.set(if goes_on { left } else { 0 });
         if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
     }
@@ -269,7 +240,7 @@ impl<'a> Evaluator<'a> {
     /// Which of two comes first; a text that is compared with a date is read as one.
     pub(super) fn compare(&self, left: &Value, right: &Value) -> Option<Ordering> {
         match (left, right) {
-            (Value::Date(date), Value::Text(text)) => Some(date.at.cmp(&self.zone.parse(text)?.0)),
+            (Value::Date(date), Value::Text(text)) => Some(date.at.cmp(&self.source.zone.parse(text)?.0)),
             (Value::Text(_), Value::Date(_)) => self.compare(right, left).map(Ordering::reverse),
             _ => left.compare(right),
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl<'a> Evaluator<'a> {
     pub(super) fn entry(&self, path: &str) -> Option<Arc<Entry>> {
-        self.vault.indexed(path)
+        self.source.vault.indexed(path)
     }
 
     pub(super) fn file_property(&self, entry: &Arc<Entry>, name: &str) -> Outcome {
@@ -31,7 +31,7 @@ impl<'a> Evaluator<'a> {
             "ext" => Value::text_of(ending),
             "size" => Value::Number(entry.stamp.size as f64),
             "mtime" => self.moment(entry.stamp.modified()),
-            "ctime" => self.moment(self.vault.created(entry)),
+            "ctime" => self.moment(self.source.vault.created(entry)),
             "tags" => self.list(entry.tags.iter().map(|tag| Value::text_of(tag)))?,
             "properties" => self.properties(entry)?,
             "links" => self.links(entry, false)?,
@@ -51,12 +51,12 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn moment(&self, at: Now) -> Value {
-        Value::Date(Date { at: self.zone.at(at), has_time: true })
+        Value::Date(Date { at: self.source.zone.at(at), has_time: true })
     }
 
     /// The links of a note, as the app lists them: with the text that is shown.
     pub(super) fn links(&self, entry: &Arc<Entry>, embeds: bool) -> Outcome {
-        let (text, links) = self.vault.links_in(entry);
+        let (text, links) = self.source.vault.links_in(entry);
         self.spend(text.len() / 64 + links.len())?;
         let folder = folder_of(entry);
         let wanted = links.iter().filter(|link| !link.path.is_empty() && (!embeds || link.is_embed));
@@ -81,7 +81,7 @@ impl<'a> Evaluator<'a> {
             Json::Bool(truth) => Value::Bool(*truth),
             Json::Number(number) => number.as_f64().map_or(Value::Null, Value::Number),
             Json::String(text) if is_wikilink(text) => Value::Link(Rc::new(Link::parse(text, &folder_of(entry)))),
-            Json::String(text) => match self.zone.parse(text) {
+            Json::String(text) => match self.source.zone.parse(text) {
                 Some((at, has_time)) => Value::Date(Date { at, has_time }),
                 None => Value::text_of(text),
             },
@@ -92,7 +92,7 @@ impl<'a> Evaluator<'a> {
 
     /// What links mean; found out when the first expression asks.
     pub(super) fn names(&self) -> Option<&LinkIndex> {
-        self.names.get_or_init(|| self.vault.link_index(self.go_on)).as_deref().ok()
+        self.names.get_or_init(|| self.source.vault.link_index(self.source.go_on)).as_deref().ok()
     }
 
     /// Why the links of the vault are not known, where an expression asked for them.

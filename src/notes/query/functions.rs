@@ -37,14 +37,14 @@ impl Evaluator<'_> {
             }
             (_, Value::Null) if name != "link" => Ok(Value::Null),
             ("date", Value::Date(_)) | ("duration", Value::Duration(_)) | ("file", Value::File(_)) => Ok(first),
-            ("date", Value::Text(text)) => match self.zone.parse(text.trim()) {
+            ("date", Value::Text(text)) => match self.source.zone.parse(text.trim()) {
                 Some((at, has_time)) => Ok(Value::Date(Date { at, has_time })),
                 None => Err(format!("{text:?} is no date; write YYYY-MM-DD or YYYY-MM-DD HH:mm:ss")),
             },
             ("duration", Value::Text(text)) => {
                 Duration::parse(text).map(Value::Duration).ok_or_else(|| format!("{text:?} is no duration; write 7d, 2 weeks or 1M"))
             }
-            ("number", Value::Date(date)) => Ok(Value::Number(self.zone.seconds_at(date.at) as f64 * 1000.0)),
+            ("number", Value::Date(date)) => Ok(Value::Number(self.source.zone.seconds_at(date.at) as f64 * 1000.0)),
             ("number", _) => number_of(&first).map(Value::Number),
             ("escapeHTML", value) => {
                 let escaped = value
@@ -131,22 +131,21 @@ impl Evaluator<'_> {
     /// Functions whose argument is evaluated for each value of a list.
     fn over_list(&self, list: &[Value], name: &str, arguments: &[Expr], row: &Row<'_>, outer: &Locals) -> Outcome {
         let [body, rest @ ..] = arguments else { return Ok(Value::Null) };
-        let mut acc = match (name, rest) {
-            ("reduce", [start, ..]) => Some(self.value(start, row, outer)?),
-            _ => outer.acc.clone(),
-        };
-        let mut made = Vec::new();
+        let (mut locals, mut made) = (outer.clone(), Vec::new());
+        if let ("reduce", [start, ..]) = (name, rest) {
+            locals.insert("acc", self.value(start, row, outer)?);
+        }
         for (index, value) in list.iter().enumerate() {
-            let locals = Locals { value: Some(value.clone()), index: Some(index), acc: acc.clone(), values: outer.values.clone() };
+            locals.extend([("value", value.clone()), ("index", Value::Number(index as f64))]);
             let outcome = self.value(body, row, &locals)?;
             match name {
                 "filter" if !outcome.is_truthy() => {}
                 "filter" => made.push(value.clone()),
                 "map" => made.push(outcome),
-                _ => acc = Some(outcome),
+                _ => drop(locals.insert("acc", outcome)),
             }
         }
-        if name == "reduce" { Ok(acc.unwrap_or(Value::Null)) } else { self.list(made) }
+        if name == "reduce" { Ok(locals.remove("acc").unwrap_or(Value::Null)) } else { self.list(made) }
     }
 
     fn of_text(&self, text: &str, name: &str, values: &[Value]) -> Option<Outcome> {
@@ -228,18 +227,8 @@ impl Evaluator<'_> {
             }
             "slice" => between(list.len(), values).map(|(from, to)| Value::list_of(list.get(from..to).unwrap_or_default().iter().cloned())),
             "flat" => {
-                let length = |value: &Value| if let Value::List(inner) = value { inner.len() } else { 1 };
-                if let Err(spent) = self.spend(list.iter().map(length).sum()) {
-                    return Some(Err(spent));
-                }
-                let mut flat = Vec::new();
-                for value in list.iter() {
-                    match value {
-                        Value::List(inner) => flat.extend(inner.iter().cloned()),
-                        other => flat.push(other.clone()),
-                    }
-                }
-                self.list(flat)
+                let parts = || list.iter().map(|value| if let Value::List(of) = value { &***of } else { std::slice::from_ref(value) });
+                self.spend(parts().map(<[Value]>::len).sum()).and_then(|()| self.list(parts().flatten().cloned()))
             }
             "unique" => {
                 let mut kept: Vec<&Value> = Vec::new();
@@ -396,15 +385,9 @@ fn dollar_groups(with: &str) -> String {
 }
 
 fn title(text: &str) -> String {
-    let mut is_first = true;
-    let mut made = String::new();
-    for c in text.chars() {
-        if is_first {
-            made.extend(c.to_uppercase())
-        } else {
-            made.push(c)
-        }
-        is_first = c.is_whitespace();
-    }
-    made
+    let word = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect::<String>()
+    };
+    text.split_inclusive(char::is_whitespace).map(word).collect()
 }

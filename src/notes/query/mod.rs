@@ -6,6 +6,7 @@
 //! | `value`, `duration` | what an expression can be |
 //! | `eval`, `files`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
+//! | [`source`] | where an answer comes from |
 //! | [`table`] | the answer: rows, groups, summaries, counts |
 #![doc = include_str!("README.md")]
 
@@ -18,6 +19,7 @@ mod functions;
 pub mod fuzz;
 mod parse;
 mod signatures;
+pub mod source;
 pub mod table;
 mod value;
 

@@ -1,7 +1,7 @@
 //! Expressions: from text to a tree. Names of functions, of file properties and of formulas are checked here, so that nothing unknown is found
 //! only when a note is looked at.
 
-use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, names};
+use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, Names, names};
 use super::value::{Pattern, Value};
 use crate::limits;
 use crate::slice::Part;
@@ -269,7 +269,12 @@ impl<'a> Parser<'a> {
             if self.take(".") {
                 let at = self.at;
                 let name = self.name()?;
-                expr = if self.take("(") { self.method(expr, name, at)? } else { self.member(expr, name.to_owned(), at)? };
+                expr = if self.take("(") {
+                    let (known, arguments) = self.function(&METHODS, name, at)?;
+                    Expr::Method(Box::new(expr), known, arguments)
+                } else {
+                    self.member(expr, name.to_owned(), at)?
+                };
             } else if self.take("[") {
                 let at = self.at;
                 let index = self.binary(1)?;
@@ -315,46 +320,34 @@ impl<'a> Parser<'a> {
         self.wrong(at, format!("there is no {what} {name}{meant}"))
     }
 
-    fn arguments(&mut self, name: &str, at: usize, least: usize, most: usize) -> Result<Vec<Expr>, Wrong> {
+    /// Expressions with commas between them, up to what ends them.
+    fn list(&mut self, end: &str) -> Result<Vec<Expr>, Wrong> {
         let mut list = Vec::new();
-        if !self.take(")") {
-            loop {
-                list.push(self.binary(1)?);
-                if self.take(")") {
-                    break;
-                }
+        while !self.take(end) {
+            if !list.is_empty() {
                 self.expect(",")?;
             }
-        }
-        if !(least..=most).contains(&list.len()) {
-            let takes = match (least, most) {
-                (0, 0) => "none".to_owned(),
-                (least, usize::MAX) => format!("{least} or more"),
-                (least, most) if least == most => least.to_string(),
-                (least, most) => format!("{least} to {most}"),
-            };
-            return Err(self.wrong(at, format!("{name}() takes {takes} arguments, not {}", list.len())));
+            list.push(self.binary(1)?);
         }
         Ok(list)
     }
 
-    fn method(&mut self, of: Expr, name: &str, at: usize) -> Result<Expr, Wrong> {
-        let Some((known, least, most)) = names(&METHODS).find(|(known, ..)| *known == name) else {
-            return Err(self.unknown(at, "function", name, &names(&METHODS).map(|(known, ..)| known).collect::<Vec<_>>()));
+    /// A function of a table, with its arguments.
+    fn function(&mut self, table: &'static [Names], name: &str, at: usize) -> Result<(&'static str, Vec<Expr>), Wrong> {
+        let Some((known, least, most)) = names(table).find(|(known, ..)| *known == name) else {
+            return Err(self.unknown(at, "function", name, &names(table).map(|(known, ..)| known).collect::<Vec<_>>()));
         };
-        let arguments = self.arguments(name, at, least, most)?;
-        Ok(Expr::Method(Box::new(of), known, arguments))
-    }
-
-    fn call(&mut self, name: &str, at: usize) -> Result<Expr, Wrong> {
-        if NEED_THE_APP.contains(&name) {
-            return Err(self.wrong(at, format!("{name}() shows something in Obsidian's window and is not supported here")));
+        let list = self.list(")")?;
+        if (least..=most).contains(&list.len()) {
+            return Ok((known, list));
         }
-        let Some((known, least, most)) = names(&GLOBALS).find(|(known, ..)| *known == name) else {
-            return Err(self.unknown(at, "function", name, &names(&GLOBALS).map(|(known, ..)| known).collect::<Vec<_>>()));
+        let takes = match (least, most) {
+            (0, 0) => "none".to_owned(),
+            (least, usize::MAX) => format!("{least} or more"),
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
         };
-        let arguments = self.arguments(name, at, least, most)?;
-        Ok(Expr::Call(known, arguments))
+        Err(self.wrong(at, format!("{name}() takes {takes} arguments, not {}", list.len())))
     }
 
     fn name(&mut self) -> Result<&'a str, Wrong> {
@@ -380,14 +373,7 @@ impl<'a> Parser<'a> {
             }
             Some('[') => {
                 self.at += 1;
-                let mut list = Vec::new();
-                while !self.take("]") {
-                    if !list.is_empty() {
-                        self.expect(",")?;
-                    }
-                    list.push(self.binary(1)?);
-                }
-                Ok(Expr::List(list))
+                Ok(Expr::List(self.list("]")?))
             }
             Some(quote @ ('"' | '\'')) => self.string(quote),
             Some('/') => self.pattern(),
@@ -396,7 +382,11 @@ impl<'a> Parser<'a> {
             _ => {
                 let name = self.name()?;
                 if self.take("(") {
-                    return self.call(name, at);
+                    if NEED_THE_APP.contains(&name) {
+                        return Err(self.wrong(at, format!("{name}() shows something in Obsidian's window and is not supported here")));
+                    }
+                    let (known, arguments) = self.function(&GLOBALS, name, at)?;
+                    return Ok(Expr::Call(known, arguments));
                 }
                 Ok(match name {
                     "null" => Expr::Value(Value::Null),

@@ -6,15 +6,15 @@ use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
 use super::parse::{Expr, parse};
+use super::source::Source;
 use super::value::Value;
-use crate::calendar::Zone;
-use crate::clock::Now;
 use crate::limits;
 use crate::slice::Part;
 use crate::vault::facts::Facts;
 use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Vault, VaultPath};
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,22 +44,29 @@ pub struct Query {
     pub after: Option<(usize, String)>,
 }
 
-/// What a query gives.
-#[derive(Debug, Default)]
+/// What a query gives, as a result has it: rows with their columns, or counts.
+#[derive(Debug, Default, Serialize)]
 pub struct Answer {
     /// Files that are wanted.
     pub total: usize,
     /// Property ids.
-    pub columns: Vec<String>,
-    pub rows: Vec<Map<String, Json>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<Map<String, Json>>>,
     /// The values of the property that rows are grouped by, in order, and how many rows each has.
-    pub groups: Option<Vec<(Json, usize)>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<Json>>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub summaries: Map<String, Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Map<String, Json>>,
     /// The last row, where more follow.
+    #[serde(skip)]
     pub last: Option<(usize, String)>,
     /// Properties in the condition that no note has; only where no file is wanted.
-    pub unknown: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_properties: Vec<String>,
 }
 
 /// A row with what it is sorted by.
@@ -67,14 +74,6 @@ struct Sorted<'e> {
     row: Row<'e>,
     group: Value,
     keys: Vec<Value>,
-}
-
-/// Where an answer comes from.
-pub struct Source<'a> {
-    pub vault: &'a Vault,
-    pub zone: &'a Zone,
-    pub now: Now,
-    pub go_on: &'a dyn Fn(usize, usize) -> bool,
 }
 
 /// Answers a query.
@@ -109,7 +108,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         None => Vec::new(),
     };
     let cells = columns.iter().map(|column| Ok((column.clone(), id("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let mut evaluator = Evaluator::new(source.vault, source.zone, source.now, this, formulas, source.go_on);
+    let mut evaluator = Evaluator::new(source, this, formulas);
     let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let facts = source.vault.facts(source.go_on)?;
     if let (Some(condition), Some(first)) = (&mut condition, facts.first()) {
@@ -136,15 +135,16 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         answer.summaries.insert(column.clone(), cell(summarize(&evaluator, name, &summaries, &values, rows.first())?));
     }
     let from = first_of_page(&rows, query.after.as_ref());
-    answer.rows = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, &cells);
-    answer.groups = group.map(|_| groups_of(&rows, from, answer.rows.len()));
-    let end = from + answer.rows.len();
+    let page = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, &cells);
+    let end = from + page.len();
+    answer.groups = group.map(|_| groups_of(&rows, from, page.len()));
+    answer.rows = Some(page);
     let last = end.checked_sub(1).filter(|_| end < rows.len() && end > from);
     answer.last = last.and_then(|last| Some((last, rows.get(last)?.row.entry.path.to_string())));
-    answer.columns = columns;
+    answer.columns = Some(columns);
     evaluator.finish()?;
     if total == 0 {
-        answer.unknown = unknown_properties(&facts, condition.as_ref());
+        answer.unknown_properties = unknown_properties(&facts, condition.as_ref());
     }
     Ok(answer)
 }
@@ -283,7 +283,7 @@ fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, co
 }
 
 /// The groups of the rows of a page, and how many rows each has in all.
-fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<(Json, usize)> {
+fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
     let is_same = |a: &Sorted<'_>, b: &Sorted<'_>| a.group.order(&b.group).is_eq();
     let (mut groups, mut number, mut size) = (Vec::new(), 0, 0);
     for group in rows.chunk_by(is_same) {
@@ -295,7 +295,7 @@ fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<(Json, usize
             if size > limits::QUERY_PAGE_CHARS {
                 break;
             }
-            groups.push((value, group.len()));
+            groups.push(json!({ "value": value, "count": group.len() }));
         }
     }
     groups
@@ -394,7 +394,7 @@ fn summarize(
 ) -> Result<Outcome, Failure> {
     if let Some((_, expr)) = own.iter().find(|(known, _)| known == name) {
         let Some(sorted) = row else { return Ok(Ok(Value::Null)) };
-        let locals = Locals { values: Some(Value::list_of(values.iter().cloned())), ..Locals::default() };
+        let locals = Locals::from([("values", Value::list_of(values.iter().cloned()))]);
         return Ok(evaluator.value(expr, &sorted.row, &locals));
     }
     let mut found = numbers(values);

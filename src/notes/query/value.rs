@@ -210,23 +210,11 @@ impl Value {
             _ => 4,
         };
         let by_text = || fold(&self.text()).cmp(&fold(&other.text())).then_with(|| self.text().cmp(&other.text()));
-        rank(self).cmp(&rank(other)).then_with(|| match self {
-            Value::Date(_) | Value::Bool(_) => self.compare(other).unwrap_or(Ordering::Equal),
+        rank(self).cmp(&rank(other)).then_with(|| match (self, other) {
+            (Value::Date(_) | Value::Bool(_), _) => self.compare(other).unwrap_or(Ordering::Equal),
             // NaN has an order, too: without one sorting is not defined.
-            Value::Number(one) => {
-                if let Value::Number(another) = other {
-                    one.total_cmp(another)
-                } else {
-                    Ordering::Equal
-                }
-            }
-            Value::Duration(one) => {
-                if let Value::Duration(another) = other {
-                    one.seconds().total_cmp(&another.seconds())
-                } else {
-                    Ordering::Equal
-                }
-            }
+            (Value::Number(one), Value::Number(another)) => one.total_cmp(another),
+            (Value::Duration(one), Value::Duration(another)) => one.seconds().total_cmp(&another.seconds()),
             _ => by_text(),
         })
     }
@@ -247,12 +235,6 @@ pub(super) fn joined(values: &[Value], separator: &str) -> String {
 
 /// A number as JavaScript writes it.
 pub(super) fn number_text(number: f64) -> String {
-    if number.is_nan() {
-        "NaN".into()
-    } else if number.is_infinite() {
-        if number > 0.0 { "Infinity".into() } else { "-Infinity".into() }
-    } else {
-        // No negative zero.
-        (number + 0.0).to_string()
-    }
+    // No negative zero; Rust writes NaN, inf and -inf.
+    (number + 0.0).to_string().replace("inf", "Infinity")
 }

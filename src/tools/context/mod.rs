@@ -74,15 +74,7 @@ fn criteria(arguments: &Arguments) -> Criteria {
 }
 
 fn matching(context: &Context<'_>, criteria: &Criteria) -> Result<Vec<Arc<Entry>>, Error> {
-    Ok(context.vault.notes(criteria, &go_on(context, "notes looked at"))?)
-}
-
-/// Tells the caller how far a walk over many notes is, and asks whether it is still wanted.
-fn go_on<'a>(context: &'a Context<'_>, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
-    move |done, total| {
-        context.caller.progress(done as u64, Some(total as u64), doing);
-        !context.caller.has_cancelled()
-    }
+    Ok(context.vault.notes(criteria, &context.go_on("notes looked at"))?)
 }
 
 /// A note's path as the caller may see it.

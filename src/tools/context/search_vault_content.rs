@@ -1,7 +1,7 @@
 //! `search_vault_content`: notes by what stands in them, plain or as a regular expression.
 
 use super::document::{About, Document, Section};
-use super::{CHUNK_INDEX, CONTEXT, MAX_CHARS, go_on, shown_path, wanted_chunk};
+use super::{CHUNK_INDEX, CONTEXT, MAX_CHARS, shown_path, wanted_chunk};
 use crate::limits;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{Default, Shape, defaulted, required};
@@ -53,7 +53,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let wrong = |why: String| Error::new(Code::InvalidArgument, format!("Argument search_pattern is not a regular expression: {why}"));
     let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive")).map_err(wrong)?;
-    let found = context.vault.grep(&pattern, arguments.number("context_chars"), &go_on(context, "notes searched"))?;
+    let found = context.vault.grep(&pattern, arguments.number("context_chars"), &context.go_on("notes searched"))?;
     let matches: usize = found.notes.iter().map(|found| found.count).sum();
     let mut title = format!("{matches} matches in {} notes for {text:?}\n", found.notes.len());
     if found.not_searched > 0 {

@@ -1,6 +1,6 @@
 //! The resource `config://vault-info`: what a model needs to know to ask for a context.
 
-use super::{CONTEXT, go_on};
+use super::CONTEXT;
 use crate::limits;
 use crate::tools::{Context, Error, Reply, Resource};
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ pub(super) static RESOURCE: Resource = Resource {
 };
 
 fn read(context: &Context<'_>) -> Result<String, Error> {
-    let notes = context.vault.notes(&super::Criteria::default(), &go_on(context, "notes looked at"))?;
+    let notes = context.vault.notes(&super::Criteria::default(), &context.go_on("notes looked at"))?;
     let mut tags = BTreeMap::<&str, usize>::new();
     notes.iter().flat_map(|entry| entry.tags.iter()).for_each(|tag| *tags.entry(tag).or_default() += 1);
     let mut tags: Vec<(&str, usize)> = tags.into_iter().collect();

@@ -1,7 +1,7 @@
 //! `vault_insert`: text put at a place in a note.
 
-use super::{BLOCK, HEADING, LINE, PATH, at_most_one};
-use crate::markdown::insert::{Position, Target};
+use super::{BLOCK, HEADING, LINE, PATH, target};
+use crate::markdown::insert::Position;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile};
@@ -47,13 +47,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    at_most_one(arguments, &["heading", "block", "line"])?;
-    let target = match (arguments.maybe("heading"), arguments.maybe("block")) {
-        (Some(heading), _) => Target::Heading(heading),
-        (_, Some(block)) => Target::Block(block),
-        _ if arguments.has("line") => Target::Line(arguments.number("line")),
-        _ => Target::Note,
-    };
+    let target = target(arguments)?;
     let position = match arguments.text("where") {
         "start" => Position::Start,
         "before" => Position::Before,

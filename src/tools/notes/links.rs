@@ -71,10 +71,7 @@ fn row(link: VaultLink) -> Row {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
     let after = paging::after(arguments)?;
-    let go_on = |done: usize, total: usize| {
-        context.caller.progress(done as u64, Some(total as u64), "notes read");
-        !context.caller.has_cancelled()
-    };
+    let go_on = context.go_on("notes read");
     let show = match arguments.text("show") {
         "outgoing" => Show::Outgoing,
         "unresolved" => Show::Unresolved,

@@ -13,10 +13,10 @@ mod set_task;
 mod tasks;
 
 use super::schema::{ANY_TEXT, Field, Shape, defaulted, optional, required};
-use super::{Arguments, Code, Error, Tool};
-use crate::limits;
+use super::{Arguments, Code, Error, Reply, Tool};
+use crate::markdown::insert::Target;
 use crate::vault::rewrite::Rewritten;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 12] = [
@@ -47,32 +47,24 @@ const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default:
 const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::Anything), "");
 
 /// The result of a tool that changes links or tags; `updated` is its own word for their number.
-fn answer(updated: &str, rewritten: Rewritten, dry_run: bool) -> Value {
-    let count = rewritten.moved.len();
-    let moved = rewritten.moved.into_iter().map(|(from, to)| json!({ "from": from, "to": to }));
-    let moved = super::reply::fitting_in(limits::RESULT_CHARS / 2, moved);
-    let answer = json!({
+fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, Error> {
+    Reply::of(&json!({
         updated: rewritten.updated,
         "files_changed": rewritten.files_changed,
         "changes": rewritten.changes,
         "left_alone": rewritten.left_alone,
         "dry_run": dry_run,
-    });
-    match answer {
-        Value::Object(mut members) if updated == "links_updated" => {
-            members.extend((moved.len() < count).then(|| ("truncated".to_owned(), true.into())));
-            members.insert("moved".into(), moved.into());
-            members.into()
-        }
-        other => other,
-    }
+    }))
 }
 
-/// Refuses more than one of some arguments.
-fn at_most_one(arguments: &Arguments, names: &[&str]) -> Result<(), Error> {
-    let given: Vec<&str> = names.iter().copied().filter(|name| arguments.has(name)).collect();
+/// The part of a note that arguments name, one at most.
+fn target(arguments: &Arguments) -> Result<Target<'_>, Error> {
+    let given: Vec<&str> = ["heading", "block", "line"].into_iter().filter(|name| arguments.has(name)).collect();
     match given.as_slice() {
-        [] | [_] => Ok(()),
+        [] => Ok(Target::Note),
+        ["heading"] => Ok(Target::Heading(arguments.text("heading"))),
+        ["block"] => Ok(Target::Block(arguments.text("block"))),
+        [_] => Ok(Target::Line(arguments.number("line"))),
         several => Err(Error::new(Code::InvalidArgument, format!("Arguments {} exclude each other; give one.", several.join(" and ")))),
     }
 }

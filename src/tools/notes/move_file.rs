@@ -1,11 +1,14 @@
 //! `vault_move`: a file, folder or heading renamed, with the links to it.
 
 use super::{CHANGES, DRY_RUN, answer};
+use crate::limits;
+use crate::tools::reply::fitting_in;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::rewrite::Options;
+use serde_json::{Map, json};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_move",
@@ -58,7 +61,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             context.vault.move_file(&path, &target(context, &path, to)?, options)?
         }
     };
-    Reply::of(&answer("links_updated", rewritten, options.dry_run))
+    let moved = rewritten.moved.iter().map(|(from, to)| json!({ "from": from, "to": to }));
+    let moved = fitting_in(limits::RESULT_CHARS / 2, moved);
+    let mut members = Map::from_iter((moved.len() < rewritten.moved.len()).then(|| ("truncated".to_owned(), true.into())));
+    members.insert("moved".into(), moved.into());
+    Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
 }
 
 /// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it, `#Above#New`.

@@ -2,12 +2,14 @@
 
 use crate::clock::Now;
 use crate::notes::query::Failure;
-use crate::notes::query::table::{Query, Source, answer};
+use crate::notes::query::source::Source;
+use crate::notes::query::table::{Answer, Query, answer};
 use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::result::Inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_query",
@@ -69,6 +71,14 @@ fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> 
     Ok((context.path(note)?, number))
 }
 
+#[derive(Serialize)]
+struct Page {
+    #[serde(flatten)]
+    answer: Answer,
+    #[serde(flatten)]
+    next: Inline<Next>,
+}
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect::<Vec<_>>();
     let condition = arguments.maybe("where").map(str::to_owned);
@@ -93,37 +103,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         limit: arguments.number(LIMIT.name),
         after,
     };
-    let go_on = |done: usize, total: usize| {
-        if total > 0 {
-            context.caller.progress(done as u64, Some(total as u64), "files looked at");
-        }
-        !context.caller.has_cancelled()
-    };
+    let go_on = context.go_on("files looked at");
     let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), go_on: &go_on };
     let answer = answer(&source, &query).map_err(failed)?;
-    let last = answer.last.map(|(number, path)| format!("{number}\0{path}"));
-    let mut result = json!({ "total": answer.total });
-    if let (Some(members), Ok(Value::Object(next))) =
-        (result.as_object_mut(), serde_json::to_value(Next::after(arguments, last.as_deref())))
-    {
-        members.extend(next);
-        match answer.counts {
-            Some(counts) => drop(members.insert("counts".into(), counts.into())),
-            None => {
-                members.insert("columns".into(), answer.columns.into());
-                members.insert("rows".into(), answer.rows.into_iter().map(Value::Object).collect());
-            }
-        }
-        if let Some(groups) = answer.groups {
-            let groups = groups.into_iter().map(|(value, count)| json!({ "value": value, "count": count }));
-            members.insert("groups".into(), groups.collect());
-        }
-        if !answer.summaries.is_empty() {
-            members.insert("summaries".into(), answer.summaries.into());
-        }
-        if !answer.unknown.is_empty() {
-            members.insert("unknown_properties".into(), answer.unknown.into());
-        }
-    }
-    Reply::of(&result)
+    let last = answer.last.as_ref().map(|(number, path)| format!("{number}\0{path}"));
+    let next = Next::after(arguments, last.as_deref());
+    Reply::of(&Page { answer, next })
 }

@@ -1,6 +1,6 @@
 //! `vault_read_notes`: several notes, or a part of each, within one budget.
 
-use super::{BLOCK, HEADING, at_most_one};
+use super::{BLOCK, HEADING, target};
 use crate::limits;
 use crate::markdown::insert::Target;
 use crate::markdown::parts::Note;
@@ -119,16 +119,11 @@ struct Budget {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    at_most_one(arguments, &["heading", "block"])?;
+    let target = target(arguments)?;
     let paths: Vec<&str> = arguments.texts("paths").collect();
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
         return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
     }
-    let target = match (arguments.maybe("heading"), arguments.maybe("block")) {
-        (Some(heading), _) => Target::Heading(heading),
-        (_, Some(block)) => Target::Block(block),
-        _ => Target::Note,
-    };
     // What is beside the texts takes the rest.
     let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - 8_000 };
     let (mut notes, mut missing): (Vec<Shown>, Vec<Missing<'_>>) = (Vec::new(), Vec::new());

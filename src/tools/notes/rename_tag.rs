@@ -40,5 +40,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let options = Options { update_links: true, dry_run: arguments.flag("dry_run"), if_match: None, go_on: &go_on };
     context.vault.refresh()?;
     let rewritten = context.vault.rename_tag(&from, &to, options)?;
-    Reply::of(&answer("tags_updated", rewritten, options.dry_run))
+    answer("tags_updated", &rewritten, options.dry_run)
 }

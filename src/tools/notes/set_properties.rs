@@ -9,7 +9,7 @@ use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::is_note;
 use crate::vault::{Error as VaultError, VaultPath};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_properties",
@@ -64,9 +64,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if let Some(other) = paths.iter().find(|path| !is_note(path.name())) {
         return Err(invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
     }
-    let changes = Changes::of(context, arguments)?;
+    let changes = changes(context, arguments)?;
     let change =
-        |path: &VaultPath, text: &str| changes.apply(text).map_err(|why| VaultError::Malformed { path: path.as_str().into(), why });
+        |path: &VaultPath, text: &str| apply(text, &changes).map_err(|why| VaultError::Malformed { path: path.as_str().into(), why });
     let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
         (_, None) => context.vault.edit_all(&paths, &change)?,
         ([_], Some(etag)) => context.vault.edit_all(&paths, &|path, text| {
@@ -85,72 +85,54 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     Reply::of(&answer)
 }
 
-/// What is to be done to each note, in this order.
-struct Changes {
-    set: Vec<(String, Value)>,
-    remove: Vec<String>,
-    add: Vec<(String, Vec<Value>)>,
-    take: Vec<(String, Vec<Value>)>,
+/// What is to be done to a property.
+enum Change {
+    Set(Value),
+    Remove,
+    Add(Vec<Value>),
+    Take(Vec<Value>),
 }
 
-impl Changes {
-    fn of(context: &Context<'_>, arguments: &Arguments) -> Result<Changes, Error> {
-        let members = |name: &str| arguments.members(name).map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>();
-        let values = |name: &str| -> Vec<(String, Vec<Value>)> {
-            let list = |value| if let Value::Array(items) = value { items } else { vec![value] };
-            members(name).into_iter().map(|(name, value)| (name, list(value))).collect()
-        };
-        let mut changes = Changes {
-            set: members("set"),
-            remove: arguments.texts("remove").map(str::to_owned).collect(),
-            add: values("add_values"),
-            take: values("remove_values"),
-        };
-        let names = changes.set.iter().map(|(name, _)| name).chain(&changes.remove);
-        let names: Vec<&String> = names.chain(changes.add.iter().chain(&changes.take).map(|(name, _)| name)).collect();
-        if names.is_empty() {
-            return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
-        }
-        if let Some(wrong) = names.iter().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
-            return Err(invalid(format!("{wrong:?} cannot be the name of a property.")));
-        }
-        for (name, value) in &mut changes.set {
-            let is_comma_text = is_tags(name) && value.as_str().is_some_and(|text| text.contains(','));
-            if !value.is_array() && !value.is_null() && !is_comma_text && context.vault.is_list_property(name) {
-                *value = Value::Array(vec![value.take()]);
-            }
-        }
-        Ok(changes)
+/// What is to be done to each note, in this order.
+fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, Change)>, Error> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let sets = arguments.members("set").map(|(name, value)| {
+        let is_comma_text = is_tags(name) && value.as_str().is_some_and(|text| text.contains(','));
+        let is_item = !value.is_array() && !value.is_null() && !is_comma_text && context.vault.is_list_property(name);
+        (name.clone(), Change::Set(if is_item { json!([value]) } else { value.clone() }))
+    });
+    let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Remove));
+    let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(value))));
+    let take = arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take(list(value))));
+    let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(take).collect();
+    if changes.is_empty() {
+        return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
     }
+    if let Some((wrong, _)) = changes.iter().find(|(name, _)| name.trim().is_empty() || name.contains(char::is_control)) {
+        return Err(invalid(format!("{wrong:?} cannot be the name of a property.")));
+    }
+    Ok(changes)
+}
 
-    fn apply(&self, text: &str) -> Result<String, String> {
-        let mut text = text.to_owned();
-        for (name, value) in &self.set {
-            text = set_one(&text, name, |_| Some(value.clone()))?;
-        }
-        for name in &self.remove {
-            text = set_one(&text, name, |_| None)?;
-        }
-        for (name, values) in &self.add {
-            text = set_one(&text, name, |own| with(own, values, is_tags(name)))?;
-        }
-        for (name, values) in &self.take {
-            text = set_one(&text, name, |own| own.map(|own| without(own, values, is_tags(name))))?;
-        }
-        Ok(text)
+fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
+    let mut text = text.to_owned();
+    for (name, change) in changes {
+        let properties = if frontmatter::block(&text).is_some() { parse(&text)? } else { serde_yaml::Mapping::new() };
+        let (name, tags) = (name_in(&properties, name), is_tags(name));
+        let own = properties.get(&name).cloned().map(crate::vault::properties::json);
+        let new = match change {
+            Change::Set(value) => Some(value.clone()),
+            Change::Remove => None,
+            Change::Add(values) => with(own, values, tags),
+            Change::Take(values) => own.map(|own| without(own, values, tags)),
+        };
+        text = set(&text, &name, new.as_ref())?;
     }
+    Ok(text)
 }
 
 fn is_tags(name: &str) -> bool {
     matches!(name.to_lowercase().as_str(), "tags" | "tag")
-}
-
-/// The text with the property that `change` makes of the one it has.
-fn set_one(text: &str, name: &str, change: impl FnOnce(Option<Value>) -> Option<Value>) -> Result<String, String> {
-    let properties = if frontmatter::block(text).is_some() { parse(text)? } else { serde_yaml::Mapping::new() };
-    let name = name_in(&properties, name);
-    let own = properties.get(&name).cloned().map(crate::vault::properties::json);
-    set(text, &name, change(own).as_ref())
 }
 
 /// Whether two values are the same one; of tags without case and number sign.

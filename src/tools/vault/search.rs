@@ -172,10 +172,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             passages: snippets == PASSAGES,
             after: paging::after(arguments)?.as_deref(),
         },
-        &|done, total| {
-            context.caller.progress(done as u64, Some(total as u64), "files searched");
-            !context.caller.has_cancelled()
-        },
+        &context.go_on("files searched"),
     )?;
     let shows_time = newest_first || since.is_some() || until.is_some();
     let did_you_mean: Map<String, Value> = found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect();
