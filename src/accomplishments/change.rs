@@ -1,6 +1,6 @@
 //! One change: the notes and canvases it opens, what they are to become, and the transaction in which that happens.
 
-use super::canvas::{Edited, form};
+use super::canvas::Edited;
 use super::note::Note;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, malformed, text};
@@ -25,9 +25,8 @@ pub(super) struct Change<'a> {
     pub(super) snapshot: &'a Snapshot,
     notes: BTreeMap<VaultPath, Open<Note>>,
     canvases: BTreeMap<VaultPath, Open<Edited>>,
-    renamed: Option<(VaultPath, VaultPath)>,
-    trashed: Option<VaultPath>,
-    created: Option<(VaultPath, String)>,
+    /// A note that gets another name, or goes to the trash.
+    pub(super) moved: Vec<Step>,
 }
 
 impl Accomplishments {
@@ -41,16 +40,8 @@ impl Accomplishments {
         for _ in 0..limits::EDIT_RETRIES {
             vault.refresh_now()?;
             let snapshot = self.snapshot_of_index(vault)?;
-            let mut change = Change {
-                projects: self,
-                vault,
-                snapshot: &snapshot,
-                notes: BTreeMap::new(),
-                canvases: BTreeMap::new(),
-                renamed: None,
-                trashed: None,
-                created: None,
-            };
+            let mut change =
+                Change { projects: self, vault, snapshot: &snapshot, notes: BTreeMap::new(), canvases: BTreeMap::new(), moved: Vec::new() };
             let planned = plan(&mut change)?;
             match transaction.change(&change.steps()?) {
                 Err(VaultError::Busy) => {}
@@ -145,9 +136,9 @@ impl Change<'_> {
     /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let named = self.projects.canvas(accomplishment.canvas_source.as_deref())?;
-        let is_there = match self.projects.shown_on(self.vault, &named) {
+        let is_there = match self.projects.canvas_at(self.vault, &named) {
             Err(Error::CanvasNotFound(_)) => false,
-            shown => shown?.contains(&form(accomplishment.path.as_str()).into_owned()),
+            canvas => canvas?.node_of(&accomplishment.path).is_some(),
         };
         if is_there {
             return Ok(named);
@@ -156,18 +147,16 @@ impl Change<'_> {
     }
 
     /// A new note.
-    pub(super) fn create(&mut self, path: VaultPath, text: String) {
-        self.created = Some((path, text));
+    pub(super) fn create(&mut self, path: &VaultPath, note: Note) {
+        self.notes.insert(path.clone(), Open { before: None, now: note });
     }
 
-    /// Another name for a note that is open.
-    pub(super) fn rename(&mut self, from: &VaultPath, to: &VaultPath) {
-        self.renamed = Some((from.clone(), to.clone()));
-    }
-
-    /// The note goes to the trash.
-    pub(super) fn trash(&mut self, path: &VaultPath) {
-        self.trashed = Some(path.clone());
+    /// The path that a note is going to have.
+    fn path_after(&self, path: &VaultPath) -> VaultPath {
+        match self.moved.first() {
+            Some(Step::Rename { from, to }) if from == path => to.clone(),
+            _ => path.clone(),
+        }
     }
 
     /// The accomplishment as it will be.
@@ -175,42 +164,20 @@ impl Change<'_> {
     /// # Errors
     /// [`VaultError::Malformed`] when the note does not say what an accomplishment has to.
     pub(super) fn outcome(&mut self, path: &VaultPath) -> Result<Changed, Error> {
-        let to = self.renamed.as_ref().filter(|(from, _)| from == path).map_or_else(|| path.clone(), |(_, to)| to.clone());
-        let note = self.note(path)?;
-        let properties = note.properties()?;
-        let accomplishment = Accomplishment::read(&to, &note.text, &properties).map_err(malformed(path.as_str()))?;
-        let etag = etag(note.text.as_bytes());
-        Ok(Changed { accomplishment, properties, etag })
+        let to = self.path_after(path);
+        Changed::of(&to, &self.note(path)?.text)
     }
 
     fn steps(self) -> Result<Vec<Step>, Error> {
-        let mut steps = Vec::new();
-        if let Some((path, text)) = self.created {
-            steps.push(Step::Create { path, bytes: text.into_bytes() });
-        }
-        for (path, Open { before, now }) in self.notes {
-            let (Some(before), after) = (before, now.text.into_bytes()) else { continue };
-            let to = self.renamed.as_ref().filter(|(from, _)| *from == path).map(|(_, to)| to.clone());
-            if self.trashed.as_ref() == Some(&path) {
-                steps.push(Step::Trash { path });
-                continue;
-            }
-            if let Some(to) = &to {
-                steps.push(Step::Rename { from: path.clone(), to: to.clone() });
-            }
-            if before != after {
-                steps.push(Step::Replace { path: to.unwrap_or(path), before, after });
-            }
-        }
-        for (path, Open { before, now }) in self.canvases {
-            now.check()?;
-            match before {
-                Some(before) if before == now.text.as_bytes() => {}
-                Some(before) => steps.push(Step::Replace { path, before, after: now.text.into_bytes() }),
-                None => steps.push(Step::Create { path, bytes: now.text.into_bytes() }),
-            }
-        }
-        Ok(steps)
+        self.canvases.values().try_for_each(|open| open.now.check())?;
+        let notes = self.notes.iter().map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));
+        let canvases = self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, &open.now.text));
+        let edited = notes.chain(canvases).filter(|(_, before, now)| before.as_deref() != Some(now.as_bytes()));
+        let edited = edited.map(|(path, before, now)| match before.clone() {
+            Some(before) => Step::Replace { path, before, after: now.clone().into_bytes() },
+            None => Step::Create { path, bytes: now.clone().into_bytes() },
+        });
+        Ok(self.moved.iter().cloned().chain(edited).collect())
     }
 }
 
@@ -225,6 +192,14 @@ pub struct Changed {
     pub etag: String,
 }
 
+impl Changed {
+    fn of(path: &VaultPath, text: &str) -> Result<Changed, Error> {
+        let properties = crate::markdown::properties::parse(text).map_err(malformed(path.as_str()))?;
+        let accomplishment = Accomplishment::read(path, text, &properties).map_err(malformed(path.as_str()))?;
+        Ok(Changed { accomplishment, properties, etag: etag(text.as_bytes()) })
+    }
+}
+
 impl Accomplishments {
     /// An accomplishment as its note on disk says.
     ///
@@ -232,12 +207,6 @@ impl Accomplishments {
     /// Those of [`Snapshot::find`], or the vault's.
     pub fn get(&self, vault: &Vault, snapshot: &Snapshot, id: &str) -> Result<Changed, Error> {
         let path = &snapshot.find(id)?.path;
-        let parse = malformed(path.as_str());
-        let bytes = vault.bytes(path)?;
-        let etag = etag(&bytes);
-        let text = text(bytes, path)?;
-        let properties = crate::markdown::properties::parse(&text).map_err(&parse)?;
-        let accomplishment = Accomplishment::read(path, &text, &properties).map_err(parse)?;
-        Ok(Changed { accomplishment, properties, etag })
+        Changed::of(path, &text(vault.bytes(path)?, path)?)
     }
 }

@@ -4,6 +4,7 @@ use super::field::goes_on;
 use super::markdown::{Kind, Line, lines, marks_at, section, section_text, with_section};
 use crate::limits;
 use crate::markdown::blocks::line_end;
+use crate::markdown::insert::{Edit, apply_all};
 use crate::markdown::properties::splice;
 use crate::slice::Part;
 use std::ops::Range;
@@ -85,41 +86,35 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
         let (first, last) = (all.get(found.lines.start), all.get(found.lines.end - 1));
         first.map_or(0, |line| line.range.start)..last.map_or(0, |line| line.range.end)
     };
-    let ranges: Vec<Range<usize>> = old.iter().map(range_of).collect();
-    let block_of = |number: usize, ticked: Option<bool>, wanted: &str| {
-        let block = ranges.get(number).and_then(|range| text.get(range.clone())).unwrap_or_default().trim_end_matches(['\r', '\n']);
-        let known = old.get(number).map(|found| &found.criterion);
-        let block = match ticked.filter(|ticked| known.is_some_and(|known| known.done != *ticked)) {
-            Some(ticked) => with_box(block, ticked),
-            None => block.to_owned(),
-        };
-        known.map_or_else(|| block.clone(), |known| with_words(&block, &known.text, wanted))
-    };
-    // What is new goes below the heading of what stands before it.
-    let mut group = old.first().map_or(0, |first| first.group);
-    let mut items: Vec<(usize, Option<usize>, String)> = Vec::new();
+    let is_in_order =
+        |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
+    let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
+    // What is new follows what stands before it, below the same heading; in another order all of a group takes the place of its first.
+    let mut last = 0;
     for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
-        let block = match *chosen {
-            Some(number) => {
-                group = old.get(number).map_or(group, |found| found.group);
-                block_of(number, *ticked, wanted)
+        last = chosen.unwrap_or(last);
+        let Some(found) = old.get(last) else { continue };
+        let place = if is_in_order(found.group) { last } else { old.partition_point(|other| other.group < found.group) };
+        let block = match chosen {
+            None => new_criterion(*ticked, wanted) + eol,
+            Some(_) => {
+                let own = text.part(range_of(found));
+                let block = own.trim_end_matches(['\r', '\n']);
+                let end = if block.len() < own.len() { own.part(block.len()..) } else { eol };
+                let ticked = ticked.filter(|ticked| *ticked != found.criterion.done);
+                let block = ticked.map_or_else(|| block.to_owned(), |ticked| with_box(block, ticked));
+                with_words(&block, &found.criterion.text, wanted) + end
             }
-            None => new_criterion(*ticked, wanted),
         };
-        items.push((group, *chosen, block));
+        if let Some(edit) = edits.get_mut(place) {
+            edit.text += &block;
+        }
     }
-    // From the end, so that places in front stay right.
-    let mut edited = text.to_owned();
-    let mut groups: Vec<usize> = old.iter().map(|found| found.group).collect();
-    groups.dedup();
-    for group in groups.into_iter().rev() {
-        let first = old.partition_point(|found| found.group < group);
-        let count = old.iter().filter(|found| found.group == group).count();
-        let own = items.iter().filter(|(of, ..)| *of == group);
-        let own: Vec<(Option<usize>, &String)> = own.map(|(_, chosen, block)| (chosen.map(|number| number - first), block)).collect();
-        edited = with_list(&edited, ranges.part(first..first + count), &own, eol);
+    // The last line of a file may have no end.
+    if let Some(edit) = edits.last_mut().filter(|edit| edit.range.end == text.len() && !text.ends_with('\n')) {
+        edit.text.truncate(edit.text.trim_end_matches(['\r', '\n']).len());
     }
-    edited
+    apply_all(text, &edits)
 }
 
 pub(super) fn new_criterion(ticked: Option<bool>, text: &str) -> String {
@@ -168,81 +163,13 @@ pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
     splice(block, at..at + old.len(), &format!("{new}{marks}"))
 }
 
-/// A list with these blocks; each is one of `old` (by its number) or new. What stands between them stays.
-fn with_list(text: &str, old: &[Range<usize>], items: &[(Option<usize>, &String)], eol: &str) -> String {
-    let kept: Vec<usize> = items.iter().filter_map(|(chosen, _)| *chosen).collect();
-    let range = |number: usize| old.get(number).cloned().unwrap_or(0..0);
-    let mut edited = text.to_owned();
-    if !kept.is_sorted() {
-        edited = remove_all(&edited, old, 1..old.len());
-        return put(&edited, range(0), items.iter().map(|(_, block)| *block), eol);
-    }
-    // In place: what goes goes, what comes stands after the one it follows in the list.
-    let mut at = old.len();
-    let mut pending: Vec<&String> = Vec::new();
-    for (chosen, block) in items.iter().rev() {
-        let Some(number) = *chosen else {
-            pending.push(block);
-            continue;
-        };
-        edited = remove_all(&edited, old, number + 1..at);
-        edited = put(&edited, range(number), std::iter::once(*block).chain(pending.drain(..).rev()), eol);
-        at = number;
-    }
-    // The new ones at the head take the place of the first that was there.
-    if at > 0 && !pending.is_empty() {
-        edited = remove_all(&edited, old, 1..at);
-        return put(&edited, range(0), pending.into_iter().rev(), eol);
-    }
-    edited = remove_all(&edited, old, 0..at);
-    let head: Vec<&String> = pending.into_iter().rev().collect();
-    if head.is_empty() { edited } else { put(&edited, range(0).start..range(0).start, head.into_iter(), eol) }
-}
-
-fn remove_all(text: &str, old: &[Range<usize>], numbers: Range<usize>) -> String {
-    old.get(numbers).unwrap_or_default().iter().rev().fold(text.to_owned(), |text, range| splice(&text, range.clone(), ""))
-}
-
-/// Puts blocks in the place of one, which ends as it did: the last line of a file may have no end.
-fn put<'a>(text: &str, range: Range<usize>, blocks: impl Iterator<Item = &'a String>, eol: &str) -> String {
-    let old = text.part(range.clone());
-    // The line that was there keeps its own end.
-    let own = match old {
-        "" => eol,
-        old if old.ends_with("\r\n") => "\r\n",
-        old if old.ends_with('\n') => "\n",
-        _ => "",
-    };
-    let blocks: Vec<&String> = blocks.collect();
-    let mut list = String::new();
-    for (number, block) in blocks.iter().enumerate() {
-        let is_last = number + 1 == blocks.len();
-        let end = match (number, is_last) {
-            (0, true) => own,
-            (0, false) if !own.is_empty() => own,
-            (_, true) if own.is_empty() => "",
-            _ => eol,
-        };
-        list.push_str(block);
-        list.push_str(end);
-    }
-    splice(text, range, &list)
-}
-
 /// A criterion's lines with its box ticked or not.
 fn with_box(block: &str, ticked: bool) -> String {
     let sign = if ticked { "[x]" } else { "[ ]" };
-    let numbered = block.trim_start().starts_with(|c: char| c.is_ascii_digit());
-    let sign_of_item: &[char] = if numbered { &['.', ')'] } else { &['-', '*', '+'] };
-    let item_at = block.find(sign_of_item).map_or(0, |at| at + 1);
-    let (before, rest) = block.split_at_checked(item_at).unwrap_or((block, ""));
-    let gap = rest.len() - rest.trim_start().len();
-    match boxed(rest) {
-        Some(_) => {
-            let start = item_at + gap;
-            let end = start + block.get(start..).and_then(|rest| rest.find(']')).map_or(0, |at| at + 1);
-            splice(block, start..end, sign)
-        }
-        None => format!("{before} {sign}{rest}"),
+    // In front of a box stand spaces, digits and the sign of the list.
+    let rest = block.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit()).get(1..).unwrap_or_default();
+    match (boxed(rest), block.find('[')) {
+        (Some((_, text)), Some(at)) => [block.part(..at), sign, text].concat(),
+        _ => splice(block, block.len() - rest.len()..block.len() - rest.len(), &format!(" {sign}")),
     }
 }

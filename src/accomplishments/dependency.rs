@@ -8,6 +8,7 @@ use super::{Accomplishments, Error, invalid};
 use crate::secret;
 use crate::slice::Part;
 use crate::vault::{Vault, VaultPath};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -24,16 +25,12 @@ pub struct Dependency {
 }
 
 /// What a note was brought in line with.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Update {
-    /// Its id.
     pub id: String,
-    /// Its title.
     pub title: String,
-    /// What it depended on.
-    pub old: Vec<String>,
-    /// What it depends on.
-    pub new: Vec<String>,
+    pub old_depends_on: Vec<String>,
+    pub new_depends_on: Vec<String>,
 }
 
 /// What [`Accomplishments::sync`] did.
@@ -155,10 +152,15 @@ pub(super) fn connect(canvas: &mut Edited, blocker: &str, blocked: &str) -> Resu
     Ok(())
 }
 
-/// Has an accomplishment depend on these and no others: its note, and the edges of its canvas.
-pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accomplishment, wanted: &[String]) -> Result<(), Error> {
+/// Has an accomplishment depend on these and no others, where it depended on `old`: its note, and the edges of its canvas.
+pub(super) fn set_dependencies(
+    change: &mut Change<'_>,
+    accomplishment: &Accomplishment,
+    old: &[String],
+    wanted: &[String],
+) -> Result<(), Error> {
     let (id, path) = (&accomplishment.id, &accomplishment.path);
-    let added: Vec<String> = wanted.iter().filter(|blocker| !accomplishment.depends_on.contains(blocker)).cloned().collect();
+    let added: Vec<String> = wanted.iter().filter(|blocker| !old.contains(blocker)).cloned().collect();
     for blocker in &added {
         change.snapshot.find(blocker)?;
     }
@@ -196,8 +198,7 @@ pub(super) fn set_dependencies(change: &mut Change<'_>, accomplishment: &Accompl
     }
     let own_nodes = nodes_of(path);
     // Only what was named goes: an edge that a person drew and that the note does not have is for sync_dependencies.
-    let gone: HashSet<String> = accomplishment
-        .depends_on
+    let gone: HashSet<String> = old
         .iter()
         .filter(|blocker| !wanted.contains(blocker))
         .filter_map(|blocker| snapshot.about(blocker))
@@ -221,19 +222,13 @@ impl Accomplishments {
         self.change(vault, |change| {
             change.snapshot.find(blocker)?;
             let accomplishment = change.snapshot.find(blocked)?.clone();
-            let known = accomplishment.depends_on.iter().any(|id| id == blocker);
-            let mut wanted = accomplishment.depends_on.clone();
-            if !known {
-                wanted.push(blocker.to_owned());
-            }
+            let others: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
+            let known = others.len() < accomplishment.depends_on.len();
+            let wanted = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
             let canvas_path = change.canvas_of(&accomplishment)?;
             let before = change.canvas(&canvas_path, false)?.text.clone();
             // A dependency that one side has already is completed on the other.
-            let unknown = Accomplishment {
-                depends_on: accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect(),
-                ..accomplishment.clone()
-            };
-            set_dependencies(change, &unknown, &wanted)?;
+            set_dependencies(change, &accomplishment, &others, &wanted)?;
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, false)?;
             let read = canvas.read()?;
@@ -267,34 +262,28 @@ impl Accomplishments {
     pub fn remove_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
         self.change(vault, |change| {
             let accomplishment = change.snapshot.find(blocked)?.clone();
-            let known = accomplishment.depends_on.iter().any(|id| id == blocker);
+            let left: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
+            let known = left.len() < accomplishment.depends_on.len();
             if !known {
                 // It may be gone and still be depended on; but something must know it.
                 change.snapshot.find(blocker)?;
             }
-            let left: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
             let canvas_path = change.canvas_of(&accomplishment)?;
-            // One that only the canvas has is named all the same.
-            let mut named = accomplishment.clone();
-            if !known {
-                named.depends_on.push(blocker.to_owned());
-            }
-            let edges = |change: &mut Change<'_>| match change.canvas(&canvas_path, false) {
-                Ok(canvas) => Ok(canvas.read()?.edges.len()),
-                Err(Error::CanvasNotFound(_)) => Ok(0),
+            let drawn = |change: &mut Change<'_>| match change.canvas(&canvas_path, false) {
+                Ok(canvas) => canvas.read().map(Some),
+                Err(Error::CanvasNotFound(_)) => Ok(None),
                 Err(other) => Err(other),
             };
-            let before = edges(change)?;
-            set_dependencies(change, &named, &left)?;
-            let known = known || edges(change)? < before;
+            let edges = |canvas: &Option<Canvas>| canvas.as_ref().map_or(0, |canvas| canvas.edges.len());
+            let before = drawn(change)?;
+            // One that only the canvas has is named all the same.
+            set_dependencies(change, &accomplishment, &[left.as_slice(), &[blocker.to_owned()]].concat(), &left)?;
+            let after = drawn(change)?;
+            let known = known || edges(&after) < edges(&before);
             if known {
                 change.touch(&accomplishment.path)?;
             }
-            let position = match change.canvas(&canvas_path, false) {
-                Ok(canvas) => canvas.read()?.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y }),
-                Err(Error::CanvasNotFound(_)) => None,
-                Err(other) => return Err(other),
-            };
+            let position = after.and_then(|canvas| canvas.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y }));
             let message = if known {
                 format!("{blocker} does not block {blocked} any more.")
             } else {
@@ -362,7 +351,12 @@ impl Accomplishments {
                         continue;
                     }
                     change.touch(&found.path)?;
-                    updates.push(Update { id: found.id.clone(), title: found.title.clone(), old: found.depends_on.clone(), new });
+                    updates.push(Update {
+                        id: found.id.clone(),
+                        title: found.title.clone(),
+                        old_depends_on: found.depends_on.clone(),
+                        new_depends_on: new,
+                    });
                 }
             }
             Ok(Synced { total: snapshot.on(&canvas).len(), updates, errors })

@@ -1,6 +1,6 @@
 //! Context documents: notes beside a canvas that are not on it, and all notes of one more folder.
 
-use super::canvas::form;
+use super::canvas::Canvas;
 use super::{Accomplishments, Error, invalid};
 use crate::markdown::blocks::line_end;
 use crate::slice::Part;
@@ -16,12 +16,12 @@ impl Accomplishments {
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
     pub fn documents(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<(String, VaultPath)>, Error> {
         vault.refresh()?;
-        let shown = self.shown_on(vault, canvas)?;
+        let shown = self.canvas_at(vault, canvas)?;
         let folder = canvas.parent();
         let mut found = Vec::new();
         for entry in vault.files_below(&folder, ".md") {
             let path = VaultPath::file(&entry.path)?;
-            if path.parent() == folder && !shown.contains(&form(path.as_str()).into_owned()) {
+            if path.parent() == folder && shown.node_of(&path).is_none() {
                 found.push((path.name().to_owned(), path));
             }
         }
@@ -51,11 +51,11 @@ impl Accomplishments {
         if is_further && !to_delete {
             return Ok(path);
         }
-        let shown = match self.shown_on(vault, canvas) {
-            Err(Error::CanvasNotFound(_)) if is_further => Vec::new(),
+        let shown = match self.canvas_at(vault, canvas) {
+            Err(Error::CanvasNotFound(_)) if is_further => Canvas::default(),
             other => other?,
         };
-        if shown.contains(&form(path.as_str()).into_owned()) {
+        if shown.node_of(&path).is_some() {
             let why = "it is on the canvas, so it is no context document; use the tools for accomplishments, or vault_edit";
             return Err(Error::Vault(VaultError::NotAllowed { path: path.as_str().into(), why }));
         }
@@ -78,10 +78,6 @@ impl Accomplishments {
         // Checked by itself first, so that it cannot be the folder or lead out of it.
         let below = VaultPath::file(below)?;
         Ok(VaultPath::file(&format!("{}/{}", folder.as_str(), below.as_str()))?)
-    }
-
-    pub(super) fn shown_on(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<String>, Error> {
-        Ok(self.canvas_at(vault, canvas)?.nodes.into_iter().filter_map(|node| node.file).collect())
     }
 }
 

@@ -88,18 +88,11 @@ pub(super) fn named(item: &str) -> Option<(String, &str)> {
 
 /// A field's value; further lines without the indent that makes them its own.
 pub(super) fn value(lines: &[Line<'_>], field: &Field) -> String {
-    let mut text = String::new();
-    for (number, line) in lines.get(field.lines.clone()).into_iter().flatten().enumerate() {
-        let from = if number == 0 { line.text.len() - (line.range.start + line.text.len()).saturating_sub(field.value.start) } else { 0 };
-        let part = line.text.part(from..);
-        if number == 0 {
-            text.push_str(part.trim());
-        } else {
-            let part = part.strip_prefix("\t").or_else(|| part.strip_prefix("  ")).unwrap_or(part.trim_start());
-            text.push('\n');
-            text.push_str(part.trim_end());
-        }
-    }
+    let Some((first, further)) = lines.part(field.lines.clone()).split_first() else { return String::new() };
+    let text = first.text.part(field.value.start - first.range.start..).trim().to_owned();
+    let text = further.iter().fold(text, |text, Line { text: line, .. }| {
+        text + "\n" + line.strip_prefix("\t").or_else(|| line.strip_prefix("  ")).unwrap_or(line.trim_start()).trim_end()
+    });
     text.trim_matches('\n').to_owned()
 }
 

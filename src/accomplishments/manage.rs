@@ -10,12 +10,13 @@ use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::snapshot::{Accomplishment, number_of};
 use super::status::TaskStatus;
 use super::task::{self, Task};
-use super::{Accomplishments, Error, invalid, malformed};
+use super::{Accomplishments, Error, invalid};
 use crate::clock::Now;
 use crate::limits;
 use crate::markdown::properties::flow;
 use crate::secret;
 use crate::slice::Part;
+use crate::vault::journal::Step;
 use crate::vault::{Vault, VaultPath};
 use serde::Deserialize;
 use serde_json::Value;
@@ -105,12 +106,7 @@ impl Accomplishments {
                 ("vault_path", text(path.as_str())),
             ];
             let mut note = Note::new(template(&properties, &title), path.as_str())?;
-            if let Some(outcome) = data.outcome.filter(|outcome| !outcome.trim().is_empty()) {
-                note.set_section("Outcome", outcome)?;
-            }
-            if let Some(criteria) = &data.acceptance_criteria {
-                note.set_criteria(criteria)?;
-            }
+            write_sections(&mut note, data)?;
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, true)?;
             let node = secret::new_id().map_err(no_randomness)?;
@@ -119,7 +115,7 @@ impl Accomplishments {
                 let canvas = canvas.read()?;
                 let mut nodes = Vec::new();
                 for blocker in &blockers {
-                    nodes.push(node_of(&canvas, path_of_id(snapshot, blocker)?, blocker, &canvas_path)?);
+                    nodes.push(node_of(&canvas, &snapshot.find(blocker)?.path, blocker, &canvas_path)?);
                 }
                 (position_for(&canvas, &nodes, None), nodes.iter().map(|node| node.id.to_string()).collect::<Vec<_>>())
             };
@@ -127,11 +123,8 @@ impl Accomplishments {
             for blocker in &from {
                 connect(canvas, blocker, node)?;
             }
-            let properties = note.properties()?;
-            let accomplishment = Accomplishment::read(&path, &note.text, &properties).map_err(malformed(path.as_str()))?;
-            let etag = crate::vault::etag(note.text.as_bytes());
-            change.create(path, note.text);
-            Ok(Changed { accomplishment, properties, etag })
+            change.create(&path, note);
+            change.outcome(&path)
         })
         .inspect(|changed| {
             self.raise(number_of(&changed.accomplishment.id).unwrap_or(0));
@@ -160,17 +153,9 @@ impl Accomplishments {
             if let Some(truth) = data.in_progress {
                 note.set("inProgress", truth)?;
             }
-            if let Some(outcome) = data.outcome {
-                note.set_section("Outcome", outcome)?;
-            }
-            if let Some(criteria) = &data.acceptance_criteria {
-                note.set_criteria(criteria)?;
-            }
-            if let Some(notes) = data.notes {
-                note.set_section("Notes", notes)?;
-            }
+            write_sections(note, data)?;
             if let Some(wanted) = &data.depends_on {
-                set_dependencies(change, &accomplishment, &unique(wanted))?;
+                set_dependencies(change, &accomplishment, &accomplishment.depends_on, &unique(wanted))?;
             }
             if let Some(title) = &title {
                 retitle(change, &accomplishment, title)?;
@@ -190,7 +175,7 @@ impl Accomplishments {
             let path = &accomplishment.path;
             change.must_match(path, if_match)?;
             change.note(path)?;
-            change.trash(path);
+            change.moved.push(Step::Trash { path: path.clone() });
             for canvas in change.canvases_with(path)? {
                 change.canvas(&canvas, false)?.remove_file(path)?;
             }
@@ -217,16 +202,7 @@ impl Accomplishments {
         self.change_tasks(vault, id, if_match, |note| {
             let before: Vec<Task> = note.tasks().into_iter().map(|found| found.task).collect();
             let number = before.iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1);
-            let nothing = Task {
-                number,
-                name: String::new(),
-                goal: String::new(),
-                description: String::new(),
-                technical_notes: None,
-                estimate: None,
-                status: TaskStatus::Open,
-                notes: None,
-            };
+            let nothing = Task { number, ..Task::default() };
             let task = with_data(&nothing, data)?;
             let always = |name: &str| matches!(name, "Goal" | "Description" | "Status");
             let fields: Vec<(&str, String)> =
@@ -310,8 +286,12 @@ fn no_randomness(error: secret::NoRandomness) -> Error {
     Error::Vault(crate::vault::Error::Disk { doing: "make an id", path: String::new(), cause: std::io::Error::other(error.to_string()) })
 }
 
-fn path_of_id<'a>(snapshot: &'a super::Snapshot, id: &str) -> Result<&'a VaultPath, Error> {
-    snapshot.find(id).map(|accomplishment| &accomplishment.path)
+/// Writes the sections that are given.
+fn write_sections(note: &mut Note, data: &Data<'_>) -> Result<(), Error> {
+    for (name, text) in [("Outcome", data.outcome), ("Notes", data.notes)] {
+        text.map_or(Ok(()), |text| note.set_section(name, text))?;
+    }
+    data.acceptance_criteria.as_ref().map_or(Ok(()), |criteria| note.set_criteria(criteria))
 }
 
 fn unique(ids: &[&str]) -> Vec<String> {
@@ -326,9 +306,7 @@ fn unique(ids: &[&str]) -> Vec<String> {
 
 fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str) -> Result<(), Error> {
     let old = &accomplishment.path;
-    let folder = old.parent();
-    let name = format!("{}.md", file_name(title));
-    let new = VaultPath::file(&if folder.is_root() { name } else { format!("{}/{name}", folder.as_str()) })?;
+    let new = old.parent().child(&format!("{}.md", file_name(title)))?;
     must_be_free(change, title, &new, Some(old))?;
     let note = change.note(old)?;
     note.set_heading(&accomplishment.title, title);
@@ -338,7 +316,7 @@ fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str
         for canvas in change.canvases_with(old)? {
             change.canvas(&canvas, false)?.rename_file(old, &new)?;
         }
-        change.rename(old, &new);
+        change.moved.push(Step::Rename { from: old.clone(), to: new });
     }
     Ok(())
 }

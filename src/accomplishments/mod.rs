@@ -93,21 +93,13 @@ impl Accomplishments {
         Ok(path)
     }
 
-    /// The text of a canvas.
-    ///
-    /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is not text, or the vault's.
-    fn canvas_text(&self, vault: &Vault, path: &VaultPath) -> Result<String, Error> {
-        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str())))?;
-        text(bytes, path)
-    }
-
     /// A canvas, to be read.
     ///
     /// # Errors
-    /// The same, and [`VaultError::Malformed`] when it is no canvas.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is no canvas, or the vault's.
     fn canvas_at(&self, vault: &Vault, path: &VaultPath) -> Result<canvas::Canvas, Error> {
-        canvas::Canvas::parse(&self.canvas_text(vault, path)?).map_err(malformed(path.as_str()))
+        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str())))?;
+        canvas::Canvas::parse(&text(bytes, path)?).map_err(malformed(path.as_str()))
     }
 
     fn raise(&self, number: u32) -> u32 {

@@ -7,6 +7,7 @@ use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, on
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::markdown::properties;
+use crate::slice::Part;
 use crate::vault::{Entry, Vault, VaultPath};
 use serde_yaml::Mapping;
 use std::collections::{HashMap, HashSet};
@@ -129,13 +130,12 @@ type Read = Result<Option<Arc<Accomplishment>>, Problem>;
 /// All accomplishments at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Sorted by the number of their id, then by path.
+    /// Sorted by the number of their id, by id, then by path.
     pub(super) all: Vec<Arc<Accomplishment>>,
     /// Notes that cannot be read as one.
     pub problems: Vec<Problem>,
     /// Ids that several notes have.
     pub duplicates: Vec<String>,
-    by_id: HashMap<String, Vec<usize>>,
 }
 
 impl Accomplishments {
@@ -200,14 +200,18 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
 
 impl Snapshot {
     pub(super) fn of(mut all: Vec<Arc<Accomplishment>>, problems: Vec<Problem>) -> Snapshot {
-        all.sort_unstable_by(|a, b| (number_of(&a.id), &a.path).cmp(&(number_of(&b.id), &b.path)));
-        let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
-        for (number, accomplishment) in all.iter().enumerate() {
-            by_id.entry(accomplishment.id.clone()).or_default().push(number);
-        }
-        let mut duplicates: Vec<String> = by_id.iter().filter(|(_, notes)| notes.len() > 1).map(|(id, _)| id.clone()).collect();
+        all.sort_unstable_by(|a, b| (number_of(&a.id), &a.id, &a.path).cmp(&(number_of(&b.id), &b.id, &b.path)));
+        let same_id = all.chunk_by(|a, b| a.id == b.id);
+        let mut duplicates: Vec<String> = same_id.filter_map(|notes| Some(notes.get(1)?.id.clone())).collect();
         duplicates.sort_unstable();
-        Snapshot { all, problems, duplicates, by_id }
+        Snapshot { all, problems, duplicates }
+    }
+
+    /// All that have an id.
+    fn with_id(&self, id: &str) -> &[Arc<Accomplishment>] {
+        let from = self.all.partition_point(|found| (number_of(&found.id), found.id.as_str()) < (number_of(id), id));
+        let rest = self.all.part(from..);
+        rest.part(..rest.partition_point(|found| found.id == id))
     }
 
     /// The accomplishment of an id.
@@ -215,36 +219,26 @@ impl Snapshot {
     /// # Errors
     /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Malformed`](crate::vault::Error::Malformed) naming the broken one.
     pub fn find(&self, id: &str) -> Result<&Accomplishment, Error> {
-        let notes = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
-        let found: Vec<&Accomplishment> = notes.iter().filter_map(|&number| self.all.get(number)).map(Arc::as_ref).collect();
-        match found.as_slice() {
-            [one] => match self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)) {
-                None => Ok(one),
-                Some(broken) => Err(Error::DuplicateId(format!(
-                    "{id} is the id of {} and of {}, which cannot be read. A person has to give one of them another id.",
-                    one.path.as_str(),
-                    broken.path
-                ))),
-            },
-            [] => Err(match self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)) {
-                Some(Problem { path, why, .. }) => malformed(path)(why.clone()),
-                None => {
-                    let id: String = id.chars().take(60).collect();
-                    Error::AccomplishmentNotFound(format!("There is no accomplishment {id}. list_accomplishments shows those that exist."))
-                }
-            }),
-            several => {
-                let paths: Vec<&str> = several.iter().take(limits::NAMED).map(|accomplishment| accomplishment.path.as_str()).collect();
-                Err(Error::DuplicateId(format!("{id} is the id of {}. A person has to give one of them another id.", paths.join(" and "))))
+        let taken = |by: String| Error::DuplicateId(format!("{id} is the id of {by}. A person has to give one of them another id."));
+        match (self.with_id(id), self.problems.iter().find(|problem| problem.id.as_deref() == Some(id))) {
+            ([one], None) => Ok(one),
+            ([one], Some(broken)) => Err(taken(format!("{} and of {}, which cannot be read", one.path.as_str(), broken.path))),
+            ([], Some(Problem { path, why, .. })) => Err(malformed(path)(why.clone())),
+            ([], None) => {
+                let id: String = id.chars().take(60).collect();
+                Err(Error::AccomplishmentNotFound(format!("There is no accomplishment {id}. list_accomplishments shows those that exist.")))
+            }
+            (several, _) => {
+                let paths: Vec<&str> = several.iter().take(limits::NAMED).map(|found| found.path.as_str()).collect();
+                Err(taken(paths.join(" and ")))
             }
         }
     }
 
     /// Whether everything that has this id is completed; what does not exist is not.
     fn is_completed(&self, id: &str) -> bool {
-        self.by_id
-            .get(id)
-            .is_some_and(|notes| notes.iter().all(|&number| self.all.get(number).is_some_and(|found| found.status == "Completed")))
+        let found = self.with_id(id);
+        !found.is_empty() && found.iter().all(|found| found.status == "Completed")
     }
 
     /// What an accomplishment waits for: the dependencies that are not completed.
@@ -264,7 +258,7 @@ impl Snapshot {
 
     /// The accomplishment with an id, if there is one; of several with the same id, the first.
     pub fn about(&self, id: &str) -> Option<&Accomplishment> {
-        self.by_id.get(id).and_then(|notes| notes.first()).and_then(|&number| self.all.get(number)).map(Arc::as_ref)
+        self.with_id(id).first().map(Arc::as_ref)
     }
 
     /// All of them, plainly.

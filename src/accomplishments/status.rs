@@ -1,9 +1,10 @@
 //! The status of a task, on the wire and as people write it.
 
 /// Where a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TaskStatus {
     /// Not begun.
+    #[default]
     Open,
     /// Being worked on.
     InProgress,

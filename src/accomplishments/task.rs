@@ -4,11 +4,12 @@ use super::field::{FIELDS, Field, fields, hours, value, written};
 use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_section, without_block_id};
 use super::status::TaskStatus;
 use crate::markdown::blocks::line_end;
+use crate::markdown::insert::{Edit, apply_all};
 use crate::markdown::properties::splice;
 use crate::slice::Part;
 
 /// A task.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Task {
     /// Its number in the note.
     pub number: u32,
@@ -158,16 +159,13 @@ impl Found {
 /// The note with its tasks numbered from 1 in their order.
 pub(super) fn renumbered(text: &str) -> String {
     let all = lines(text);
-    let found = tasks(&all);
-    let mut edited = text.to_owned();
-    // From the end, so that places in front stay right.
-    for (number, found) in (1..).zip(&found).collect::<Vec<(u32, &Found)>>().into_iter().rev() {
-        let Some(line) = all.get(found.heading).filter(|_| found.task.number != number) else { continue };
+    let edits = (1..).zip(tasks(&all)).filter_map(|(number, found)| {
+        let line = all.get(found.heading).filter(|_| found.task.number != number)?;
         let digits = line.text.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
         let end = digits + line.text.get(digits..).map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
-        edited = splice(&edited, line.range.start + digits..line.range.start + end, &number.to_string());
-    }
-    edited
+        Some(Edit { range: line.range.start + digits..line.range.start + end, text: number.to_string() })
+    });
+    apply_all(text, &edits.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

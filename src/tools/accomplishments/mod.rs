@@ -246,16 +246,6 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
 
 fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
     const LISTED: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
-    const AS_THEY_ARE: [&str; 8] = [
-        "created_by_plugin",
-        "collapsed_height",
-        "expanded_height",
-        "expanded_width",
-        "created",
-        "updated",
-        "canvas_source",
-        "notion_page_id",
-    ];
     let Changed { accomplishment: found, properties, etag } = changed;
     let mut full = json!({
         "id": found.id,
@@ -285,10 +275,11 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
         let fits = match name {
             "created_by_plugin" => value.is_boolean(),
             "collapsed_height" | "expanded_height" | "expanded_width" => value.is_number(),
-            _ => value.is_string(),
+            "created" | "updated" | "canvas_source" | "notion_page_id" => value.is_string(),
+            _ => false,
         };
         match full.as_object_mut() {
-            Some(members) if AS_THEY_ARE.contains(&name) && fits => {
+            Some(members) if fits => {
                 let value = value.as_str().map(|text| clipped(text, long).into()).unwrap_or(value);
                 members.insert(name.to_owned(), value);
             }

@@ -1,8 +1,10 @@
 //! `sync_dependencies`: the notes of a canvas brought in line with its edges.
 
 use super::{CANVAS_SOURCE, canvas_of, projects};
+use crate::accomplishments::Update;
 use crate::tools::reply::{fitting, fitting_in};
-use crate::tools::result::{Members, flag, result};
+use crate::tools::result::{Member, Members, flag, result};
+use crate::tools::schema::Shape;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
@@ -26,7 +28,7 @@ result! {
         total_accomplishments: usize,
         updated_count: usize,
         /// The notes that were changed.
-        updates: Vec<Updated<'a>>,
+        updates: Vec<&'a Update>,
         /// Edges that are no dependency, and notes that cannot be used, with the reason.
         errors: Vec<&'a str>,
         /// There are more updates or errors than fit.
@@ -34,29 +36,18 @@ result! {
     }
 }
 
-result! {
-    struct Updated<'a> {
-        id: &'a str,
-        title: &'a str,
-        old_depends_on: &'a [String],
-        new_depends_on: &'a [String],
-    }
+impl Member for &Update {
+    const SHAPE: Shape = Shape::Anything;
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
     let done = projects.sync(context.vault, &canvas)?;
-    let updates = done.updates.iter().map(|update| Updated {
-        id: &update.id,
-        title: &update.title,
-        old_depends_on: &update.old,
-        new_depends_on: &update.new,
-    });
     // Errors first: they are what a person has to mend.
     let errors = fitting(done.errors.iter().map(String::as_str));
     let left = crate::limits::RESULT_CHARS.saturating_sub(errors.iter().map(|error| error.len() + 4).sum::<usize>());
-    let updates = fitting_in(left.saturating_sub(1_000), updates);
+    let updates = fitting_in(left.saturating_sub(1_000), done.updates.iter());
     Reply::of(&Answer {
         success: true,
         canvas_source: canvas.as_str(),
