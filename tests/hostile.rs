@@ -380,13 +380,14 @@ fn a_site_that_only_a_wildcard_allows_is_sent_nothing_without_a_login() {
 #[test]
 fn huge_texts_and_many_folders_take_milliseconds() {
     let folder = Folder::with(&[("huge.md", "a".repeat(9_000_000).as_bytes())]);
-    for number in 0..3_000 {
+    let folders = if thorough() { 3_000 } else { 800 };
+    for number in 0..folders {
         let place = folder.vault().join(format!("many/{number}"));
         std::fs::create_dir_all(&place).unwrap();
         (0..5).for_each(|file| std::fs::write(place.join(format!("{file}.md")), "").unwrap());
     }
     let server = Server::on(&folder.vault());
-    assert_eq!(server.call("vault_list_all", json!({ "limit": 1 }))["total_files"], 15_001);
+    assert_eq!(server.call("vault_list_all", json!({ "limit": 1 }))["total_files"], folders * 5 + 1);
     let slow = |what: &str, act: &dyn Fn()| {
         let started = Instant::now();
         act();
@@ -398,7 +399,7 @@ fn huge_texts_and_many_folders_take_milliseconds() {
     });
     slow("a list", &|| {
         let listing = server.call("vault_list", json!({ "path": "many" }));
-        assert_eq!((&listing["total_entries"], &listing["entries"][0]["children"]), (&json!(3_000), &json!(5)));
+        assert_eq!((&listing["total_entries"], &listing["entries"][0]["children"]), (&json!(folders), &json!(5)));
     });
     slow("a completion", &|| {
         let reference = json!({ "type": "ref/resource", "uri": "vault:///{path}" });

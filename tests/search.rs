@@ -1,7 +1,7 @@
 //! Search against a slow reference that does without everything that makes the real one fast; and what it does while the
 //! vault is being indexed, replaced or gone.
 
-use crate::support::{Folder, Server, eventually};
+use crate::support::{Folder, Server, eventually, thorough};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +60,7 @@ fn a_search_finds_what_a_slow_one_finds() {
     let folder = Folder::with(&bytes);
     let vaults =
         [Vault::open(&folder.vault()).unwrap(), Vault::open_with(&folder.vault(), Memory::Small, std::sync::Arc::default()).unwrap()];
-    for round in 0..400 {
+    for round in 0..if thorough() { 400 } else { 120 } {
         let query = match round % 4 {
             0 => chance.word(),
             1 => format!("{} {}", chance.word(), chance.word()),

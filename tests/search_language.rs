@@ -1,6 +1,6 @@
 //! The parts of Obsidian's search language, sorting, times, passages and pages of `vault_search`, in both memory modes.
 
-use crate::support::{Folder, Server, eventually};
+use crate::support::{Folder, Server, eventually, thorough};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
@@ -185,32 +185,37 @@ fn passages_are_the_parts_that_answer_within_a_budget() {
 /// All pages together, while between them a file goes, another comes, and words change how rare they are.
 #[test]
 fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
+    // More than are looked at closely.
+    let (count, per_page) = if thorough() { (800, 90) } else { (300, 45) };
     for query in ["tea", "tea words more", "\"tea words\" OR more", "tea nowhereword"] {
         for sort in ["relevance", "modified"] {
-            let notes: Vec<(String, String)> = (0..800)
+            let notes: Vec<(String, String)> = (0..count)
                 .map(|n| (format!("{n:03}.md"), format!("{}{}", "tea ".repeat(n % 7 + 1), ["words", "more words", "of it"][n % 3])))
                 .collect();
             let bytes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
             let folder = Folder::with(&bytes);
             let server = Server::on(&folder.vault());
             let page = |cursor: &Value| {
-                server
-                    .call("vault_search", json!({ "query": query, "sort": sort, "max_results": 90, "snippets": "none", "cursor": cursor }))
+                server.call(
+                    "vault_search",
+                    json!({ "query": query, "sort": sort, "max_results": per_page, "snippets": "none", "cursor": cursor }),
+                )
             };
             let is_found = |n: usize| !query.contains("OR") || n % 3 != 2;
-            let mut expected: BTreeSet<String> = (0..800).filter(|n| is_found(*n)).map(|n| format!("{n:03}.md")).collect();
+            let mut expected: BTreeSet<String> = (0..count).filter(|n| is_found(*n)).map(|n| format!("{n:03}.md")).collect();
             let (mut seen, mut found, mut number) = (Vec::new(), page(&Value::Null), 0);
             loop {
                 seen.extend(paths(&found).into_iter().map(str::to_owned));
                 let Some(cursor) = found.get("next_cursor").cloned() else { break };
                 // One that was seen goes, and one that was not; others come that are about all words.
                 std::fs::remove_file(folder.vault().join(&seen[number])).unwrap();
-                let unseen = (0..800).map(|n| format!("{n:03}.md")).find(|path| !seen.contains(path) && folder.vault().join(path).exists());
+                let unseen =
+                    (0..count).map(|n| format!("{n:03}.md")).find(|path| !seen.contains(path) && folder.vault().join(path).exists());
                 let gone = unseen.unwrap();
                 expected.remove(&gone);
                 std::fs::remove_file(folder.vault().join(&gone)).unwrap();
                 server.call("vault_write", json!({ "path": format!("new {number}.md"), "content": "tea words more, nowhereword" }));
-                let files = 799 - number;
+                let files = count - 1 - number;
                 eventually("it is seen", || server.call("vault_list_all", json!({ "limit": 1 }))["total_files"] == files);
                 found = page(&cursor);
                 assert!(!paths(&found).contains(&gone.as_str()), "{gone} is gone");
