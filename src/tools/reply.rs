@@ -2,6 +2,7 @@
 
 use super::error::{Code, Error};
 use crate::limits;
+use crate::text::fitting_in;
 use serde::Serialize;
 
 /// A block of content beside the structured result (MCP, "ContentBlock").
@@ -78,18 +79,4 @@ impl Reply {
 pub fn fitting<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
     // The members around the list take the rest.
     fitting_in(limits::RESULT_CHARS - 1_000, items)
-}
-
-/// The same, for items of so many characters together.
-pub fn fitting_in<T: Serialize>(mut left: usize, items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut taken = Vec::new();
-    for item in items {
-        let cost = serde_json::to_string(&item).map_or(0, |json| json.chars().count() + 1);
-        if cost > left && !taken.is_empty() {
-            break;
-        }
-        left = left.saturating_sub(cost);
-        taken.push(item);
-    }
-    taken
 }

@@ -10,6 +10,7 @@ use super::source::Source;
 use super::value::Value;
 use crate::limits;
 use crate::slice::Part;
+use crate::text::fitting_in;
 use crate::vault::facts::Facts;
 use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
@@ -263,42 +264,28 @@ fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&(Expr,
 
 /// The first rows, as many as fit.
 fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, columns: &[(String, Expr)]) -> Vec<Map<String, Json>> {
-    let (mut page, mut size) = (Vec::new(), 0);
-    for Sorted { row, .. } in rows.iter().take(limit) {
-        let mut members = Map::new();
-        let mut left = limits::QUERY_PAGE_CHARS;
+    let members_of = |Sorted { row, .. }: &Sorted<'_>| {
+        let (mut members, mut left) = (Map::new(), limits::QUERY_PAGE_CHARS);
         for (column, expr) in columns {
             let value = cell(evaluator.value(expr, row, &Locals::default()));
             left = left.saturating_sub(value.to_string().chars().count());
             members.insert(column.clone(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) });
         }
         members.insert("path".into(), (*row.entry.path).into());
-        size += Json::Object(members.clone()).to_string().chars().count() + 1;
-        if size > limits::QUERY_PAGE_CHARS && !page.is_empty() {
-            break;
-        }
-        page.push(members);
-    }
-    page
+        members
+    };
+    fitting_in(limits::QUERY_PAGE_CHARS, rows.iter().take(limit).map(members_of))
 }
 
 /// The groups of the rows of a page, and how many rows each has in all.
 fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
-    let is_same = |a: &Sorted<'_>, b: &Sorted<'_>| a.group.order(&b.group).is_eq();
-    let (mut groups, mut number, mut size) = (Vec::new(), 0, 0);
-    for group in rows.chunk_by(is_same) {
-        let (start, end) = (number, number + group.len());
-        number = end;
-        if let Some(first) = group.first().filter(|_| start < from + count && end > from) {
-            let value = cell(Ok(first.group.clone()));
-            size += value.to_string().chars().count();
-            if size > limits::QUERY_PAGE_CHARS {
-                break;
-            }
-            groups.push(json!({ "value": value, "count": group.len() }));
-        }
-    }
-    groups
+    let mut end = 0;
+    let groups = rows.chunk_by(|a, b| a.group.order(&b.group).is_eq()).filter_map(|group| {
+        end += group.len();
+        let first = group.first().filter(|_| end - group.len() < from + count && end > from)?;
+        Some(json!({ "value": cell(Ok(first.group.clone())), "count": group.len() }))
+    });
+    fitting_in(limits::QUERY_PAGE_CHARS, groups)
 }
 
 /// The number of the row with which a page begins: the one after the last of the page before, wherever that is now.
@@ -349,19 +336,11 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
     let from = query.after.as_ref().map_or(0, |(number, _)| number + 1);
-    let mut answer = Answer { total, ..Answer::default() };
-    let (mut page, mut size) = (Map::new(), 0);
-    for (number, (name, count)) in counts.iter().enumerate().skip(from).take(query.limit) {
-        size += name.chars().count() + 16;
-        if size > limits::QUERY_PAGE_CHARS && !page.is_empty() {
-            break;
-        }
-        page.insert(name.clone(), (*count).into());
-        answer.last = Some((number, name.clone()));
-    }
-    answer.last = answer.last.filter(|(number, _)| number + 1 < counts.len());
-    answer.counts = Some(page);
-    answer
+    let page = fitting_in(limits::QUERY_PAGE_CHARS, counts.iter().skip(from).take(query.limit));
+    let end = from + page.len();
+    let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| (end - 1, name.clone()));
+    let counts = page.into_iter().map(|(name, count)| (name.clone(), (*count).into())).collect();
+    Answer { total, counts: Some(counts), last, ..Answer::default() }
 }
 
 /// Properties in an expression that no note has: most likely misspelt.

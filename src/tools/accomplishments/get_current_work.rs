@@ -3,8 +3,8 @@
 use super::{by_id, page, snapshot};
 use crate::accomplishments::{Accomplishment, TaskStatus};
 use crate::limits;
+use crate::text::fitting_in;
 use crate::tools::paging::{CURSOR, Next};
-use crate::tools::reply::fitting_in;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::{Map, Value, json};

@@ -18,7 +18,7 @@ mod update_doc;
 pub use status::overview;
 
 use super::paging::{self, Next};
-use super::reply::{fitting, fitting_in};
+use super::reply::fitting;
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
@@ -27,6 +27,7 @@ use crate::accomplishments::{
 };
 use crate::limits;
 use crate::slice::Part;
+use crate::text::fitting_in;
 use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value, json};

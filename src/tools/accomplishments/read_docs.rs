@@ -3,8 +3,8 @@
 use super::{CANVAS_SOURCE, canvas_of, line, projects};
 use crate::accomplishments::docs::{PREFIX, check_range};
 use crate::limits;
+use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
-use crate::tools::reply::fitting_in;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};

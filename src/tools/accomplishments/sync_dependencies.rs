@@ -2,7 +2,8 @@
 
 use super::{CANVAS_SOURCE, canvas_of, projects};
 use crate::accomplishments::Update;
-use crate::tools::reply::{fitting, fitting_in};
+use crate::text::fitting_in;
+use crate::tools::reply::fitting;
 use crate::tools::result::{Member, Members, flag, result};
 use crate::tools::schema::Shape;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};

@@ -2,7 +2,7 @@
 
 use super::{CHANGES, DRY_RUN, answer};
 use crate::limits;
-use crate::tools::reply::fitting_in;
+use crate::text::fitting_in;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};

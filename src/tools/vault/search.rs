@@ -3,8 +3,8 @@
 use crate::calendar;
 use crate::clock::Now;
 use crate::limits;
+use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
-use crate::tools::reply::fitting_in;
 use crate::tools::result::{Inline, Members, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
