@@ -4,7 +4,6 @@ use crate::settings::{self, SETTINGS};
 use lexopt::{Arg, Parser, ValueExt};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::time::Duration;
 
 /// A command: its name, how it is called, its own flags (with `=` those that take a value), the words it takes at most, and what it
@@ -185,10 +184,9 @@ pub fn help() -> String {
     for setting in SETTINGS {
         let value = if setting.value.is_empty() { String::new() } else { format!(" {}", setting.value) };
         let default = if setting.default.is_empty() { String::new() } else { format!(" Default: {}", setting.default) };
-        // Writing to a String cannot fail.
-        let _ = match setting.flag().as_str() {
-            "" => write!(text, "  {}={}\n      {}{default}\n", setting.variable, setting.value, setting.help),
-            flag => write!(text, "  --{flag}{value}  ({})\n      {}{default}\n", setting.variable, setting.help),
+        text += &match setting.flag().as_str() {
+            "" => format!("  {}={}\n      {}{default}\n", setting.variable, setting.value, setting.help),
+            flag => format!("  --{flag}{value}  ({})\n      {}{default}\n", setting.variable, setting.help),
         };
     }
     text.push_str("\n  -h, --help     this text\n  -V, --version  the version\n");

@@ -5,7 +5,6 @@ use crate::cli::Raw;
 use crate::config::{Config, Mistake, Purpose};
 use crate::http::server::Server;
 use crate::tools::Toolset;
-use std::fmt::Write;
 use std::io::ErrorKind;
 
 pub(super) fn check(raw: &Raw) -> u8 {
@@ -45,7 +44,6 @@ pub(super) fn check(raw: &Raw) -> u8 {
 }
 
 fn summary(config: &Config, files: usize, agent: Option<String>) -> String {
-    let mut text = String::new();
     let names = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let state = config.state_dir.as_ref().map_or("in memory: logins end with the server".to_owned(), |folder| folder.display().to_string());
     let lines = [
@@ -59,9 +57,6 @@ fn summary(config: &Config, files: usize, agent: Option<String>) -> String {
         ("toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
         ("read-only", config.read_only.to_string()),
     ];
-    for (name, value) in lines.into_iter().chain(agent.map(|agent| ("sessions", agent))) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{name:<16}{value}");
-    }
-    text
+    let lines = lines.into_iter().chain(agent.map(|agent| ("sessions", agent)));
+    lines.map(|(name, value)| format!("{name:<16}{value}\n")).collect()
 }

@@ -48,12 +48,8 @@ fn report(undone: &Undone, login: &str, dry_run: bool) -> String {
     if undone.done.is_empty() && undone.left.is_empty() {
         return format!("{login} has changed nothing in that time that is not undone already.\n");
     }
-    let mut text: String = undone.done.iter().map(|line| format!("{line}\n")).collect();
-    if !undone.left.is_empty() {
-        text.push_str("\nLeft alone:\n");
-        undone.left.iter().for_each(|line| text.push_str(&format!("{line}\n")));
-    }
+    let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let left = if undone.left.is_empty() { String::new() } else { format!("\nLeft alone:\n{}", lines(&undone.left)) };
     let word = if dry_run { "would be taken back" } else { "taken back" };
-    text.push_str(&format!("\n{} changes {word}, {} left alone.\n", undone.done.len(), undone.left.len()));
-    text
+    format!("{}{left}\n{} changes {word}, {} left alone.\n", lines(&undone.done), undone.done.len(), undone.left.len())
 }

@@ -4,21 +4,15 @@ use super::{FAILED, columns, fail, print};
 use crate::config::Config;
 use crate::vault::{Error, Vault};
 use crate::wiki::lint::{self, Finding};
-use crate::wiki::starter::{self, Made};
-use std::fmt::Write;
+use crate::wiki::starter;
 
 pub(super) fn init_wiki(config: Config) -> u8 {
     match starter::write(&config.vault_path) {
         Ok(done) => {
-            let mut text = String::new();
-            for (path, made) in &done {
-                let word = if *made == Made::New { "written" } else { "kept   " };
-                // Writing to a String cannot fail.
-                let _ = writeln!(text, "{word}  {path}");
-            }
-            let new = done.iter().filter(|(_, made)| *made == Made::New).count();
-            let _ = writeln!(text, "\n{new} written, {} kept as they were.", done.len() - new);
-            print(&text)
+            let word = |is_new: bool| if is_new { "written" } else { "kept   " };
+            let text: String = done.iter().map(|(path, is_new)| format!("{}  {path}\n", word(*is_new))).collect();
+            let new = done.iter().filter(|(_, is_new)| *is_new).count();
+            print(&format!("{text}\n{new} written, {} kept as they were.\n", done.len() - new))
         }
         Err((path, error)) => fail(format!("{path} cannot be written: {}", error.kind()), FAILED),
     }

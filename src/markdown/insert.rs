@@ -87,7 +87,11 @@ struct Insertion<'a> {
 pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), Refused> {
     let block;
     let insertion = match target {
-        Target::Note => whole_note(note, position)?,
+        Target::Note if matches!(position, Position::Start | Position::End) => {
+            let body = note.body();
+            Insertion { lines: around(body..behind_text(note, body..note.lines.len()), position), heading: None, id: None }
+        }
+        Target::Note => return Err(Refused::WholeNote),
         Target::Heading(wanted) => at_heading(note, wanted, position, create)?,
         Target::Block(id) => {
             block = note.find_block(id)?;
@@ -118,50 +122,25 @@ fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
     lines.clone().rev().find(|line| note.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
 }
 
-fn whole_note(note: &Note<'_>, position: Position) -> Result<Insertion<'static>, Refused> {
-    let at = match position {
-        Position::Start => note.body(),
-        Position::End => behind_text(note, note.body()..note.lines.len()),
-        Position::Before | Position::After | Position::Replace => return Err(Refused::WholeNote),
-    };
-    Ok(Insertion { lines: at..at, heading: None, id: None })
-}
-
 fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> Insertion<'a> {
     // What comes behind a block comes behind its id, too.
     let with_id = block.lines.start..block.id_line.map_or(block.lines.end, |line| line + 1);
-    match position {
-        // Nothing in the place of a block leaves no id either.
-        Position::Replace if new.trim().is_empty() => Insertion { lines: with_id, heading: None, id: None },
-        Position::Replace => {
-            Insertion { lines: block.lines.clone(), heading: None, id: Some(&*block.id).filter(|_| block.id_line.is_none()) }
-        }
-        Position::End | Position::After => {
-            let end = behind_children(note, &with_id);
-            Insertion { lines: end..end, heading: None, id: None }
-        }
-        Position::Start | Position::Before => Insertion { lines: with_id.start..with_id.start, heading: None, id: None },
+    if position != Position::Replace {
+        return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
     }
+    // Nothing in the place of a block leaves no id either.
+    let stays = !new.trim().is_empty();
+    let id = Some(&*block.id).filter(|_| stays && block.id_line.is_none());
+    Insertion { lines: if stays { block.lines.clone() } else { with_id }, heading: None, id }
 }
 
 /// The line behind a block and, if it is a list item, what is indented below it.
 fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
     let indent =
         |line: usize| note.line(line).chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { 4 } else { 1 }).sum::<usize>();
-    let own = indent(block.start);
-    let mut end = block.end;
-    if matches!(note.kind(block.start), Some(Kind::Item { .. })) {
-        for line in block.end..note.lines.len() {
-            if note.kind(line) == Some(Kind::Blank) {
-                continue;
-            }
-            if indent(line) <= own {
-                break;
-            }
-            end = line + 1;
-        }
-    }
-    end
+    let is_item = matches!(note.kind(block.start), Some(Kind::Item { .. }));
+    let below = (block.end..note.lines.len()).take_while(|_| is_item).filter(|line| note.kind(*line) != Some(Kind::Blank));
+    below.take_while(|line| indent(*line) > indent(block.start)).last().map_or(block.end, |line| line + 1)
 }
 
 fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<Insertion<'static>, Refused> {
@@ -173,17 +152,11 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
     };
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
-    let body = heading.end..end;
+    let last = behind_text(note, heading.end..end);
     let lines = match position {
-        Position::Before => heading.start..heading.start,
-        Position::After => end..end,
-        Position::Start => body.start..body.start,
-        Position::End => behind_text(note, body.clone())..behind_text(note, body),
-        Position::Replace => {
-            let last = behind_text(note, body.clone());
-            let first = body.clone().find(|line| *line >= last || note.kind(*line) != Some(Kind::Blank)).unwrap_or(last);
-            if last == body.start { last..last } else { first..last }
-        }
+        Position::Before | Position::After => around(heading.start..end, position),
+        Position::Start | Position::End => around(heading.end..last, position),
+        Position::Replace => (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)..last,
     };
     Ok(Insertion { lines, heading: None, id: None })
 }

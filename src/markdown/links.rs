@@ -5,6 +5,7 @@ use super::frontmatter;
 use super::inline::{Span, prose, spans};
 use super::json;
 use super::quoted::{Quoted, Quoting};
+use crate::percent;
 use crate::slice::Part;
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
@@ -151,26 +152,19 @@ fn in_canvas(text: &str) -> Vec<Link> {
             match name.as_str() {
                 "text" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
                 "file" | "background" if !string.text.is_empty() => {
-                    let all = 0..string.text.len();
-                    let link = Link {
+                    let all = string.outer(0..string.text.len());
+                    let beside = json::member(text, node.start, "subpath").and_then(|range| Quoted::json(text, range.start));
+                    links.push(Link {
                         is_embed: true,
                         syntax: Syntax::CanvasPath,
                         quoting: string.quoting,
                         range: all.clone(),
                         target: all.clone(),
-                        path_at: all.clone(),
-                        subpath_at: all.end..all.end,
-                        path: string.text.clone(),
-                        subpath: None,
-                    };
-                    let mut link = link.inside(&string);
-                    // It has a member of its own.
-                    let subpath = json::member(text, node.start, "subpath").and_then(|range| Quoted::json(text, range.start));
-                    if let Some(subpath) = subpath {
-                        link.subpath_at = subpath.outer(0..subpath.text.len());
-                        link.subpath = Some(subpath.text).filter(|subpath| subpath.starts_with('#'));
-                    }
-                    links.push(link);
+                        subpath_at: beside.as_ref().map_or(all.end..all.end, |beside| beside.outer(0..beside.text.len())),
+                        path_at: all,
+                        path: string.text,
+                        subpath: beside.map(|beside| beside.text).filter(|subpath| subpath.starts_with('#')),
+                    });
                 }
                 _ => {}
             }
@@ -259,16 +253,8 @@ fn decode(target: &str) -> String {
 
 /// A target as it is written in a Markdown link, so that [`decode`] gives it again.
 fn encode(target: &str) -> String {
-    let mut encoded = String::with_capacity(target.len());
-    for c in target.chars() {
-        match c {
-            ' ' | '%' | '(' | ')' | '<' | '>' | '"' | '\\' | '\u{a0}' => {
-                c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| encoded.push_str(&format!("%{byte:02X}")));
-            }
-            _ => encoded.push(c),
-        }
-    }
-    encoded
+    let is_odd = |c: char| " %()<>\"\\\u{a0}".contains(c);
+    target.chars().map(|c| if is_odd(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }).collect()
 }
 
 /// The comparable last name of a path without `.md`: a link can only mean a file with the same key.

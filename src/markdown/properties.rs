@@ -213,45 +213,33 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
 /// The lines of a list with those of its items that stay, as they are, and new ones like them.
 fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Option<String> {
     let old: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let item_of = |line: &str| {
-        let (value, _) = without_comment(line.trim().strip_prefix('-')?);
-        yaml::parse(value.trim()).ok().and_then(|value| serde_json::to_value(value).ok())
-    };
-    let mut kept: Vec<(Json, &str)> = Vec::new();
-    let mut lines: Vec<(Option<Json>, String)> = Vec::new();
-    for line in &old {
-        if line.trim().is_empty() || line.trim_start().starts_with('#') {
-            lines.push((None, (*line).to_owned()));
+    let mut lines: Vec<(Option<Json>, &str)> = Vec::new();
+    for &line in &old {
+        let bare = line.trim();
+        if bare.is_empty() || bare.starts_with('#') {
+            lines.push((None, line));
             continue;
         }
-        let item = item_of(line)?;
+        let (value, _) = without_comment(bare.strip_prefix('-')?);
+        let item = serde_json::to_value(yaml::parse(value.trim()).ok()?).ok()?;
         if items.contains(&item) {
-            kept.push((item.clone(), line));
-            lines.push((Some(item), (*line).to_owned()));
+            lines.push((Some(item), line));
         }
     }
     let sample = old.iter().find(|line| line.trim_start().starts_with('-'))?;
     let indent = sample.get(..sample.len() - sample.trim_start().len())?;
     let quote = sample.trim_start().strip_prefix('-')?.trim_start().chars().next().filter(|quote| matches!(quote, '"' | '\''));
-    let in_order: Vec<&Json> = items.iter().filter(|item| kept.iter().any(|(known, _)| known == *item)).collect();
-    // Another order than the lines have: then all of them are written anew.
-    if kept.is_empty() || !kept.iter().map(|(item, _)| item).eq(in_order) {
+    let kept: Vec<&Json> = lines.iter().filter_map(|(item, _)| item.as_ref()).collect();
+    let (same, fresh) = items.split_at_checked(kept.len())?;
+    // Another order than the lines have, or new ones that do not come last: then all of them are written anew.
+    if kept.is_empty() || !kept.iter().copied().eq(same) || fresh.iter().any(|item| kept.contains(&item)) {
         return None;
     }
-    let fresh: Vec<&Json> = items.iter().filter(|item| !kept.iter().any(|(known, _)| known == *item)).collect();
-    // New ones come last, or the order would not be the one that is wanted.
-    if items.iter().skip(kept.len()).collect::<Vec<_>>() != fresh {
-        return None;
-    }
-    let last = lines.iter().rposition(|(item, _)| item.is_some())?;
-    let mut list = String::new();
-    for (number, (_, line)) in lines.iter().enumerate() {
-        list.push_str(line);
-        if number == last {
-            fresh.iter().for_each(|item| list.push_str(&format!("{indent}- {}{eol}", flow(item, quote))));
-        }
-    }
-    Some(list)
+    let behind = lines.iter().rposition(|(item, _)| item.is_some())? + 1;
+    let fresh = fresh.iter().map(|item| format!("{indent}- {}{eol}", flow(item, quote)));
+    let mut list: Vec<String> = lines.iter().map(|(_, line)| (*line).to_owned()).collect();
+    list.splice(behind..behind, fresh);
+    Some(list.concat())
 }
 
 /// A list in brackets; items that stay are written as they were in the old value or its further lines.

@@ -36,35 +36,19 @@ const FOLDERS: [&str; 8] = [
     "raw/assets",
 ];
 
-/// What became of one file or folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
-    /// It is new.
-    New,
-    /// It was there, and is as it was.
-    Kept,
-}
-
-/// Writes the starter wiki into a vault, over nothing. Gives what became of each file and folder, in their order.
+/// Writes the starter wiki into a vault, over nothing. Gives each file and folder, in their order, and whether it is new.
 ///
 /// # Errors
 /// The path, and what the disk says of it. What was written before stays; the next run goes on.
-pub fn write(vault: &Path) -> Result<Vec<(&'static str, Made)>, (&'static str, io::Error)> {
-    let mut done = Vec::new();
-    for path in FOLDERS {
-        let made = folders(vault, path).map_err(|error| (path, error))?;
-        done.push((path, made));
-    }
-    for &(path, bytes) in FILES {
-        let made = file(vault, path, bytes).map_err(|error| (path, error))?;
-        done.push((path, made));
-    }
-    Ok(done)
+pub fn write(vault: &Path) -> Result<Vec<(&'static str, bool)>, (&'static str, io::Error)> {
+    let folders = FOLDERS.into_iter().map(|path| (path, folders(vault, path)));
+    let files = FILES.iter().map(|&(path, bytes)| (path, file(vault, path, bytes)));
+    folders.chain(files).map(|(path, made)| made.map(|is_new| (path, is_new)).map_err(|error| (path, error))).collect()
 }
 
-fn folders(vault: &Path, path: &str) -> io::Result<Made> {
+fn folders(vault: &Path, path: &str) -> io::Result<bool> {
     let mut on_disk = vault.to_path_buf();
-    let mut made = Made::Kept;
+    let mut is_new = false;
     for name in path.split('/') {
         on_disk.push(name);
         match on_disk.symlink_metadata() {
@@ -73,14 +57,14 @@ fn folders(vault: &Path, path: &str) -> io::Result<Made> {
             Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
             Err(_) => {
                 disk::create_folder(&on_disk)?;
-                made = Made::New;
+                is_new = true;
             }
         }
     }
-    Ok(made)
+    Ok(is_new)
 }
 
-fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<Made> {
+fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<bool> {
     if let Some((above, _)) = path.rsplit_once('/') {
         folders(vault, above)?;
     }
@@ -90,8 +74,8 @@ fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<Made> {
         Err(_) => Ok(()),
     };
     match is_free().and_then(|()| disk::replace(&on_disk, bytes, Mode::New, |_| is_free())) {
-        Ok(()) => Ok(Made::New),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Kept),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }
 }

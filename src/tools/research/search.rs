@@ -25,17 +25,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if text.trim().is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Argument query is empty; give a question or words."));
     }
-    let query = Query {
-        text,
-        max_results: limits::RESEARCH_RESULTS,
-        below: None,
-        tag: None,
-        since: None,
-        until: None,
-        newest_first: false,
-        passages: true,
-        after: None,
-    };
+    let query = Query { text, max_results: limits::RESEARCH_RESULTS, passages: true, ..Query::default() };
     let found = context.vault.search(&query, &|_, _| !context.caller.has_cancelled())?;
     let results = found.hits.iter().map(|hit| {
         let passage = hit.passages.first().map_or(&*hit.snippet, |passage| &*passage.text);
