@@ -236,7 +236,7 @@ impl<'a> Note<'a> {
         let tasks = self.lines.iter().enumerate().filter_map(|(number, line)| {
             let Kind::Item { status: Some(status) } = line.kind else { return None };
             let marker = self.text.get(line.range.start..line.content)?;
-            let at = line.range.start + marker.rfind('[')? + 1;
+            let at = line.range.start + marker.rfind(&format!("[{status}]"))? + 1;
             Some(Task { line: number, status, status_at: at..at + status.len_utf8(), content: line.content..line.range.end })
         });
         tasks.collect()
@@ -340,10 +340,10 @@ mod tests {
 
     #[test]
     fn tasks_are_list_items_with_a_box() {
-        let text = "- [ ] a\n\t* [x] b [c]\n> 1. [ß] q\n```\n- [ ] no\n```\n- [] no\n%%\n- [ ] no\n%%";
+        let text = "- [ ] a\n\t* [x] b [c]\n> 1. [ß] q\n```\n- [ ] no\n```\n- [] no\n%%\n- [ ] no\n%%\n- [[] d";
         let found: Vec<_> =
             Note::of(text).tasks().into_iter().map(|task| (task.line, task.status, text[task.content].to_owned())).collect();
-        assert_eq!(found, [(0, ' ', "a".to_owned()), (1, 'x', "b [c]".into()), (2, 'ß', "q".into())]);
+        assert_eq!(found, [(0, ' ', "a".to_owned()), (1, 'x', "b [c]".into()), (2, 'ß', "q".into()), (10, '[', "d".into())]);
         for task in Note::of(text).tasks() {
             assert_eq!(text[task.status_at].chars().next(), Some(task.status));
         }
