@@ -80,8 +80,10 @@ pub const FILL_PATIENCE: Duration = Duration::from_secs(2);
 pub const FILL_LOOK: Duration = Duration::from_millis(5);
 /// Results of one search.
 pub const SEARCH_RESULTS: usize = 200;
-/// Words of a query that are looked for; further ones are left out. The bits of a number hold them.
+/// Words of a query that are looked for: of more, those that the fewest files have. The bits of a number hold them.
 pub const QUERY_WORDS: usize = 32;
+/// Words of a query of which it is looked up how many files have them; further ones are left out.
+pub const QUERY_WORDS_WEIGHED: usize = 128;
 /// Regular expressions in one query; each takes up to [`REGEX_BYTES`].
 pub const QUERY_EXPRESSIONS: usize = 8;
 /// Files whose relevance is computed closely: those that are best by how often they have the words.

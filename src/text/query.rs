@@ -107,10 +107,8 @@ pub fn parse(query: &str) -> Result<Parsed, String> {
     if let Some(wrong) = parser.wrong {
         return Err(wrong);
     }
-    let parts = match condition {
-        Condition::All(parts) => parts,
-        one => vec![one],
-    };
+    let mut parts = Vec::new();
+    condition.split(&mut parts);
     let mut parsed = Parsed::default();
     let (mut plain, folded) = (String::new(), fold(query));
     // What is in quotes is looked for as it is, with stop words and marks.
@@ -152,6 +150,14 @@ impl Parsed {
 }
 
 impl Condition {
+    /// The parts that all have to hold; parentheses around some of them change nothing.
+    fn split(self, parts: &mut Vec<Condition>) {
+        match self {
+            Condition::All(inner) => inner.into_iter().for_each(|part| part.split(parts)),
+            part => parts.push(part),
+        }
+    }
+
     /// The texts of which a file that fulfils this has some.
     fn hints(&self, found: &mut Vec<String>) {
         match self {
@@ -441,6 +447,7 @@ mod tests {
             "--flag",
             "file:///etc",
             "f(x)",
+            "separation (of a child) from its mother",
             "tag:",
             "line:",
             "task: x",

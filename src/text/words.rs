@@ -17,7 +17,8 @@ const STOP_WORDS: [&str; 105] = [
 pub fn of_query(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for word in fold(query).split_whitespace() {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '#' | '+' | '_' | '/' | '@'));
+        let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '#' | '_' | '/' | '@');
+        let bare = word.trim_start_matches(is_mark).trim_end_matches(|c| is_mark(c) && c != '+');
         // A possessive is the word itself, mostly.
         let bare = ["'s", "’s"].iter().find_map(|ending| bare.strip_suffix(ending)).unwrap_or(bare);
         let word = if bare.is_empty() { word } else { bare };
@@ -126,10 +127,11 @@ fn undoubled(stem: &str) -> &str {
     }
 }
 
-/// All pairs of letters of a word of a script that puts no spaces between words; `None` for another word.
-pub fn pairs(word: &str) -> Option<Vec<String>> {
-    let is_one = word.chars().count() > 2 && word.chars().all(is_unspaced);
-    is_one.then(|| Pieces { rest: word }.map(str::to_owned).collect())
+/// The words that a phrase, a word with marks or one of a script without spaces consists of, as the index of words has them. Single
+/// letters tell nothing.
+pub fn parts_of(text: &str) -> Vec<String> {
+    let parts: Vec<&str> = indexed_words(text).filter(|part| part.chars().nth(1).is_some()).collect();
+    of_query(&parts.join(" "))
 }
 
 /// Whether one edit makes one word of another: a letter taken out, put in, replaced, or exchanged with the next.
@@ -165,7 +167,7 @@ mod tests {
     fn a_question_is_its_content_words() {
         assert_eq!(of_query("How do I set up the MQTT controller?"), ["set", "mqtt", "controller"]);
         assert_eq!(of_query("what is it"), ["what", "is", "it"], "unless there is nothing else");
-        assert_eq!(of_query("C++ and C#, \"quoted\" (twice) twice"), ["c++", "c#", "quoted", "twice"]);
+        assert_eq!(of_query("C++ and C#, \"quoted\" (twice) +twice"), ["c++", "c#", "quoted", "twice"]);
         assert_eq!(of_query("?!"), ["?!"]);
         assert!(STOP_WORDS.is_sorted());
     }
@@ -218,6 +220,20 @@ mod tests {
         for (one, other) in [("same", "same"), ("abcd", "badc"), ("tea", "t"), ("abc", "cba")] {
             assert!(!is_edit(one, other), "{one} {other}");
         }
-        assert_eq!(pairs("회의록"), Some(vec!["회의".to_owned(), "의록".to_owned()]));
+    }
+
+    #[test]
+    fn a_phrase_and_a_word_without_spaces_or_with_marks_have_parts() {
+        for (word, expected) in [
+            ("회의록", &["회의", "의록"][..]),
+            ("iphone用のケース", &["iphone", "用の", "のケ", "ケー", "ース"]),
+            ("state-of-the-art", &["state", "art"]),
+            ("how to brew tea", &["brew", "tea"]),
+            ("+plain", &["plain"]),
+            ("plain", &["plain"]),
+            ("c++", &[]),
+        ] {
+            assert_eq!(parts_of(word), expected, "{word}");
+        }
     }
 }

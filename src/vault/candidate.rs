@@ -37,6 +37,9 @@ pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) words: Vec<Word>,
+    /// How many of the words, from the first on, are the query's own. The others only rank: texts of conditions, and parts of words that
+    /// no file has.
+    pub(super) asked: usize,
     pub(super) average_length: f32,
     /// The last file that was looked at closely, by the rough order; none if all are.
     pub(super) close: Option<Key>,
@@ -50,23 +53,12 @@ impl Order {
         let order: Option<Order> = serde_json::from_str(cursor).ok();
         order
             .filter(|order| {
-                let texts = ranked_texts(parsed);
-                // A word may have lost a mark at its end; pairs of letters are looked for in place of one of a language without spaces.
-                let is_of = |(word, text): (&Word, &&str)| text.contains(&word.asked) && word.texts.len() <= word.asked.chars().count();
-                order.words.len() == texts.len() && order.words.iter().zip(&texts).all(is_of)
+                // A word may have lost a mark at its end, and parts of a word stand beside it.
+                let is_of_query = |word: &Word| parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked));
+                order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
             })
             .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
     }
-}
-
-/// The words of a query that files are to have.
-pub(super) fn asked_words(parsed: &Parsed) -> &[String] {
-    parsed.words.get(..limits::QUERY_WORDS).unwrap_or(&parsed.words)
-}
-
-/// Those and further texts that files are ranked by.
-pub(super) fn ranked_texts(parsed: &Parsed) -> Vec<&str> {
-    asked_words(parsed).iter().chain(&parsed.hints).take(limits::QUERY_WORDS).map(String::as_str).collect()
 }
 
 /// A file that matches.

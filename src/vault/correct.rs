@@ -7,7 +7,7 @@ use super::error::Error;
 use super::posting::Posting;
 use crate::limits;
 use crate::slice::Part;
-use crate::text::words::{is_one_edit, kept_parts, pairs, stem};
+use crate::text::words::{is_one_edit, kept_parts, stem};
 use memchr::memmem::Finder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,19 +35,16 @@ impl NearestWords {
 }
 
 impl Vault {
-    /// Texts to look for in place of a folded word; none for a phrase. A script without spaces has all pairs of its letters.
+    /// The text to look for in place of a folded word; none for a phrase.
     pub(super) fn correct(
         &self,
         word: &str,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Option<String>, Error> {
         if word.contains(' ') {
-            return Ok(Vec::new());
-        }
-        if let Some(pairs) = pairs(word) {
-            return Ok(pairs);
+            return Ok(None);
         }
         let letters: Vec<char> = word.chars().collect();
         let stem = Some(stem(word)).filter(|stem| *stem != word);
@@ -93,7 +90,7 @@ impl Vault {
         self.on_all_cores(&candidates, bytes, &look, go_on)?.into_iter().for_each(|found| near.add(found));
         let most = near.edits.into_iter().max_by_key(|(_, count)| *count).map(|(edited, _)| edited);
         let alike = || (near.alike >= ALIKE).then(|| letters.iter().take(near.alike).collect());
-        Ok(stem.filter(|_| near.has_stem).map(str::to_owned).or(most).or_else(alike).into_iter().collect())
+        Ok(stem.filter(|_| near.has_stem).map(str::to_owned).or(most).or_else(alike))
     }
 }
 

@@ -52,7 +52,7 @@ impl Postings {
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     /// With the version of the table.
-    corrections: Mutex<HashMap<String, (u64, Vec<String>)>>,
+    corrections: Mutex<HashMap<String, (u64, Option<String>)>>,
     lists: Mutex<Lists>,
 }
 
@@ -85,17 +85,17 @@ impl Lists {
 
 impl Cache {
     /// What stands in for a word, if it was looked for in this version of the table.
-    pub(super) fn correction(&self, word: &str, version: u64) -> Option<Vec<String>> {
+    pub(super) fn correction(&self, word: &str, version: u64) -> Option<Option<String>> {
         let corrections = self.corrections.lock().unpoisoned();
         corrections.get(word).filter(|(known, _)| *known == version).map(|(_, instead)| instead.clone())
     }
 
-    pub(super) fn keep_correction(&self, word: &str, version: u64, instead: &[String]) {
+    pub(super) fn keep_correction(&self, word: &str, version: u64, instead: &Option<String>) {
         let mut corrections = self.corrections.lock().unpoisoned();
         if corrections.len() >= limits::CORRECTIONS_KEPT {
             corrections.clear();
         }
-        corrections.insert(word.to_owned(), (version, instead.to_vec()));
+        corrections.insert(word.to_owned(), (version, instead.clone()));
     }
 
     /// Those of a text that are not older than the index of words, or than can be said what has changed since.

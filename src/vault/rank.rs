@@ -36,24 +36,24 @@ pub(super) struct Word {
     /// As it was asked for, folded.
     pub(super) asked: String,
     /// What is looked for: the word, or what stands in for it because nothing has it.
-    pub(super) texts: Vec<String>,
+    pub(super) text: String,
     /// How much a file is worth that has it: the rarer the more.
     pub(super) weight: f32,
 }
 
 impl Word {
     pub(super) fn new(asked: &str) -> Word {
-        Word { asked: asked.into(), texts: vec![asked.into()], weight: 0.0 }
+        Word { asked: asked.into(), text: asked.into(), weight: 0.0 }
     }
 
-    /// What files are ranked by: the stems of its texts.
-    pub(super) fn stems(&self) -> impl Iterator<Item = &str> {
-        self.texts.iter().map(|text| stem(text))
+    /// What files are ranked by.
+    pub(super) fn stem(&self) -> &str {
+        stem(&self.text)
     }
 
     /// Whether nothing stands in for it.
     pub(super) fn is_exact(&self) -> bool {
-        self.texts.first() == Some(&self.asked)
+        self.text == self.asked
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Close {
     all: Vec<Occurrence>,
 }
 
-/// What is looked for of one text of a word: its stem.
+/// What is looked for of a word: its stem.
 struct Form<'a> {
     /// The number of the word.
     number: usize,
@@ -150,8 +150,8 @@ impl<'a> Short<'a> {
 impl<'a> Ranker<'a> {
     /// The first `asked` words are the query's own.
     pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
-        let forms = words.iter().enumerate().flat_map(|(number, word)| word.texts.iter().map(move |text| (number, text)));
-        let forms = forms.map(|(number, text)| Form { number, text, stem: Finder::new(stem(text)) }).collect();
+        let form = |(number, word): (usize, &'a Word)| Form { number, text: &word.text, stem: Finder::new(word.stem()) };
+        let forms = words.iter().enumerate().map(form).collect();
         Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: first_bits(asked), average_length }
     }
 

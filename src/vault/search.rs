@@ -5,7 +5,7 @@
 //! result of the one before, by the order that the first page had: what it used of the vault is part of the cursor.
 
 use super::Vault;
-use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, asked_words, by_name, ranked_texts, score_rank};
+use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, by_name, score_rank};
 use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
@@ -22,7 +22,7 @@ use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
 use crate::text::words;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -138,7 +138,7 @@ impl Vault {
             Some(after) => Order::of_cursor(after, &parsed)?,
             None => self.order(&parsed, &wanted, is_narrowed, &read, go_on)?,
         };
-        let asked = asked_words(&parsed).len();
+        let asked = order.asked;
         let (mut found, mut not_searched) = self.candidates(&parsed, &order, &wanted, &read, go_on)?;
         let mut fulfilled_at = HashMap::new();
         if !parsed.conditions.is_empty() {
@@ -152,9 +152,7 @@ impl Vault {
         let total = found.iter().filter(|candidate| has_all(candidate)).count();
         let partial = found.len() - total;
 
-        let is_one_text = asked == 1
-            && parsed.conditions.is_empty()
-            && order.words.first().is_some_and(|word| word.texts.len() == 1 && word.asked == parsed.phrase);
+        let is_one_text = matches!(order.words.as_slice(), [word] if word.asked == parsed.phrase) && parsed.conditions.is_empty();
         let after = order.last.as_ref();
         let mut last_close = order.close.clone();
         let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
@@ -165,7 +163,7 @@ impl Vault {
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
         if query.newest_first || is_one_text {
-            let text = order.words.first().and_then(|word| word.texts.first()).map_or("", String::as_str);
+            let text = order.words.first().map_or("", |word| &word.text);
             let rank = |candidate: &Candidate, table: &Table| {
                 let age = !table.facts(candidate.id).modified;
                 if query.newest_first {
@@ -228,10 +226,10 @@ impl Vault {
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Order, Error> {
-        let asked = asked_words(parsed).len();
-        let texts = ranked_texts(parsed);
+        let texts: Vec<&str> = parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
         let (lists, unread) = self.postings(&texts, read, go_on)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
+        let mut others: Vec<Word> = parsed.hints.iter().map(|hint| Word::new(hint)).collect();
         let has_some = |text: &str, list: Option<&Arc<Postings>>| {
             self.index.with_table(|table| {
                 let mut found = false;
@@ -243,8 +241,9 @@ impl Vault {
             })
         };
         let mut did_you_mean = Vec::new();
-        let unknown = words.iter_mut().take(asked).filter(|word| !has_some(&word.asked, lists.get(&word.asked)));
-        for word in unknown.take(limits::QUERY_CORRECTIONS).filter(|_| unread == 0) {
+        let unknown = words.iter_mut().filter(|word| unread == 0 && !has_some(&word.asked, lists.get(&word.asked)));
+        let mut corrections = 0..limits::QUERY_CORRECTIONS;
+        for word in unknown {
             // A mark at the end of a word is no part of it, unless it stands so in a text.
             if let [bare] = words::of_query(&word.asked).as_slice()
                 && *bare != word.asked
@@ -255,6 +254,15 @@ impl Vault {
                     continue;
                 }
             }
+            let parts = words::parts_of(&word.asked);
+            if !parts.is_empty() && parts != [word.asked.as_str()] {
+                did_you_mean.push((word.asked.clone(), parts.join(" ")));
+                others.extend(parts.iter().map(|part| Word::new(part)));
+                continue;
+            }
+            if corrections.next().is_none() {
+                continue;
+            }
             let version = self.index.with_table(Table::version);
             let known = self.postings.correction(&word.asked, version).filter(|_| !is_narrowed);
             let instead = match known {
@@ -264,20 +272,33 @@ impl Vault {
             if !is_narrowed {
                 self.postings.keep_correction(&word.asked, version, &instead);
             }
-            if !instead.is_empty() {
-                did_you_mean.push((word.asked.clone(), instead.join(" ")));
-                word.texts = instead;
+            if let Some(instead) = instead {
+                did_you_mean.push((word.asked.clone(), instead.clone()));
+                word.text = instead;
             }
         }
-        let stems: Vec<&str> = words.iter().flat_map(Word::stems).collect();
+        let mut seen = HashSet::new();
+        others.retain(|word| seen.insert(word.asked.clone()));
+        others.truncate(limits::QUERY_WORDS_WEIGHED);
+        let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
         let (lists, _) = self.postings(&stems, read, go_on)?;
         let files = self.size() as f32;
-        for word in &mut words {
-            let count: usize = word.stems().filter_map(|stem| lists.get(stem)).map(|list| list.forms()).sum();
-            word.weight = (1.0 + (files - count as f32 + 0.5).max(0.0) / (count as f32 + 0.5)).ln();
+        for word in words.iter_mut().chain(&mut others) {
+            let count = lists.get(word.stem()).map_or(0, |list| list.forms()) as f32;
+            word.weight = (1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln();
         }
+        let heaviest = |words: &mut Vec<Word>, count: usize| {
+            if words.len() > count {
+                words.sort_by_key(|word| (lists.get(word.stem()).is_none_or(|list| list.len() == 0), score_rank(word.weight)));
+                words.truncate(count);
+            }
+        };
+        heaviest(&mut words, limits::QUERY_WORDS);
+        heaviest(&mut others, limits::QUERY_WORDS - words.len());
+        let asked = words.len();
+        words.append(&mut others);
         let average_length = self.index.with_table(Table::average_length);
-        Ok(Order { words, average_length, close: None, last: None, did_you_mean })
+        Ok(Order { words, asked, average_length, close: None, last: None, did_you_mean })
     }
 
     /// The files that have some of the words, or may fulfil the conditions where there are none; and how many could not be searched.
@@ -289,13 +310,12 @@ impl Vault {
         read: &AtomicU64,
         go_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(Vec<Candidate>, usize), Error> {
-        let asked = asked_words(parsed).len();
+        let asked = order.asked;
         let mut texts: Vec<(QueryPart, &str)> = Vec::new();
         for (number, word) in order.words.iter().enumerate() {
-            texts.extend(word.texts.iter().map(|text| (QueryPart::Word(number), text.as_str())));
-            texts.extend(word.stems().map(|stem| (QueryPart::Stem(number), stem)));
+            texts.extend([(QueryPart::Word(number), word.text.as_str()), (QueryPart::Stem(number), word.stem())]);
         }
-        if asked_words(parsed) != [parsed.phrase.as_str()] && asked > 0 {
+        if asked > 0 && parsed.words != [parsed.phrase.as_str()] {
             texts.push((QueryPart::Phrase, &parsed.phrase));
         }
         let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
