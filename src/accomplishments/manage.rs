@@ -288,10 +288,9 @@ fn no_randomness(error: secret::NoRandomness) -> Error {
 
 /// Writes the sections that are given.
 fn write_sections(note: &mut Note, data: &Data<'_>) -> Result<(), Error> {
-    for (name, text) in [("Outcome", data.outcome), ("Notes", data.notes)] {
-        text.map_or(Ok(()), |text| note.set_section(name, text))?;
-    }
-    data.acceptance_criteria.as_ref().map_or(Ok(()), |criteria| note.set_criteria(criteria))
+    data.outcome.map_or(Ok(()), |text| note.set_section("Outcome", text))?;
+    data.acceptance_criteria.as_ref().map_or(Ok(()), |criteria| note.set_criteria(criteria))?;
+    data.notes.map_or(Ok(()), |text| note.set_section("Notes", text))
 }
 
 fn unique(ids: &[&str]) -> Vec<String> {

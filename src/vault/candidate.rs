@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Id};
 use super::error::Error;
-use super::posting::Posting;
+use super::posting::{IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::rank::{Word, name_quality, rough_score, tag_quality};
 use super::table::Table;
 use crate::limits;
@@ -69,9 +69,8 @@ pub(super) struct Candidate {
     pub(super) words: u32,
     /// The words of which it has the stem.
     pub(super) stems: u32,
-    pub(super) in_path: bool,
-    pub(super) in_name: bool,
-    pub(super) in_tag: bool,
+    /// See [`Posting::fields`], of all of its words together.
+    pub(super) fields: u32,
     /// Occurrences of its words in the text, as far as postings count them.
     pub(super) count: u32,
     pub(super) score: f32,
@@ -81,6 +80,11 @@ pub(super) struct Candidate {
 pub(super) type Fulfilled = (Candidate, Option<Range<usize>>);
 
 impl Candidate {
+    /// Whether one of its words is in this field.
+    pub(super) fn is_in(&self, field: u32) -> bool {
+        self.fields & field != 0
+    }
+
     /// Takes note of a text that the file has.
     pub(super) fn add(&mut self, what: QueryPart, posting: Posting, order: &Order, table: &Table) {
         self.id = posting.id();
@@ -88,9 +92,7 @@ impl Candidate {
             QueryPart::Phrase => self.score += PHRASE_SCORE,
             QueryPart::Word(number) => {
                 self.words |= 1 << number;
-                self.in_path |= posting.in_path();
-                self.in_name |= posting.in_name();
-                self.in_tag |= posting.in_tag();
+                self.fields |= posting.fields();
                 self.count += posting.count();
             }
             QueryPart::Stem(number) => {
@@ -110,9 +112,9 @@ pub(super) fn score_rank(score: f32) -> u64 {
 /// Where one text is in a file, and how well it fits there; smallest is best. An alias that is the text is as good as a name.
 pub(super) fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8, u8) {
     match entry {
-        Some(entry) if candidate.in_name && !candidate.in_path && entry.aliases().iter().any(|alias| alias == text) => (0, 0),
-        Some(entry) if candidate.in_path => (0, name_quality(entry.folded_path(), text)),
-        Some(entry) if candidate.in_tag => (1, tag_quality(entry.folded_tags(), text)),
+        Some(entry) if candidate.is_in(IN_NAME) && !candidate.is_in(IN_PATH) && entry.aliases().iter().any(|alias| alias == text) => (0, 0),
+        Some(entry) if candidate.is_in(IN_PATH) => (0, name_quality(entry.folded_path(), text)),
+        Some(entry) if candidate.is_in(IN_TAG) => (1, tag_quality(entry.folded_tags(), text)),
         _ => (2, 0),
     }
 }

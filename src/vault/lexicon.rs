@@ -4,7 +4,7 @@
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
-use super::posting::Posting;
+use super::posting::{IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::rank::aliases;
 use super::table::Table;
 use crate::limits;
@@ -118,7 +118,7 @@ impl Vault {
         if is_old && self.index.filling().is_none() {
             let vault = self.clone();
             let build = move || {
-                let (version, entries) = vault.index.with_table(|table| (table.version(), table.all().cloned().collect::<Vec<_>>()));
+                let (version, entries) = vault.index.with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
                 let lexicon = vault.build_lexicon(version, &entries);
                 *vault.index.words.lock().unpoisoned() = Some(Arc::new(lexicon));
             };
@@ -154,11 +154,11 @@ impl Vault {
                 cost += lists.get_mut(word).map_or(0, |list| usize::from(list.note(entry.id, what)) * POSTING_COST);
             };
             indexed_words(&text).for_each(|word| note(word, &Posting::count_one));
-            indexed_words(path).for_each(|word| note(word, &Posting::set_in_path));
+            indexed_words(path).for_each(|word| note(word, &|posting| posting.add_fields(IN_PATH)));
             let aliases = aliases(entry, &text);
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
-            names.flat_map(indexed_words).for_each(|word| note(word, &Posting::set_in_name));
-            tags.for_each(|word| note(word, &Posting::set_in_tag));
+            names.flat_map(indexed_words).for_each(|word| note(word, &|posting| posting.add_fields(IN_NAME)));
+            tags.for_each(|word| note(word, &|posting| posting.add_fields(IN_TAG)));
         }
         let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
         let most_bytes = bytes.min(bytes / 2 + limits::WORDS_BYTES) + limits::WORDS_LEAST_BYTES;

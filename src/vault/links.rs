@@ -215,7 +215,7 @@ impl Vault {
             let gone: Vec<Id> = ids.iter().copied().filter(|id| table.entry(*id).is_none()).collect();
             let entries = ids.into_iter().filter_map(|id| Some((id, Arc::clone(table.entry(id)?))));
             let is_fresh = |(id, entry): &(Id, Arc<Entry>)| index.known.get(id).is_none_or(|known| known.version != entry.version);
-            (table.version(), gone, entries.filter(is_fresh).collect::<Vec<_>>())
+            (table.version, gone, entries.filter(is_fresh).collect::<Vec<_>>())
         });
         let look = |(_, entry): &(Id, Arc<Entry>)| {
             let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());

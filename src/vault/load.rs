@@ -6,7 +6,6 @@ use super::index::{Index, Memory};
 use super::jail::ResolvedPath;
 use super::media::{self, Kind};
 use super::properties::warn_of_frontmatter;
-use super::table::Table;
 use super::walk;
 use crate::clock;
 use crate::limits;
@@ -73,7 +72,7 @@ impl Index {
         } else {
             Vec::new()
         };
-        let kept_bytes = self.with_table(Table::kept_bytes);
+        let kept_bytes = self.with_table(|table| table.kept_bytes);
         let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
         if !whole || !fits {
             if !whole && news {

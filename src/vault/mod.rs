@@ -112,7 +112,6 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use table::Table;
 use unicode_normalization::UnicodeNormalization;
 use versions::{Caller, Versions};
 
@@ -311,7 +310,7 @@ impl Vault {
 
     /// A number that grows with every change that the index has seen.
     pub fn changes(&self) -> u64 {
-        self.index.with_table(Table::version)
+        self.index.with_table(|table| table.version)
     }
 
     /// The state of a file, or of a folder with all that is below it, as the index knows it at the moment.
@@ -326,7 +325,7 @@ impl Vault {
 
     /// A number that grows whenever a file appears in the vault or disappears from it.
     pub fn listing_generation(&self) -> u64 {
-        self.index.with_table(Table::listing)
+        self.index.with_table(|table| table.listing)
     }
 
     /// A file as the index knows it, which first looks whether that is still so.

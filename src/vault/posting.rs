@@ -8,9 +8,10 @@ use crate::limits;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Posting(u32);
 
-const IN_PATH: u32 = 1 << 11;
-const IN_NAME: u32 = 1 << 10;
-const IN_TAG: u32 = 1 << 9;
+/// See [`Posting::fields`].
+pub(super) const IN_PATH: u32 = 1 << 11;
+pub(super) const IN_NAME: u32 = 1 << 10;
+pub(super) const IN_TAG: u32 = 1 << 9;
 const INSIDE: u32 = 1 << 8;
 /// The most occurrences that are counted.
 pub(super) const COUNT: u32 = INSIDE - 1;
@@ -45,42 +46,27 @@ impl Posting {
 
     /// Adds what another one of the same file says.
     pub(super) fn join(&mut self, other: Posting) {
-        let flags = (self.0 | other.0) & (IN_PATH | IN_NAME | IN_TAG);
+        let fields = self.fields() | other.fields();
         let of = |posting: Posting| if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) };
         let ((forms, others), (more_forms, more_others)) = (of(*self), of(other));
-        *self = Posting(Posting::new(self.id()).0 | flags).counted(forms + more_forms, others + more_others);
+        *self = Posting(Posting::new(self.id()).0 | fields).counted(forms + more_forms, others + more_others);
     }
 
     pub(super) fn count_one(&mut self) {
         self.0 += u32::from(self.count() < COUNT);
     }
 
-    pub(super) fn set_in_path(&mut self) {
-        self.0 |= IN_PATH;
+    pub(super) fn add_fields(&mut self, fields: u32) {
+        self.0 |= fields;
     }
 
-    pub(super) fn set_in_name(&mut self) {
-        self.0 |= IN_NAME;
-    }
-
-    pub(super) fn set_in_tag(&mut self) {
-        self.0 |= IN_TAG;
+    /// [`IN_PATH`], [`IN_NAME`] and [`IN_TAG`], where it has them.
+    pub(super) fn fields(self) -> u32 {
+        self.0 & (IN_PATH | IN_NAME | IN_TAG)
     }
 
     pub(super) fn id(self) -> Id {
         self.0 >> 12
-    }
-
-    pub(super) fn in_path(self) -> bool {
-        self.0 & IN_PATH != 0
-    }
-
-    pub(super) fn in_name(self) -> bool {
-        self.0 & IN_NAME != 0
-    }
-
-    pub(super) fn in_tag(self) -> bool {
-        self.0 & IN_TAG != 0
     }
 
     /// Whether the text has it in other words only.

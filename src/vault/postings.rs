@@ -5,7 +5,7 @@ use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::error::Error;
 use super::lexicon::Lexicon;
-use super::posting::{COUNT, Posting};
+use super::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::rank::aliases;
 use super::table::Table;
 use crate::limits;
@@ -23,23 +23,19 @@ pub(super) struct Postings {
     version: u64,
     found: Vec<Posting>,
     /// How many files have a form of the word, in their text, path or tags.
-    forms: usize,
+    pub(super) forms: usize,
 }
 
 impl Postings {
     fn new(version: u64, mut found: Vec<Posting>) -> Arc<Postings> {
         found.shrink_to_fit();
-        let forms = found.iter().filter(|posting| !posting.is_inside() || posting.in_path() || posting.in_tag()).count();
+        let forms = found.iter().filter(|posting| !posting.is_inside() || posting.fields() & (IN_PATH | IN_TAG) != 0).count();
         Arc::new(Postings { version, found, forms })
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.found.len()
-    }
-
-    pub(super) fn forms(&self) -> usize {
-        self.forms
     }
 
     /// What keeping them costs, in postings.
@@ -151,15 +147,11 @@ fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -
             break;
         }
     }
+    let field = |is_in: bool, field: u32| if is_in { field } else { 0 };
+    let fields = field(in_path, IN_PATH) | field(in_name, IN_NAME) | field(in_tag, IN_TAG);
     let mut posting = Posting::new(entry.id).counted(forms, others);
-    for (is_set, set) in
-        [(in_path, Posting::set_in_path as fn(&mut Posting)), (in_name, Posting::set_in_name), (in_tag, Posting::set_in_tag)]
-    {
-        if is_set {
-            set(&mut posting);
-        }
-    }
-    (in_path || in_name || in_tag || forms + others > 0).then_some(posting)
+    posting.add_fields(fields);
+    (fields != 0 || forms + others > 0).then_some(posting)
 }
 
 impl Vault {
@@ -177,7 +169,7 @@ impl Vault {
             let known = |text: &&str| Some(((*text).to_owned(), self.known_postings(text, lexicon, table, read)?));
             found.extend(texts.iter().filter_map(known));
             let missing: BTreeSet<&str> = texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
-            (missing.into_iter().collect::<Vec<_>>(), table.version())
+            (missing.into_iter().collect::<Vec<_>>(), table.version)
         });
         let mut unread = 0;
         for some in missing.chunks(u64::BITS as usize) {
@@ -282,7 +274,7 @@ impl Vault {
         read: &AtomicU64,
         mut add: impl FnMut(T, Posting),
     ) {
-        let oldest = lists.iter().map(|(_, _, list)| list.version).min().unwrap_or_else(|| table.version());
+        let oldest = lists.iter().map(|(_, _, list)| list.version).min().unwrap_or(table.version);
         let changed: BTreeSet<Id> = table.changed_since(oldest).into_iter().flatten().collect();
         for (what, _, list) in lists {
             for &posting in &list.found {

@@ -2,7 +2,7 @@
 //! aliases, headings and the first words, tags, text) with its best passage.
 
 use super::entry::{Entry, name_of};
-use super::posting::Posting;
+use super::posting::{IN_NAME, IN_TAG, Posting};
 use crate::limits;
 use crate::text::floor;
 use crate::text::snippet::part_of;
@@ -60,7 +60,7 @@ impl Word {
 /// What a word adds to the score of a file of which no more is known than its posting. `length` is that of its text, in averages.
 /// That a file has a word at all counts as much as how often.
 pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
-    let beside = if posting.in_name() { NAME } else { 0.0 } + if posting.in_tag() { TAG } else { 0.0 };
+    let beside = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 } + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
     let inside = if posting.is_inside() { INSIDE } else { 1.0 };
     let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + beside;
     weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))

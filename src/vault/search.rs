@@ -11,6 +11,7 @@ use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::list::wanted_tag;
 use super::path::VaultPath;
+use super::posting::{IN_PATH, IN_TAG};
 use super::postings::Postings;
 pub use super::rank::MatchType;
 use super::rank::{Ranker, Word, first_bits};
@@ -202,8 +203,8 @@ impl Vault {
             let close = close(&candidate, &entry);
             let at = fulfilled_at.get(&candidate.id).copied();
             let match_type = match is_one_text {
-                true if candidate.in_path => MatchType::Filename,
-                true if candidate.in_tag => MatchType::Tag,
+                true if candidate.is_in(IN_PATH) => MatchType::Filename,
+                true if candidate.is_in(IN_TAG) => MatchType::Tag,
                 true => MatchType::Content,
                 false => close.match_type,
             };
@@ -263,7 +264,7 @@ impl Vault {
             if corrections.next().is_none() {
                 continue;
             }
-            let version = self.index.with_table(Table::version);
+            let version = self.index.with_table(|table| table.version);
             let known = self.postings.correction(&word.asked, version).filter(|_| !is_narrowed);
             let instead = match known {
                 Some(known) => known,
@@ -284,7 +285,7 @@ impl Vault {
         let (lists, _) = self.postings(&stems, read, go_on)?;
         let files = self.size() as f32;
         for word in words.iter_mut().chain(&mut others) {
-            let count = lists.get(word.stem()).map_or(0, |list| list.forms()) as f32;
+            let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
             word.weight = (1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln();
         }
         let heaviest = |words: &mut Vec<Word>, count: usize| {

@@ -30,11 +30,11 @@ pub(super) struct Table {
     /// The files whose text is not searched, though it is text.
     too_much: BTreeSet<Arc<str>>,
     /// Grows with every entry that comes or goes.
-    version: u64,
+    pub(super) version: u64,
     /// Grows with every file that comes or goes.
-    listing: u64,
+    pub(super) listing: u64,
     /// Bytes that are kept of all files.
-    kept_bytes: u64,
+    pub(super) kept_bytes: u64,
     /// The numbers of the entries that came or went last, the newest at the end.
     recent: VecDeque<Id>,
     /// Files with a text.
@@ -101,18 +101,6 @@ impl Table {
         self.note(before.id);
         self.too_much.remove(path);
         Some(before)
-    }
-
-    pub(super) fn version(&self) -> u64 {
-        self.version
-    }
-
-    pub(super) fn listing(&self) -> u64 {
-        self.listing
-    }
-
-    pub(super) fn kept_bytes(&self) -> u64 {
-        self.kept_bytes
     }
 
     /// The numbers whose entry came or went since a version; `None` when that is too long ago to say.
