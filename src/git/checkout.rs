@@ -32,9 +32,9 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Checkout {
     top: PathBuf,
-    /// All that differ; of these, `files` are moved.
-    differences: Vec<File>,
-    files: Vec<File>,
+    /// All that differ; of these, `files` are moved, on disk and in the index.
+    pub(super) differences: Vec<File>,
+    pub(super) files: Vec<File>,
     contents: Contents,
     /// Files outside of the sparse checkout.
     left_out: HashSet<PathBuf>,
@@ -76,15 +76,6 @@ impl Checkout {
         checkout.contents.read(repository, runner, to, &checked_out)?;
         checkout.find_unchanged(repository, runner)?;
         Ok(checkout)
-    }
-
-    pub(super) fn differences(&self) -> &[File] {
-        &self.differences
-    }
-
-    /// The files that are moved, on disk and in the index.
-    pub(super) fn files(&self) -> &[File] {
-        &self.files
     }
 
     /// Whether sparse patterns leave a file out.

@@ -103,18 +103,8 @@ impl Known {
     }
 }
 
-/// What the index says of a note.
-#[derive(Debug, Clone)]
-pub(super) enum Staged {
-    /// Its entry, if it has one.
-    Entry(Option<Entry>),
-    /// Several: a merge that is not resolved.
-    Conflict,
-    /// An entry that is not checked out here.
-    Elsewhere,
-    /// An entry marked with `git update-index --assume-unchanged`.
-    Unwatched,
-}
+/// The entry of a file in the index, or why it cannot be written.
+pub(super) type Staged = Result<Entry, &'static str>;
 
 /// A temporary file or folder in the repository's folder, removed on drop.
 #[derive(Debug)]
@@ -312,13 +302,9 @@ impl Repository {
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
             return refused("is no plain file in git");
         }
-        let staged = match known.staged.get(name).cloned().unwrap_or(Staged::Entry(None)) {
-            Staged::Conflict => return refused("has a conflict that is not resolved; git status says more"),
-            Staged::Elsewhere => return refused("is outside the sparse checkout of this working tree"),
-            Staged::Unwatched => {
-                return refused("is marked so that git does not look at it; git update-index --no-assume-unchanged it first");
-            }
-            Staged::Entry(entry) => entry,
+        let staged = match known.staged.get(name).cloned().transpose() {
+            Ok(entry) => entry,
+            Err(why) => return refused(why),
         };
         if self.head.is_none() && !runner.must(&["ls-files", "-z", "--full-name"])?.stdout.is_empty() {
             return refused("cannot be the first commit while other files are staged; commit those first (git commit)");
@@ -389,12 +375,13 @@ impl Repository {
                 // <tag> <mode> <object> <stage>\t<name>
                 let (about, name) = part.split_once('\t').unwrap_or_default();
                 let [tag, mode, blob, stage] = about.split(' ').collect::<Vec<_>>()[..] else { continue };
-                let entry = || Staged::Entry(Some(Entry { mode: mode.to_owned(), blob: blob.to_owned() }));
                 let found = match (stage, tag) {
-                    ("0", "S" | "s") => Staged::Elsewhere,
-                    ("0", tag) if tag.starts_with(|c: char| c.is_ascii_lowercase()) => Staged::Unwatched,
-                    ("0", _) => entry(),
-                    _ => Staged::Conflict,
+                    ("0", "S" | "s") => Err("is outside the sparse checkout of this working tree"),
+                    ("0", tag) if tag.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                        Err("is marked so that git does not look at it; git update-index --no-assume-unchanged it first")
+                    }
+                    ("0", _) => Ok(Entry { mode: mode.to_owned(), blob: blob.to_owned() }),
+                    _ => Err("has a conflict that is not resolved; git status says more"),
                 };
                 staged.insert(name.to_owned(), found);
             }

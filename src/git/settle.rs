@@ -8,7 +8,7 @@ use super::index::Index;
 use super::objects::is_ancestor;
 use super::objects::{File, differences};
 use super::process::Runner;
-use super::repository::{FETCHED, Repository, Staged};
+use super::repository::{FETCHED, Repository};
 use super::{Change, Failure};
 use crate::limits;
 use crate::vault::{Error as VaultError, Vault};
@@ -41,12 +41,8 @@ pub(super) fn settle(
     let mut as_it_was = repository.is_unchanged(&runner)?;
     if !repository.has_same_index() {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
-        let mut staged = repository.staged(&index.on(&runner), &names)?;
-        let mut now = |name: &str| staged.remove(name).unwrap_or(Staged::Entry(None));
-        as_it_was &= targets
-            .iter()
-            .map(|target| (now(&target.name), &target.committed))
-            .all(|(now, then)| matches!(now, Staged::Entry(entry) if entry == *then));
+        let staged = repository.staged(&index.on(&runner), &names)?;
+        as_it_was &= targets.iter().all(|target| staged.get(&target.name).cloned().transpose().is_ok_and(|now| now == target.committed));
     }
     if !as_it_was {
         let brings = if pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
@@ -54,7 +50,7 @@ pub(super) fn settle(
     }
     if let Some(checkout) = &mut news {
         if !repository.has_same_index() {
-            *checkout = Checkout::prepare(repository, &runner, &index, &commit, checkout.differences(), false)?;
+            *checkout = Checkout::prepare(repository, &runner, &index, &commit, &checkout.differences, false)?;
         }
         checkout.check()?;
     }
@@ -157,7 +153,7 @@ fn put_back(vault: &Vault, target: &Target) {
 /// The index and the branch, in a time of its own; then nothing is under way any more.
 fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Destination<'_>) -> Result<(), Failure> {
     let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
-    let news = to.news.map(Checkout::files).unwrap_or_default().iter().cloned();
+    let news = to.news.into_iter().flat_map(|news| &news.files).cloned();
     let files: Vec<File> = news.chain(to.targets.iter().map(Target::file)).collect();
     index.put(repository, runner, &files, to.news.is_some())?;
     // Another branch can be begun without the lock (git switch -c).
