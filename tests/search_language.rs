@@ -103,6 +103,21 @@ fn quoted_text_is_found_as_it_is() {
     }
 }
 
+/// A word with a mark that nothing has is first one without it, as `wi-fi` is `wifi`; else its parts are looked for.
+#[test]
+fn a_word_with_a_mark_is_corrected_or_taken_apart() {
+    let folder =
+        Folder::with(&[("a.md", b"The wifi router"), ("b.md", b"with a filter"), ("c.md", b"state of the art"), ("d.md", b"statement")]);
+    for server in both(&folder) {
+        for (query, used, first) in
+            [("wi-fi", "wifi", "a.md"), ("state-of-the-art", "state art", "c.md"), ("art+router", "art router", "a.md")]
+        {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert_eq!((&found["did_you_mean"][query], paths(&found)[0]), (&json!(used), first), "{found}");
+        }
+    }
+}
+
 /// A question in a language without spaces, with other words and marks in it, finds the notes that have the most of it.
 #[test]
 fn questions_without_spaces_are_answered() {

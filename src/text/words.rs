@@ -127,11 +127,15 @@ fn undoubled(stem: &str) -> &str {
     }
 }
 
-/// The words that a phrase, a word with marks or one of a script without spaces consists of, as the index of words has them. Single
-/// letters tell nothing.
-pub fn parts_of(text: &str) -> Vec<String> {
-    let parts: Vec<&str> = indexed_words(text).filter(|part| part.chars().nth(1).is_some()).collect();
-    of_query(&parts.join(" "))
+/// The words that a phrase, a word with marks or one of a script without spaces consists of, as the index of words has them, without
+/// stop words and single letters.
+pub fn parts_of(text: &str) -> Vec<&str> {
+    indexed_words(text).filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
+}
+
+/// Whether a text has letters of a script that puts no spaces between words.
+pub fn has_unspaced(text: &str) -> bool {
+    text.chars().any(is_unspaced)
 }
 
 /// Whether one edit makes one word of another: a letter taken out, put in, replaced, or exchanged with the next.
@@ -232,6 +236,7 @@ mod tests {
             ("+plain", &["plain"]),
             ("plain", &["plain"]),
             ("c++", &[]),
+            ("to be or not to be", &[]),
         ] {
             assert_eq!(parts_of(word), expected, "{word}");
         }

@@ -37,8 +37,8 @@ pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) words: Vec<Word>,
-    /// How many of the words, from the first on, are the query's own. The others only rank: texts of conditions, and parts of words that
-    /// no file has.
+    /// How many of the words, from the first on, are the query's own. The others are texts of conditions, and parts of words that no
+    /// file has; a file with only those is a partial match.
     pub(super) asked: usize,
     pub(super) average_length: f32,
     /// The last file that was looked at closely, by the rough order; none if all are.

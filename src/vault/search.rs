@@ -231,54 +231,65 @@ impl Vault {
         let (lists, unread) = self.postings(&texts, read, go_on)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
         let mut others: Vec<Word> = parsed.hints.iter().map(|hint| Word::new(hint)).collect();
-        let has_some = |text: &str, list: Option<&Arc<Postings>>| {
+        // Those of some texts that a wanted file has.
+        let having = |lists: &HashMap<String, Arc<Postings>>| -> HashSet<String> {
+            let numbered = lists.iter().enumerate();
+            let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
+            let mut found = vec![false; lists.len()];
             self.index.with_table(|table| {
-                let mut found = false;
-                let lists: Vec<_> = list.into_iter().map(|list| ((), text, Arc::clone(list))).collect();
-                self.each_posting(table, &lists, read, |(), posting| {
-                    found = found || table.entry(posting.id()).is_some_and(|entry| wanted(entry))
+                self.each_posting(table, &lists, read, |number, posting| {
+                    if let Some(found) = found.get_mut(number).filter(|found| !**found) {
+                        *found = table.entry(posting.id()).is_some_and(|entry| wanted(entry));
+                    }
                 });
-                found
-            })
+            });
+            lists.iter().zip(found).filter(|(_, found)| *found).map(|((_, text, _), _)| (*text).to_owned()).collect()
         };
-        let mut did_you_mean = Vec::new();
-        let unknown = words.iter_mut().filter(|word| unread == 0 && !has_some(&word.asked, lists.get(&word.asked)));
+        let known = having(&lists);
+        let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked));
         let mut corrections = 0..limits::QUERY_CORRECTIONS;
+        let mut did_you_mean = Vec::new();
+        let mut in_parts: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
             // A mark at the end of a word is no part of it, unless it stands so in a text.
             if let [bare] = words::of_query(&word.asked).as_slice()
                 && *bare != word.asked
                 && !word.asked.contains(' ')
+                && corrections.next().is_some()
             {
                 *word = Word::new(bare);
-                if has_some(bare, self.postings(&[bare], read, go_on)?.0.get(bare)) {
+                if !having(&self.postings(&[bare], read, go_on)?.0).is_empty() {
                     continue;
                 }
             }
-            let parts = words::parts_of(&word.asked);
-            if !parts.is_empty() && parts != [word.asked.as_str()] {
-                did_you_mean.push((word.asked.clone(), parts.join(" ")));
-                others.extend(parts.iter().map(|part| Word::new(part)));
-                continue;
+            let parts: Vec<String> =
+                words::parts_of(&word.asked).into_iter().filter(|part| *part != word.asked).map(str::to_owned).collect();
+            let mut instead = None;
+            if !words::has_unspaced(&word.asked) && corrections.next().is_some() {
+                let version = self.index.with_table(|table| table.version);
+                let known = self.postings.correction(&word.asked, version).filter(|_| !is_narrowed);
+                instead = match known {
+                    Some(known) => known,
+                    None => self.correct(&word.asked, wanted, read, go_on)?,
+                };
+                if !is_narrowed {
+                    self.postings.keep_correction(&word.asked, version, &instead);
+                }
             }
-            if corrections.next().is_none() {
-                continue;
-            }
-            let version = self.index.with_table(|table| table.version);
-            let known = self.postings.correction(&word.asked, version).filter(|_| !is_narrowed);
-            let instead = match known {
-                Some(known) => known,
-                None => self.correct(&word.asked, wanted, read, go_on)?,
-            };
-            if !is_narrowed {
-                self.postings.keep_correction(&word.asked, version, &instead);
-            }
-            if let Some(instead) = instead {
-                did_you_mean.push((word.asked.clone(), instead.clone()));
-                word.text = instead;
+            // The first part alone tells less than all of them.
+            let is_near = |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
+            match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
+                Some(instead) => {
+                    did_you_mean.push((word.asked.clone(), instead.clone()));
+                    word.text = instead;
+                }
+                None => {
+                    others.extend(parts.iter().map(|part| Word::new(part)));
+                    in_parts.push((word.asked.clone(), parts));
+                }
             }
         }
-        let mut seen = HashSet::new();
+        let mut seen: HashSet<String> = words.iter().map(|word| word.text.clone()).collect();
         others.retain(|word| seen.insert(word.asked.clone()));
         others.truncate(limits::QUERY_WORDS_WEIGHED);
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
@@ -288,16 +299,24 @@ impl Vault {
             let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
             word.weight = (1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln();
         }
-        let heaviest = |words: &mut Vec<Word>, count: usize| {
-            if words.len() > count {
-                words.sort_by_key(|word| (lists.get(word.stem()).is_none_or(|list| list.len() == 0), score_rank(word.weight)));
-                words.truncate(count);
-            }
-        };
-        heaviest(&mut words, limits::QUERY_WORDS);
-        heaviest(&mut others, limits::QUERY_WORDS - words.len());
+        if words.len() > limits::QUERY_WORDS || !others.is_empty() {
+            let known = having(&lists);
+            others.retain(|word| known.contains(word.stem()));
+            let heaviest = |words: &mut Vec<Word>, count: usize| {
+                if words.len() > count {
+                    words.sort_by_cached_key(|word| (!known.contains(word.stem()), score_rank(word.weight)));
+                    words.truncate(count);
+                }
+            };
+            heaviest(&mut words, limits::QUERY_WORDS);
+            heaviest(&mut others, limits::QUERY_WORDS - words.len());
+        }
         let asked = words.len();
         words.append(&mut others);
+        for (word, mut parts) in in_parts {
+            parts.retain(|part| words.iter().any(|word| word.asked == *part));
+            did_you_mean.extend((!parts.is_empty()).then(|| (word, parts.join(" "))));
+        }
         let average_length = self.index.with_table(Table::average_length);
         Ok(Order { words, asked, average_length, close: None, last: None, did_you_mean })
     }
