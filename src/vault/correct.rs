@@ -35,8 +35,28 @@ impl NearestWords {
 }
 
 impl Vault {
-    /// The text to look for in place of a folded word; none for a phrase.
-    pub(super) fn correct(
+    /// The text to look for in place of a folded word; none for a phrase. What was found is kept, unless the search is narrowed.
+    pub(super) fn correction(
+        &self,
+        word: &str,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        is_narrowed: bool,
+        read: &AtomicU64,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Option<String>, Error> {
+        if is_narrowed {
+            return self.correct(word, wanted, read, go_on);
+        }
+        let version = self.index.with_table(|table| table.version);
+        if let Some(known) = self.postings.correction(word, version) {
+            return Ok(known);
+        }
+        let instead = self.correct(word, wanted, read, go_on)?;
+        self.postings.keep_correction(word, version, &instead);
+        Ok(instead)
+    }
+
+    fn correct(
         &self,
         word: &str,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),

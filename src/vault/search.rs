@@ -230,25 +230,11 @@ impl Vault {
         let texts: Vec<&str> = parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
         let (lists, unread) = self.postings(&texts, read, go_on)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
-        let mut others: Vec<Word> = parsed.hints.iter().map(|hint| Word::new(hint)).collect();
-        // Those of some texts that a wanted file has.
-        let having = |lists: &HashMap<String, Arc<Postings>>| -> HashSet<String> {
-            let numbered = lists.iter().enumerate();
-            let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
-            let mut found = vec![false; lists.len()];
-            self.index.with_table(|table| {
-                self.each_posting(table, &lists, read, |number, posting| {
-                    if let Some(found) = found.get_mut(number).filter(|found| !**found) {
-                        *found = table.entry(posting.id()).is_some_and(|entry| wanted(entry));
-                    }
-                });
-            });
-            lists.iter().zip(found).filter(|(_, found)| *found).map(|((_, text, _), _)| (*text).to_owned()).collect()
-        };
-        let known = having(&lists);
+        let known = self.having(&lists, wanted, read);
         let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked));
         let mut corrections = 0..limits::QUERY_CORRECTIONS;
         let mut did_you_mean = Vec::new();
+        // The words that have parts in their place, and those.
         let mut in_parts: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
             // A mark at the end of a word is no part of it, unless it stands so in a text.
@@ -258,24 +244,14 @@ impl Vault {
                 && corrections.next().is_some()
             {
                 *word = Word::new(bare);
-                if !having(&self.postings(&[bare], read, go_on)?.0).is_empty() {
+                if !self.having(&self.postings(&[bare], read, go_on)?.0, wanted, read).is_empty() {
                     continue;
                 }
             }
             let parts: Vec<String> =
                 words::parts_of(&word.asked).into_iter().filter(|part| *part != word.asked).map(str::to_owned).collect();
-            let mut instead = None;
-            if !words::has_unspaced(&word.asked) && corrections.next().is_some() {
-                let version = self.index.with_table(|table| table.version);
-                let known = self.postings.correction(&word.asked, version).filter(|_| !is_narrowed);
-                instead = match known {
-                    Some(known) => known,
-                    None => self.correct(&word.asked, wanted, read, go_on)?,
-                };
-                if !is_narrowed {
-                    self.postings.keep_correction(&word.asked, version, &instead);
-                }
-            }
+            let is_corrected = !words::has_unspaced(&word.asked) && corrections.next().is_some();
+            let instead = if is_corrected { self.correction(&word.asked, wanted, is_narrowed, read, go_on)? } else { None };
             // The first part alone tells less than all of them.
             let is_near = |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
             match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
@@ -283,15 +259,12 @@ impl Vault {
                     did_you_mean.push((word.asked.clone(), instead.clone()));
                     word.text = instead;
                 }
-                None => {
-                    others.extend(parts.iter().map(|part| Word::new(part)));
-                    in_parts.push((word.asked.clone(), parts));
-                }
+                None => in_parts.push((word.asked.clone(), parts)),
             }
         }
-        let mut seen: HashSet<String> = words.iter().map(|word| word.text.clone()).collect();
-        others.retain(|word| seen.insert(word.asked.clone()));
-        others.truncate(limits::QUERY_WORDS_WEIGHED);
+        let mut seen: HashSet<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let others = parsed.hints.iter().chain(in_parts.iter().flat_map(|(_, parts)| parts)).filter(|text| seen.insert(text));
+        let mut others: Vec<Word> = others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
         let (lists, _) = self.postings(&stems, read, go_on)?;
         let files = self.size() as f32;
@@ -300,7 +273,7 @@ impl Vault {
             word.weight = (1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln();
         }
         if words.len() > limits::QUERY_WORDS || !others.is_empty() {
-            let known = having(&lists);
+            let known = self.having(&lists, wanted, read);
             others.retain(|word| known.contains(word.stem()));
             let heaviest = |words: &mut Vec<Word>, count: usize| {
                 if words.len() > count {
@@ -315,10 +288,32 @@ impl Vault {
         words.append(&mut others);
         for (word, mut parts) in in_parts {
             parts.retain(|part| words.iter().any(|word| word.asked == *part));
-            did_you_mean.extend((!parts.is_empty()).then(|| (word, parts.join(" "))));
+            if !parts.is_empty() {
+                did_you_mean.push((word, parts.join(" ")));
+            }
         }
         let average_length = self.index.with_table(Table::average_length);
         Ok(Order { words, asked, average_length, close: None, last: None, did_you_mean })
+    }
+
+    /// Those of some texts that a wanted file has.
+    fn having(
+        &self,
+        lists: &HashMap<String, Arc<Postings>>,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        read: &AtomicU64,
+    ) -> HashSet<String> {
+        let numbered = lists.iter().enumerate();
+        let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
+        let mut found = vec![false; lists.len()];
+        self.index.with_table(|table| {
+            self.each_posting(table, &lists, read, |number, posting| {
+                if let Some(found) = found.get_mut(number).filter(|found| !**found) {
+                    *found = table.entry(posting.id()).is_some_and(|entry| wanted(entry));
+                }
+            });
+        });
+        lists.iter().zip(found).filter(|(_, found)| *found).map(|((_, text, _), _)| (*text).to_owned()).collect()
     }
 
     /// The files that have some of the words, or may fulfil the conditions where there are none; and how many could not be searched.
