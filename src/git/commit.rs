@@ -1,12 +1,12 @@
 //! A commit of exactly the paths that are meant, built beside the index. Nothing of the repository moves by it.
 
+use super::Failure;
 use super::objects::{Entry, File, differences, put_entries};
 use super::process::Runner;
-use super::repository::{Repository, Scratch};
-use super::{Change, Failure};
+use super::repository::{Note, Repository, Scratch};
 use crate::disk::{self, Mode};
+use crate::vault::VaultPath;
 use crate::vault::journal::Step;
-use crate::vault::{Vault, VaultPath};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -16,21 +16,29 @@ pub(super) struct Target {
     pub(super) path: VaultPath,
     /// Its name from the top of the repository.
     pub(super) name: String,
-    pub(super) change: Change,
-    pub(super) mode: String,
-    /// The object that it becomes; `None` to delete it.
-    pub(super) blob: Option<String>,
-    /// What the branch had.
-    pub(super) committed: Option<Entry>,
-    /// What was on disk.
+    /// What the branch has, and what it is to have.
+    pub(super) old: Option<Entry>,
+    pub(super) new: Option<Entry>,
+    /// The bytes on disk, and those that it is to have there.
     pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
 }
 
 impl Target {
+    /// A note that is to have these bytes, which are this object.
+    pub(super) fn of(path: VaultPath, name: String, note: Note, after: Option<Vec<u8>>, blob: Option<String>) -> Target {
+        let (old, before) = (note.committed, note.bytes);
+        let mode = old.as_ref().map_or("100644", |old| &old.mode).to_owned();
+        Target { path, name, new: blob.map(|blob| Entry { mode, blob }), old, before, after }
+    }
+
+    pub(super) fn changes_commit(&self) -> bool {
+        self.old != self.new
+    }
+
     /// The file as the commit changes it.
     pub(super) fn file(&self) -> File {
-        let new = self.blob.clone().map(|blob| Entry { mode: self.mode.clone(), blob });
-        File { name: PathBuf::from(&self.name), old: self.committed.clone(), new }
+        File { name: PathBuf::from(&self.name), old: self.old.clone(), new: self.new.clone() }
     }
 }
 
@@ -45,23 +53,17 @@ pub(super) struct Built {
 ///
 /// # Errors
 /// [`Failure::Git`] in git's or a hook's words.
-pub(super) fn build(
-    vault: &Vault,
-    repository: &Repository,
-    runner: &Runner<'_>,
-    targets: &[Target],
-    message: &str,
-) -> Result<Built, Failure> {
+pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Built, Failure> {
     let index = repository.scratch("index")?;
     let beside = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
     let head = repository.head.as_deref();
     beside.must(&["read-tree", head.unwrap_or("--empty")])?;
     let files: Vec<File> = targets.iter().map(Target::file).collect();
     put_entries(&beside, &files, &["--add"], &[])?;
-    check_with_hook(vault, repository, &beside, targets)?;
+    check_with_hook(repository, &beside, targets)?;
     let tree = beside.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
-        check_tree(repository, &beside, head, &tree, targets)?;
+        check_tree(&beside, head, &tree, targets)?;
     }
     let file = repository.scratch("message")?;
     disk::replace::<std::io::Error>(&file.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
@@ -122,37 +124,40 @@ fn commit_tree(
 
 /// Runs the pre-commit hook, which finds the notes in the working tree as they are going to be: many hooks look there and not
 /// at the index.
-fn check_with_hook(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
+fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
     if !repository.has_hook("pre-commit") {
         return Ok(());
     }
     let step = |target: &Target| {
         let path = target.path.clone();
-        match (&target.change, target.before.clone()) {
-            (Change::Write(after), Some(before)) => (before != *after).then(|| Step::Replace { path, before, after: after.clone() }),
-            (Change::Write(bytes), None) => Some(Step::Create { path, bytes: bytes.clone() }),
-            (Change::Delete, before) => {
-                let mode = vault.root().join(path.as_str()).metadata().map_or(0o644, |found| found.permissions().mode());
-                before.map(|bytes| Step::Remove { path, bytes, mode })
+        match (target.before.clone(), target.after.clone()) {
+            (before, after) if before == after => None,
+            (Some(before), Some(after)) => Some(Step::Replace { path, before, after }),
+            (None, after) => after.map(|bytes| Step::Create { path, bytes }),
+            (Some(bytes), None) => {
+                let mode = repository.vault.root().join(path.as_str()).metadata().map_or(0o644, |found| found.permissions().mode());
+                Some(Step::Remove { path, bytes, mode })
             }
         }
     };
     let steps: Vec<Step> = targets.iter().filter_map(step).collect();
     let run = || repository.hook(runner, "pre-commit", &[]);
-    if steps.is_empty() { run() } else { vault.begin_transaction()?.show(&steps, run)? }
+    if steps.is_empty() { run() } else { repository.vault.begin_transaction()?.show(&steps, run)? }
 }
 
 /// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
-fn check_tree(repository: &Repository, runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
-    let meant = |name: &Path| targets.iter().any(|target| Path::new(&target.name) == name);
-    if differences(runner, base, made)?.iter().any(|file| !meant(&file.name)) {
+fn check_tree(runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
+    let made = differences(runner, base, made)?;
+    if made.iter().any(|file| !targets.iter().any(|target| Path::new(&target.name) == file.name)) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
-    for target in targets {
-        let blob = repository.entry(runner, made, &target.name)?.map(|entry| entry.blob);
-        if blob != target.blob {
-            return Err(Failure::Git(format!("the pre-commit hook changed {}; that is not done here", target.path.as_str())));
-        }
+    // What is not among the differences is as the branch has it.
+    let is_as_meant = |target: &&Target| match made.iter().find(|file| Path::new(&target.name) == file.name) {
+        Some(file) => file.new == target.new,
+        None => !target.changes_commit(),
+    };
+    match targets.iter().find(|target| !is_as_meant(target)) {
+        Some(target) => Err(Failure::Git(format!("the pre-commit hook changed {}; that is not done here", target.path.as_str()))),
+        None => Ok(()),
     }
-    Ok(())
 }

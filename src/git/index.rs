@@ -38,6 +38,21 @@ struct Lock {
 }
 
 impl Lock {
+    /// Waits a moment for another program that holds it.
+    fn take(repository: &Repository) -> Result<Lock, Failure> {
+        let path = repository.git_dir.join("index.lock");
+        let until = Deadline::after(limits::GIT_INDEX_WAIT);
+        loop {
+            if let Some(held) = disk::claim(&path, MARK).map_err(wrong)? {
+                return Ok(Lock { path, held, left: false });
+            }
+            if until.left().is_none() {
+                return Err(index_is_locked());
+            }
+            std::thread::sleep(limits::GIT_LOCK_PAUSE);
+        }
+    }
+
     fn is_ours(&self) -> bool {
         disk::is_still_there(&self.held, &self.path)
     }
@@ -57,16 +72,7 @@ impl Index {
     /// # Errors
     /// [`Failure::Refused`] when another program does not give it free, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
-        let (path, lock) = (repository.git_dir.join("index"), repository.git_dir.join("index.lock"));
-        let until = Deadline::after(limits::GIT_INDEX_WAIT);
-        let held = loop {
-            match disk::claim(&lock, MARK).map_err(wrong)? {
-                Some(held) => break held,
-                None if until.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
-                None => return Err(index_is_locked()),
-            }
-        };
-        let lock = Lock { path: lock, held, left: false };
+        let (path, lock) = (repository.git_dir.join("index"), Lock::take(repository)?);
         let copy = repository.scratch("index")?;
         let index = Index { before: read(&path)?, path, copy, lock };
         if let Some((bytes, modified)) = &index.before {
@@ -81,21 +87,12 @@ impl Index {
         self.lock.left = true;
     }
 
-    /// Waits a moment for another program that holds `index.lock`: a commit that cannot be checked out here must not be pushed.
+    /// A commit that cannot be checked out here, because another program holds `index.lock`, must not be pushed.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when it does not end.
+    /// [`Failure::Refused`] when it does not give it free.
     pub(super) fn refuse_locked(repository: &Repository) -> Result<(), Failure> {
-        let lock = repository.git_dir.join("index.lock");
-        let until = Deadline::after(limits::GIT_INDEX_WAIT);
-        clear(&lock);
-        while lock.exists() {
-            if until.left().is_none() {
-                return Err(index_is_locked());
-            }
-            std::thread::sleep(limits::GIT_LOCK_PAUSE);
-        }
-        Ok(())
+        Lock::take(repository).map(drop)
     }
 
     /// Replaces the index by the copy. The lock stays.
@@ -103,13 +100,8 @@ impl Index {
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal; then the index is as it was.
     pub(super) fn install(&self) -> Result<(), Failure> {
-        // A person may have removed the lock, as git advises, and used the index since.
-        if !self.lock.is_ours() {
-            return Err(Failure::Git("the lock on the index was removed meanwhile".into()));
-        }
-        let Some((made, modified)) = read(&self.copy.0)? else { return Err(Failure::Git("the index that was made is gone".into())) };
-        let old = std::fs::metadata(&self.path).ok();
-        disk::replace(&self.path, &made, Mode::Dated(old.as_ref(), modified), |_| Ok(())).map_err(wrong)
+        let made = read(&self.copy.0)?.ok_or_else(|| Failure::Git("the index that was made is gone".into()))?;
+        self.replace(Some(&made))
     }
 
     /// Puts back what the index was.
@@ -117,17 +109,20 @@ impl Index {
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal.
     pub(super) fn restore(&self) -> Result<(), Failure> {
-        match &self.before {
-            _ if !self.lock.is_ours() => Err(Failure::Git("the lock on the index was removed meanwhile".into())),
-            Some((bytes, modified)) => {
-                let now = std::fs::metadata(&self.path).ok();
-                disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
-            }
-            None => {
-                disk::discard(&self.path);
-                Ok(())
-            }
+        self.replace(self.before.as_ref())
+    }
+
+    fn replace(&self, by: Option<&(Vec<u8>, SystemTime)>) -> Result<(), Failure> {
+        // A person may have removed the lock, as git advises, and used the index since.
+        if !self.lock.is_ours() {
+            return Err(Failure::Git("the lock on the index was removed meanwhile".into()));
         }
+        let Some((bytes, modified)) = by else {
+            disk::discard(&self.path);
+            return Ok(());
+        };
+        let now = std::fs::metadata(&self.path).ok();
+        disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
     }
 
     /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the other way round), and has it know them as they are on disk now, so that git need not look into

@@ -40,7 +40,7 @@ use crate::vault::{self, Vault, VaultPath, etag};
 use commit::Target;
 use index::Index;
 use process::Runner;
-use repository::Repository;
+use repository::{Note, Repository};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -78,15 +78,6 @@ struct Folders {
     git_dir: PathBuf,
     /// The one that all working trees of the repository share.
     common_dir: PathBuf,
-}
-
-/// What is to become of a note.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// This is all of it.
-    Write(Vec<u8>),
-    /// It is gone.
-    Delete,
 }
 
 /// A change that was made.
@@ -181,22 +172,22 @@ impl Git {
             let _lock = self.lock(&runner)?;
             repository::remove_leftovers(&self.folders(runner.cancelled)?.git_dir, &runner)?;
             let repository = self.open(&runner)?;
-            settle::recover(&self.vault, &repository, &runner).map(drop)
+            settle::recover(&repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
             log::warn!("git: nothing can be written yet: {failure}");
         }
     }
 
-    /// Changes one note: one commit with exactly that path, pushed. `if_match` is the etag of the note that the caller
-    /// has read; without it, a note with uncommitted changes is not touched.
+    /// Gives one note these bytes, or deletes it (`None`): one commit with exactly that path, pushed. `if_match` is the etag of the
+    /// note that the caller has read; without it, a note with uncommitted changes is not touched.
     ///
     /// # Errors
     /// [`Failure`]; then nothing has changed but what a branch of the remote brought, and the commit of a text on disk that is deleted.
     pub fn change(
         &self,
         path: &VaultPath,
-        change: &Change,
+        after: Option<&[u8]>,
         message: &str,
         if_match: Option<&str>,
         cancelled: &dyn Fn() -> bool,
@@ -204,35 +195,33 @@ impl Git {
         let runner = self.runner(cancelled)?;
         let _lock = self.lock(&runner)?;
         let mut repository = self.open(&runner)?;
-        if settle::recover(&self.vault, &repository, &runner)? {
+        if settle::recover(&repository, &runner)? {
             repository = self.open(&runner)?;
         }
         let path = &self.vault.spelled(path);
         let name = repository.name_of(path);
         let look = |repository: &Repository| {
             let known = repository.know(&runner, &[&name], true)?;
-            let note = repository.look_at(&runner, &self.vault, &known, path, &name)?;
+            let note = repository.look_at(&runner, &known, path, &name)?;
             let is_committed = repository.is_committed(&runner, &note, &name)?;
             Ok::<_, Failure>((known, note, is_committed))
         };
         let (known, mut note, mut is_committed) = look(&repository)?;
         let now = note.bytes.as_deref().map(etag);
-        if let Some(wanted) = if_match
-            && now.as_deref() != Some(wanted)
-        {
+        if if_match.is_some() && now.as_deref() != if_match {
             let words = now.as_ref().map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
             return Err(Failure::Conflict(format!("The note is not what was read: {words}"), now));
         }
         // Whatever could not be moved here afterwards is found out before anything is pushed.
         Index::refuse_locked(&repository)?;
-        if let Change::Write(bytes) = change {
+        if let Some(bytes) = after {
             self.vault.may_write(path, bytes.len())?;
         }
         if note.committed.is_none() {
             known.refuse_clash(repository.head.as_deref(), &name)?;
         }
         // The history keeps what is deleted here, so it has to have it first.
-        if *change == Change::Delete && note.bytes.is_some() && !is_committed && if_match.is_some() {
+        if after.is_none() && note.bytes.is_some() && !is_committed && if_match.is_some() {
             let (as_it_is, left) = self.as_on_disk(&repository, &runner, std::slice::from_ref(path))?;
             if let Some(words) = left.into_iter().next() {
                 return Err(Failure::Refused(words));
@@ -243,49 +232,31 @@ impl Git {
             repository = self.open(&runner)?;
             (_, note, is_committed) = look(&repository)?;
         }
-        let wanted = match change {
-            Change::Write(bytes) => Some(repository.hash(&runner, &name, bytes, true)?),
-            Change::Delete => None,
-        };
-        let committed = note.committed.as_ref().map(|entry| entry.blob.clone());
-        if *change == Change::Delete {
-            match (&committed, &note.bytes) {
-                (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
-                (_, Some(_)) if !is_committed => {
-                    let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
-                    return Err(Failure::Refused(format!("Nothing was done: {} {why}.", path.as_str())));
-                }
-                _ => {}
+        match (&note.committed, &note.bytes) {
+            _ if after.is_some() => {}
+            (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
+            (_, Some(_)) if !is_committed => {
+                let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
+                return Err(Failure::Refused(format!("Nothing was done: {} {why}.", path.as_str())));
             }
+            _ => {}
         }
-        if wanted == committed && is_committed {
+        let blob = after.map(|bytes| repository.hash(&runner, &name, bytes, true)).transpose()?;
+        let target = Target::of(path.clone(), name, note, after.map(<[u8]>::to_vec), blob);
+        if is_committed && !target.changes_commit() {
             return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: now });
         }
-        let is_wanted = matches!(change, Change::Write(bytes) if note.bytes.as_ref() == Some(bytes));
-        let is_gone = *change == Change::Delete && note.bytes.is_none();
-        if !is_committed && !is_wanted && !is_gone && if_match.is_none() {
+        if !is_committed && target.before != target.after && if_match.is_none() {
             let words = format!(
                 "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
             );
             return Err(Failure::Conflict(words, now));
         }
-        let target = Target {
-            path: path.clone(),
-            name,
-            change: change.clone(),
-            mode: note.committed.as_ref().map_or("100644".into(), |entry| entry.mode.clone()),
-            blob: wanted,
-            committed: note.committed.clone(),
-            before: note.bytes.clone(),
-        };
+        let created = target.old.is_none();
         let made = self.make(&repository, &runner, &[target], message);
         let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
-        let etag = match change {
-            Change::Write(bytes) => Some(etag(bytes)),
-            Change::Delete => None,
-        };
-        Ok(Done { created: committed.is_none(), commit, pushed, trouble, etag })
+        Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
     }
 
     fn uncommitted(&self) -> MutexGuard<'_, Vec<VaultPath>> {
@@ -296,7 +267,7 @@ impl Git {
         let runner = self.runner(&|| false)?;
         let _lock = self.lock(&runner)?;
         let mut repository = self.open(&runner)?;
-        if settle::recover(&self.vault, &repository, &runner)? {
+        if settle::recover(&repository, &runner)? {
             repository = self.open(&runner)?;
         }
         Index::refuse_locked(&repository)?;
@@ -313,9 +284,9 @@ impl Git {
             paths.iter().map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
         let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
         let known = repository.know(runner, &names, false)?;
-        let (mut targets, mut left) = (Vec::new(), Vec::new());
+        let (mut notes, mut left) = (Vec::new(), Vec::new());
         for (path, name) in &files {
-            let looked = repository.look_at(runner, &self.vault, &known, path, name).and_then(|note| {
+            let looked = repository.look_at(runner, &known, path, name).and_then(|note| {
                 if note.committed.is_none() && note.bytes.is_some() {
                     known.refuse_clash(repository.head.as_deref(), name)?;
                 }
@@ -336,36 +307,30 @@ impl Git {
             if note.bytes.is_none() && note.committed.is_none() {
                 continue;
             }
-            targets.push(Target {
-                path: path.clone(),
-                name: name.clone(),
-                change: note.bytes.clone().map_or(Change::Delete, Change::Write),
-                mode: note.committed.as_ref().map_or("100644".into(), |entry| entry.mode.clone()),
-                blob: None,
-                committed: note.committed,
-                before: note.bytes,
-            });
+            notes.push((path.clone(), name.clone(), note));
         }
-        let written = || targets.iter().filter(|target| target.before.is_some());
-        let names: Vec<&str> = written().map(|target| target.name.as_str()).collect();
+        let names: Vec<&str> = notes.iter().filter(|(.., note)| note.bytes.is_some()).map(|(_, name, _)| name.as_str()).collect();
         let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
         if blobs.len() != names.len() {
             return Err(Failure::Git("git's answer was lost half way".into()));
         }
-        targets.iter_mut().filter(|target| target.before.is_some()).zip(blobs).for_each(|(target, blob)| target.blob = Some(blob));
-        targets.retain(|target| target.blob != target.committed.as_ref().map(|entry| entry.blob.clone()));
-        Ok((targets, left))
+        let mut blobs = blobs.into_iter();
+        let target = |(path, name, note): (VaultPath, String, Note)| {
+            let (after, blob) = (note.bytes.clone(), note.bytes.as_ref().and_then(|_| blobs.next()));
+            Target::of(path, name, note, after, blob)
+        };
+        Ok((notes.into_iter().map(target).filter(Target::changes_commit).collect(), left))
     }
 
     /// Makes the commit, publishes it, and moves everything there.
     fn make(&self, repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Committed, Failure> {
-        let built = commit::build(&self.vault, repository, runner, targets, message)?;
-        for target in targets.iter().filter(|target| target.committed.is_none() && target.blob.is_some()) {
+        let built = commit::build(repository, runner, targets, message)?;
+        for target in targets.iter().filter(|target| target.old.is_none()) {
             settle::refuse_left_out(repository, runner, target)?;
         }
-        let published = publish::publish(&self.vault, repository, runner, targets, &built)?;
+        let published = publish::publish(repository, runner, targets, &built)?;
         let (commit, pushed) = (published.commit.clone(), published.pushed);
-        match settle::settle(&self.vault, repository, runner, targets, published) {
+        match settle::settle(repository, runner, targets, published) {
             // Without a remote the commit is nowhere but here: what could not be moved was not made.
             Err(failure) if !pushed && !self.is_made(repository, runner, &commit) => Err(failure),
             outcome => {
@@ -388,7 +353,7 @@ impl Git {
     }
 
     fn open(&self, runner: &Runner<'_>) -> Result<Repository, Failure> {
-        Repository::open(runner, self.folders(runner.cancelled)?, &self.options)
+        Repository::open(&self.vault, runner, self.folders(runner.cancelled)?, &self.options)
     }
 
     /// Runs git in the vault's folder, before its repository is known.

@@ -10,7 +10,6 @@ use super::process::Runner;
 use super::repository::{FETCHED, Repository};
 use super::settle::{self, Published};
 use crate::limits;
-use crate::vault::Vault;
 use std::path::Path;
 
 enum Push {
@@ -24,13 +23,7 @@ enum Push {
 ///
 /// # Errors
 /// [`Failure`]; the local repository is as it was, or has what the remote had.
-pub(super) fn publish(
-    vault: &Vault,
-    repository: &Repository,
-    runner: &Runner<'_>,
-    targets: &[Target],
-    built: &Built,
-) -> Result<Published, Failure> {
+pub(super) fn publish(repository: &Repository, runner: &Runner<'_>, targets: &[Target], built: &Built) -> Result<Published, Failure> {
     let Some(remote) = &repository.remote else { return Ok(Published { commit: built.commit.clone(), pushed: false, news: None }) };
     let (mut commit, mut news) = (built.commit.clone(), None);
     for attempt in 0..limits::GIT_PUSHES {
@@ -53,7 +46,7 @@ pub(super) fn publish(
                         "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
                     ));
                 }
-                let checkout = check_news(vault, repository, runner, targets)?;
+                let checkout = check_news(repository, runner, targets)?;
                 commit = commit::rebuild(repository, runner, built, FETCHED)?;
                 news = Some(checkout);
             }
@@ -63,11 +56,11 @@ pub(super) fn publish(
 }
 
 /// Whether the remote's news can be brought in: it has not changed the same files, and what it has changed is not changed here.
-fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
+fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
     let news = differences(runner, repository.head.as_deref(), FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
     if let Some(target) = targets.iter().find(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
-        let words = match settle::fast_forward(vault, repository, runner, &news) {
+        let words = match settle::fast_forward(repository, runner, &news) {
             Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
@@ -75,7 +68,7 @@ fn check_news(vault: &Vault, repository: &Repository, runner: &Runner<'_>, targe
     }
     // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
     if repository.head.is_some() && has_attributes(&news) {
-        settle::fast_forward(vault, repository, runner, &news)?;
+        settle::fast_forward(repository, runner, &news)?;
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
     let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &news, false)?;

@@ -10,10 +10,12 @@ use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The repository at the beginning of an operation.
 #[derive(Debug)]
 pub(super) struct Repository {
+    pub(super) vault: Arc<Vault>,
     /// The top of the working tree; git runs there.
     pub(super) top: PathBuf,
     /// The folder with this working tree's index and HEAD.
@@ -143,7 +145,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`Failure::Refused`] when it is in a state in which nothing is done.
-    pub(super) fn open(runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
+    pub(super) fn open(vault: &Arc<Vault>, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
         let branch = format!("refs/heads/{}", options.branch);
         let files = [
             folders.git_dir.join("HEAD"),
@@ -161,7 +163,8 @@ impl Repository {
         };
         let (top, git_dir, prefix) = (folders.top.clone(), folders.git_dir.clone(), folders.prefix.clone());
         let index = fingerprint(&git_dir.join("index"));
-        let repository = Repository { top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
+        let repository =
+            Repository { vault: Arc::clone(vault), top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
         if let Some(words) = repository.under_way(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }
@@ -281,15 +284,15 @@ impl Repository {
     /// # Errors
     /// [`Failure::Refused`] for one that is not a plain file of this repository, or that is being worked on in the
     /// index.
-    pub(super) fn look_at(&self, runner: &Runner<'_>, vault: &Vault, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
+    pub(super) fn look_at(&self, runner: &Runner<'_>, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
-        let mut on_disk = vault.root().to_path_buf();
+        let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
             on_disk.push(segment);
             if on_disk.is_symlink() {
                 // One that leads outside is refused as everywhere.
-                if let Err(error @ vault::Error::NotAllowed { .. }) = vault.bytes_if_any(path) {
+                if let Err(error @ vault::Error::NotAllowed { .. }) = self.vault.bytes_if_any(path) {
                     return Err(Failure::Vault(error));
                 }
                 return refused("is, or lies below, a symbolic link, which git keeps as a link");
@@ -321,7 +324,7 @@ impl Repository {
                 return Err(Failure::Refused(why));
             }
         }
-        let bytes = vault.bytes_if_any(path)?;
+        let bytes = self.vault.bytes_if_any(path)?;
         let in_history = match known.objects.get(&format!("{}:{name}", self.head.as_deref().unwrap_or_default())) {
             Some(Object::File(bytes)) => Some(bytes.clone()),
             _ => None,
@@ -399,11 +402,6 @@ impl Repository {
     /// Whether the branch is still checked out, with nothing under way.
     pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         Ok(self.is_current(runner)? && self.under_way(runner)?.is_none())
-    }
-
-    /// A file in a commit.
-    pub(super) fn entry(&self, runner: &Runner<'_>, commit: &str, name: &str) -> Result<Option<Entry>, Failure> {
-        Ok(in_commit(&objects(runner, commit, &[name], false)?, commit, name).entry)
     }
 
     /// As [`Repository::hash`], of files as they are on disk; kept.

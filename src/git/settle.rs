@@ -2,6 +2,7 @@
 //! finished later: the files, each by itself; the index; the branch. All of it while git's own lock on the index is held, so
 //! that no other program stages, commits or switches in between. What is under way is written down first.
 
+use super::Failure;
 use super::checkout::Checkout;
 use super::commit::Target;
 use super::index::Index;
@@ -9,9 +10,8 @@ use super::objects::is_ancestor;
 use super::objects::{File, differences};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
-use super::{Change, Failure};
 use crate::limits;
-use crate::vault::{Error as VaultError, Vault};
+use crate::vault::Error as VaultError;
 
 /// A commit that is to become the branch.
 #[derive(Debug)]
@@ -27,13 +27,7 @@ pub(super) struct Published {
 /// # Errors
 /// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the next operation finishes it, or, if the
 /// repository was used meanwhile, git pull brings it.
-pub(super) fn settle(
-    vault: &Vault,
-    repository: &Repository,
-    runner: &Runner<'_>,
-    targets: &[Target],
-    published: Published,
-) -> Result<(), Failure> {
+pub(super) fn settle(repository: &Repository, runner: &Runner<'_>, targets: &[Target], published: Published) -> Result<(), Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let index = Index::lock(repository)?;
     let Published { commit, pushed, mut news } = published;
@@ -42,7 +36,7 @@ pub(super) fn settle(
     if !repository.has_same_index() {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let staged = repository.staged(&index.on(&runner), &names)?;
-        as_it_was &= targets.iter().all(|target| staged.get(&target.name).cloned().transpose().is_ok_and(|now| now == target.committed));
+        as_it_was &= targets.iter().all(|target| staged.get(&target.name).cloned().transpose().is_ok_and(|now| now == target.old));
     }
     if !as_it_was {
         let brings = if pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
@@ -59,7 +53,7 @@ pub(super) fn settle(
         several => format!("{} files", several.len()),
     };
     let to = Destination { commit: &commit, news: news.as_ref(), targets, pushed, reflog_message: &why };
-    move_to(vault, repository, &runner, index, &to)
+    move_to(repository, &runner, index, &to)
 }
 
 /// What the branch, the index and the working tree are moved to.
@@ -74,51 +68,21 @@ struct Destination<'a> {
     reflog_message: &'a str,
 }
 
-fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: Index, to: &Destination<'_>) -> Result<(), Failure> {
+fn move_to(repository: &Repository, runner: &Runner<'_>, index: Index, to: &Destination<'_>) -> Result<(), Failure> {
     repository.begin_move(to.commit)?;
-    let mut kept = Vec::new();
-    if let Some(checkout) = to.news {
-        let moved = checkout.apply();
-        let _ = vault.refresh_now();
-        match moved {
-            Ok(names) => kept = names,
-            Err(failure) => {
-                index.leave();
-                return Err(failure);
+    let (mut kept, mut written) = (Vec::new(), Vec::new());
+    let moved = move_files(repository, to, &mut kept, &mut written).and_then(|()| finish(repository, runner, &index, to));
+    if let Err(failure) = moved {
+        match failure {
+            _ if !to.pushed => {
+                written.into_iter().for_each(|target| put_back(repository, target));
+                repository.end_move();
             }
+            // A person who is on another branch now needs the index.
+            Failure::Refused(_) => {}
+            _ => index.leave(),
         }
-    }
-    let mut written = Vec::new();
-    let take_back = |written: Vec<&Target>| {
-        written.into_iter().for_each(|target| put_back(vault, target));
-        repository.end_move();
-    };
-    for target in to.targets {
-        match write(vault, target) {
-            Ok(()) => written.push(target),
-            // The note was saved by another program meanwhile: that text stays on disk, as a change on top of ours.
-            Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
-            Err(error) => {
-                if to.pushed {
-                    index.leave();
-                } else {
-                    take_back(written);
-                }
-                return Err(error.into());
-            }
-        }
-    }
-    match finish(repository, runner, &index, to) {
-        Ok(()) => {}
-        Err(failure) => {
-            match failure {
-                _ if !to.pushed => take_back(written),
-                // A person who is on another branch now needs the index.
-                Failure::Refused(_) => {}
-                _ => index.leave(),
-            }
-            return Err(failure);
-        }
+        return Err(failure);
     }
     drop(index);
     let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
@@ -126,26 +90,41 @@ fn move_to(vault: &Vault, repository: &Repository, runner: &Runner<'_>, index: I
     refuse_if_kept(&kept)
 }
 
-/// Writes or removes the note on disk, if it is what it was.
-fn write(vault: &Vault, target: &Target) -> Result<(), VaultError> {
-    match &target.change {
-        Change::Write(bytes) if target.before.as_ref() == Some(bytes) => Ok(()),
-        Change::Write(bytes) => vault.exchange(&target.path, target.before.as_deref(), bytes),
-        Change::Delete if target.before.is_none() => Ok(()),
-        Change::Delete => vault.remove(&target.path, target.before.as_deref().unwrap_or_default()),
+/// The files of the working tree. `kept` are the names of those that stay because they were changed meanwhile.
+fn move_files<'a>(
+    repository: &Repository,
+    to: &Destination<'a>,
+    kept: &mut Vec<String>,
+    written: &mut Vec<&'a Target>,
+) -> Result<(), Failure> {
+    if let Some(checkout) = to.news {
+        let moved = checkout.apply();
+        let _ = repository.vault.refresh_now();
+        *kept = moved?;
+    }
+    for target in to.targets {
+        match exchange(repository, target, &target.before, &target.after) {
+            Ok(()) => written.push(target),
+            // The note was saved by another program meanwhile: that text stays on disk, as a change on top of ours.
+            Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Writes or removes the note on disk, if it is what is known (`None`: no file).
+fn exchange(repository: &Repository, target: &Target, known: &Option<Vec<u8>>, wanted: &Option<Vec<u8>>) -> Result<(), VaultError> {
+    match (known, wanted) {
+        _ if known == wanted => Ok(()),
+        (known, Some(wanted)) => repository.vault.exchange(&target.path, known.as_deref(), wanted),
+        (known, None) => repository.vault.remove(&target.path, known.as_deref().unwrap_or_default()),
     }
 }
 
 /// The note as it was before; for a commit that was not pushed.
-fn put_back(vault: &Vault, target: &Target) {
-    let outcome = match (&target.change, &target.before) {
-        (Change::Write(bytes), Some(before)) if bytes == before => Ok(()),
-        (Change::Write(bytes), Some(before)) => vault.exchange(&target.path, Some(bytes), before),
-        (Change::Write(bytes), None) => vault.remove(&target.path, bytes),
-        (Change::Delete, Some(before)) => vault.exchange(&target.path, None, before),
-        (Change::Delete, None) => Ok(()),
-    };
-    if let Err(error) = outcome {
+fn put_back(repository: &Repository, target: &Target) {
+    if let Err(error) = exchange(repository, target, &target.after, &target.before) {
         log::error!("git: {} could not be put back: {error}", target.path.as_str());
     }
 }
@@ -193,7 +172,7 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`] when it cannot be finished now either.
-pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
+pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let Some(pending) = repository.pending()? else { return Ok(false) };
     let commit = &pending.to;
@@ -224,7 +203,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
     let news = differences(&runner, repository.head.as_deref(), commit)?;
     let checkout = Checkout::prepare(repository, &runner, &index, commit, &news, true)?;
     let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "finished after an interruption" };
-    match move_to(vault, repository, &runner, index, &to) {
+    match move_to(repository, &runner, index, &to) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),
         // Files that stayed as they were are a change on top of the commit.
         outcome => {
@@ -239,7 +218,7 @@ pub(super) fn recover(vault: &Vault, repository: &Repository, runner: &Runner<'_
 ///
 /// # Errors
 /// [`Failure::Refused`] naming what is in the way, [`Failure::Git`] when it could not be finished; the next operation goes on.
-pub(super) fn fast_forward(vault: &Vault, repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
+pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();
     let index = Index::lock(repository)?;
@@ -249,7 +228,7 @@ pub(super) fn fast_forward(vault: &Vault, repository: &Repository, runner: &Runn
     let checkout = Checkout::prepare(repository, &runner, &index, &commit, news, false)?;
     checkout.check()?;
     let to = Destination { commit: &commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "what the remote has" };
-    move_to(vault, repository, &runner, index, &to)
+    move_to(repository, &runner, index, &to)
 }
 
 /// Refuses a commit with a new note that sparse patterns would not have here: it would be gone with the next news.

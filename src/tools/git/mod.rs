@@ -10,7 +10,7 @@ use super::error::{Code, Error};
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
 use super::{Arguments, Context, Tool};
-use crate::git::{Change, Done, Failure, Git};
+use crate::git::{Done, Failure, Git};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
@@ -75,11 +75,11 @@ fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
     context.systems.git.as_deref().ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
 }
 
-/// Makes a change and tells what became of it. `verb` is the result's own word: `written` or `deleted`.
+/// Gives a note these bytes, or deletes it, and tells what became of it. `verb` is the result's own word: `written` or `deleted`.
 fn change(
     context: &Context<'_>,
     path: &VaultPath,
-    change: &Change,
+    after: Option<&[u8]>,
     arguments: &Arguments,
     tool: &str,
     verb: &str,
@@ -94,19 +94,17 @@ fn change(
     let message = format!("{}\n\nLogin: {}", message.trim_end(), context.principal.login);
     context.caller.progress(1, Some(3), "committing and pushing");
     let done = repository(context)?
-        .change(path, change, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
+        .change(path, after, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
         .map_err(|failure| failed(failure, path, verb))?;
-    let moved = done.commit.is_some() && (done.created || *change == Change::Delete);
-    let (index_update_needed, index_hint) =
-        if moved { index_hint(context, path, *change == Change::Delete) } else { (false, String::new()) };
+    let hint = (done.commit.is_some() && (done.created || after.is_none())).then(|| index_hint(context, path, after.is_none())).flatten();
     let outcome = Outcome {
         commit_sha: done.commit.clone(),
         pushed: done.pushed,
         rolled_back: false,
         no_changes: done.commit.is_none(),
         git_error: done.trouble.clone(),
-        index_update_needed,
-        index_hint,
+        index_update_needed: hint.is_some(),
+        index_hint: hint.unwrap_or_default(),
         etag: done.etag.clone(),
     };
     Ok((Inline(outcome), done))
@@ -136,22 +134,13 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
 }
 
 /// A note that came or went: the index.md that may have a list with it, in its folder or the next one above that has one.
-fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> (bool, String) {
+fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<String> {
     let name = path.name().strip_suffix(".md").unwrap_or(path.name());
-    let mut folder = path.parent();
-    loop {
-        let index = if folder.is_root() { "index.md".to_owned() } else { format!("{}/index.md", folder.as_str()) };
-        let exists = VaultPath::file(&index).is_ok_and(|index| index != *path && context.vault.entry(&index).is_ok());
-        if exists {
-            let hint =
-                if gone { format!("Remove the link to [[{name}]] from {index}") } else { format!("Add a link to [[{name}]] to {index}") };
-            return (true, hint);
-        }
-        if folder.is_root() {
-            return (false, String::new());
-        }
-        folder = folder.parent();
-    }
+    let folders = std::iter::successors(Some(path.parent()), |folder| (!folder.is_root()).then(|| folder.parent()));
+    let mut indexes = folders.filter_map(|folder| folder.child("index.md").ok());
+    let index = indexes.find(|index| index != path && context.vault.entry(index).is_ok())?;
+    let hint = if gone { "Remove the link to [[NAME]] from" } else { "Add a link to [[NAME]] to" };
+    Some(format!("{} {}", hint.replace("NAME", name), index.as_str()))
 }
 
 /// The frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.

@@ -1,7 +1,6 @@
 //! `vault_delete_file`: a note removed, committed and pushed; the history keeps it.
 
 use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, note_path};
-use crate::git::Change;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -28,6 +27,6 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(context, arguments.text("path"), false)?;
-    let (outcome, _) = change(context, &path, &Change::Delete, arguments, "vault_delete_file", "deleted")?;
+    let (outcome, _) = change(context, &path, None, arguments, "vault_delete_file", "deleted")?;
     Reply::of(&Deleted { path: path.as_str(), deleted: true, outcome })
 }

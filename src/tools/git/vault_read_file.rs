@@ -58,24 +58,13 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(context, arguments.text("path"), false)?;
-    let Some(bytes) = context.vault.bytes_if_any(&path)? else {
-        let missing = Read {
-            path: path.as_str(),
-            exists: false,
-            size_bytes: 0,
-            content: "",
-            truncated: None,
-            next_offset: None,
-            lossy: None,
-            etag: None,
-        };
-        return Reply::of(&missing);
-    };
-    let text = String::from_utf8_lossy(&bytes);
+    let found = context.vault.bytes_if_any(&path)?;
+    let bytes = found.as_deref().unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
     let (offset, limit) = (arguments.number("offset"), arguments.number("limit"));
     let from = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
     let rest = text.get(from..).unwrap_or_default();
-    if offset > 0 && from == text.len() {
+    if found.is_some() && offset > 0 && from == text.len() {
         let total = text.chars().count();
         return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
     }
@@ -84,12 +73,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let truncated = content.len() < rest.len();
     Reply::of(&Read {
         path: path.as_str(),
-        exists: true,
+        exists: found.is_some(),
         size_bytes: bytes.len(),
         content,
         truncated: flag(truncated),
         next_offset: truncated.then(|| offset + content.chars().count()),
         lossy: flag(matches!(text, Cow::Owned(_))),
-        etag: Some(etag(&bytes)),
+        etag: found.as_deref().map(etag),
     })
 }

@@ -1,7 +1,6 @@
 //! `vault_restore`: an old version of a note, as a new commit.
 
 use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, note_path, repository};
-use crate::git::Change;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -45,7 +44,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let bytes = repository(context)?
         .version(&path, commit, &|| context.caller.has_cancelled())
         .map_err(|failure| failed(failure, &path, "written"))?;
-    let size = bytes.len();
-    let (outcome, _) = change(context, &path, &Change::Write(bytes), arguments, "vault_restore", "written")?;
-    Reply::of(&Restored { path: path.as_str(), written: true, version: commit, bytes_written: size, outcome })
+    let (outcome, _) = change(context, &path, Some(&bytes), arguments, "vault_restore", "written")?;
+    Reply::of(&Restored { path: path.as_str(), written: true, version: commit, bytes_written: bytes.len(), outcome })
 }

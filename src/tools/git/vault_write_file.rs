@@ -1,7 +1,6 @@
 //! `vault_write_file`: a whole note, committed and pushed.
 
 use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, check_frontmatter, note_path};
-use crate::git::Change;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -34,7 +33,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(context, arguments.text("path"), true)?;
     let content = arguments.text("content");
     check_frontmatter(content)?;
-    let wanted = Change::Write(content.as_bytes().to_vec());
-    let (outcome, done) = change(context, &path, &wanted, arguments, "vault_write_file", "written")?;
+    let (outcome, done) = change(context, &path, Some(content.as_bytes()), arguments, "vault_write_file", "written")?;
     Reply::of(&Written { path: path.as_str(), written: true, created: done.created, bytes_written: content.len(), outcome })
 }
