@@ -120,6 +120,103 @@ fn a_word_with_a_mark_is_corrected_or_taken_apart() {
 
 /// A question in a language without spaces, with other words and marks in it, finds the notes that have the most of it.
 #[test]
+fn what_only_looks_like_the_language_is_words() {
+    let folder = Folder::with(&[
+        ("npm.md", b"Run npm install -g headless.\n"),
+        ("draft.md", b"---\na: 5\n---\nThe [draft] of a plan.\n"),
+        ("dash.md", b"publish your notes; an arrow\n"),
+        ("other.md", b"---\nstatus: done\n---\nHappy days\n"),
+    ]);
+    for server in both(&folder) {
+        for (query, expected) in [
+            ("npm install -g headless", &["npm.md"][..]),
+            ("headless -an install", &["npm.md"]),
+            ("install -npm", &[]),
+            ("[draft] plan", &["draft.md"]),
+            ("[draft]", &["draft.md"]),
+            ("[a:5]", &["draft.md"]),
+            ("[status] days", &["other.md"]),
+            ("-[status] days", &[]),
+            ("publish — notes", &["dash.md"]),
+            ("publish = notes", &["dash.md"]),
+            ("ignore-case:HAPPY", &["other.md"]),
+            ("ignore-case:(happy DAYS)", &["other.md"]),
+        ] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert_eq!((paths(&found), &found["total_matches"]), (expected.to_vec(), &json!(expected.len())), "{query}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_in_for_an_unknown_word_is_a_word_of_the_vault() {
+    let folder = Folder::with(&[
+        ("a.md", "Wörter zählen im Café; a dark and quiet mode for the upgrade\n".as_bytes()),
+        ("b.md", b"required sequence, unsure; Wardley maps forward; a sociologist\n"),
+    ]);
+    for server in both(&folder) {
+        for (query, instead) in [
+            ("woerter", "wörter"),
+            ("cafe", "café"),
+            ("darkmode", "dark mode"),
+            ("upgrading", "upgrade"),
+            ("wardly", "wardley"),
+            ("sociology", "sociologist"),
+        ] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert_eq!(found["did_you_mean"], json!({ query: instead }), "{query}");
+            assert_eq!((paths(&found).len(), &found["total_matches"]), (1, &json!(0)), "{query}");
+        }
+        for query in ["equations", "unsubscribe", "zaehler"] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert!(found["did_you_mean"].is_null() && paths(&found).is_empty(), "{query}: {found}");
+        }
+    }
+}
+
+#[test]
+fn a_single_word_finds_its_other_forms_too() {
+    let folder = Folder::with(&[
+        ("Backup.md", b"how\n"),
+        ("list.md", b"two backups of it\n"),
+        ("one.md", b"a backup is made\n"),
+        ("other.md", b"nothing\n"),
+    ]);
+    for server in both(&folder) {
+        let found = server.call("vault_search", json!({ "query": "backups" }));
+        assert_eq!(paths(&found), ["Backup.md", "list.md", "one.md"]);
+        assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(1), &json!(2)));
+        let types: Vec<&Value> = found["results"].as_array().unwrap().iter().map(|hit| &hit["match_type"]).collect();
+        assert_eq!(types, ["filename", "content", "content"]);
+        assert_eq!(found["results"][2]["missing"], json!(["backups"]));
+    }
+}
+
+#[test]
+fn the_line_that_is_shown_is_in_what_was_asked_for() {
+    let folder = Folder::with(&[
+        ("a.md", b"first beta line\n\n> alpha here\n> then beta\n"),
+        ("t.md", b"---\ntags: [gamma]\nStatus: done\n---\ntext\n- #delta/x here\n"),
+        ("url.md", b"See [it](https://example.org/spaced%20repetition-cards.md) now.\n\nSpaced repetition shows cards.\n"),
+        ("bold.md", b"**Lost the server** again\n"),
+    ]);
+    for server in both(&folder) {
+        for (query, match_type, line, snippet) in [
+            ("block:(alpha beta)", "content", 3, "> **alpha** here"),
+            ("tag:gamma", "tag", 2, "tags: [**gamma**]"),
+            ("tag:delta", "tag", 6, "- #**delta**/x here"),
+            ("[status:done]", "content", 3, "**Status**: done"),
+            ("repetition cards", "content", 3, "Spaced **repetition** shows **cards**."),
+            ("server", "content", 1, "**Lost the server** again"),
+        ] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            let hit = &found["results"][0];
+            assert_eq!((&hit["match_type"], &hit["line"], &hit["snippet"]), (&json!(match_type), &json!(line), &json!(snippet)), "{query}");
+        }
+    }
+}
+
+#[test]
 fn questions_without_spaces_are_answered() {
     let folder = Folder::with(&[
         ("a.md", "密歇根州的大学组成了Merit网络，以帮助该州的教育和经济发展。".as_bytes()),

@@ -4,7 +4,7 @@
 
 use super::fold::fold;
 use super::pattern::Expression;
-use super::words::of_query;
+use super::words::{is_stop_word, of_query};
 use crate::limits;
 use std::collections::HashSet;
 
@@ -95,13 +95,24 @@ pub struct Parsed {
     pub conditions: Vec<Condition>,
 }
 
-/// Reads a query; one that is not of the language as a whole is plain words.
+/// Reads a query; one that is not of the language as a whole is plain words. `is_property` says whether a note has a property of this
+/// name, folded: `[draft] plan` is a property or a word.
 ///
 /// # Errors
 /// What is wrong with a `/regex/`, and where.
-pub fn parse(query: &str) -> Result<Parsed, String> {
-    let mut parser =
-        Parser { rest: query.trim(), nested: 0, field: Field::Any, match_case: false, scope: false, expressions: 0, wrong: None };
+pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, String> {
+    let rest = query.trim();
+    let mut parser = Parser {
+        rest,
+        is_property,
+        has_operator: false,
+        nested: 0,
+        field: Field::Any,
+        match_case: false,
+        scope: false,
+        expressions: 0,
+        wrong: None,
+    };
     let condition = parser.any().filter(|_| parser.rest.is_empty());
     let Some(condition) = condition else { return Ok(Parsed::of_words(query)) };
     if let Some(wrong) = parser.wrong {
@@ -123,7 +134,7 @@ pub fn parse(query: &str) -> Result<Parsed, String> {
             }
         }
     }
-    if parsed.words.is_empty() && parsed.conditions.is_empty() && !query.contains('"') {
+    if parsed.words.is_empty() && parsed.conditions.is_empty() && !query.contains('"') && !parser.has_operator {
         return Ok(Parsed::of_words(query));
     }
     parsed.words.extend(of_query(&plain));
@@ -193,6 +204,8 @@ impl Condition {
 
 struct Parser<'a> {
     rest: &'a str,
+    is_property: &'a dyn Fn(&str) -> bool,
+    has_operator: bool,
     nested: usize,
     /// What the operators around say of the next text.
     field: Field,
@@ -227,9 +240,14 @@ impl<'a> Parser<'a> {
         match first {
             '-' => {
                 self.rest = self.rest.strip_prefix('-')?;
-                // A lone sign, and an option of a command.
+                // A lone sign, and a long option of a command.
                 if self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == '-') {
                     return None;
+                }
+                // `npm install -g`: no result could be without a letter, or without a word that says nothing.
+                let word = self.rest.split(char::is_whitespace).next().unwrap_or_default();
+                if word.chars().nth(1).is_none() || is_stop_word(&fold(word)) {
+                    return self.term();
                 }
                 self.nested(|parser| parser.part()).map(|part| Condition::Not(Box::new(part)))
             }
@@ -248,7 +266,7 @@ impl<'a> Parser<'a> {
                 for (name, operator) in OPERATORS {
                     // An address begins with `file:///`.
                     if let Some(operand) = self.rest.strip_prefix(name).filter(|rest| !rest.starts_with("//")) {
-                        self.rest = operand;
+                        (self.rest, self.has_operator) = (operand, true);
                         return self.nested(|parser| parser.operand(operator));
                     }
                 }
@@ -288,14 +306,19 @@ impl<'a> Parser<'a> {
     fn property(&mut self) -> Option<Condition> {
         let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
         let (name, value) = inside.split_once(':').map_or((inside, None), |(name, value)| (name, Some(value)));
+        let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
+        let (name, value) = (unquoted(name), value.map(unquoted).filter(|value| !value.is_empty()));
         // Links and check boxes.
-        if name.trim().len() < 2 || inside.contains('[') {
+        if name.len() < 2 && value.is_none() || name.is_empty() || inside.contains('[') {
             return None;
         }
         self.rest = rest;
         self.ends_here()?;
-        let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
-        Some(Condition::Property(unquoted(name), value.map(unquoted).filter(|value| !value.is_empty())))
+        if self.nested == 0 && value.is_none() && !(self.is_property)(&name) {
+            let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(fold(word))));
+            return Some(Condition::All(words.collect()));
+        }
+        Some(Condition::Property(name, value))
     }
 
     /// A regular expression between slashes, of which a word ends behind the second. One that is wrong is noted.
@@ -382,14 +405,18 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
 
+    fn parse_any(query: &str) -> Result<Parsed, String> {
+        parse(query, &|name| name != "wip")
+    }
+
     #[test]
     fn what_is_of_the_language_is_read() {
-        let parsed = parse(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
+        let parsed = parse_any(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
         assert_eq!(parsed.words, ["black tea", "brew"]);
         let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
             Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
         assert_eq!(format!("{:?}", parsed.conditions), expected);
-        let parsed = parse("tea (black OR green leaf) -(milk OR sugar)").unwrap();
+        let parsed = parse_any("tea (black OR green leaf) -(milk OR sugar)").unwrap();
         assert_eq!((parsed.words, parsed.hints), (vec!["tea".into()], vec!["black".into(), "green".into(), "leaf".into()]));
         let has = |text: &str| format!("Has(Any, Folded({text:?}))");
         let expected =
@@ -404,14 +431,14 @@ mod tests {
             ("task-todo:\"\"", "Within(TaskTodo, Has(Content, Folded(\"\")))"),
             ("file:(a OR b)", "Any([Has(Name, Folded(\"a\")), Has(Name, Folded(\"b\"))])"),
         ] {
-            assert_eq!(format!("{:?}", parse(query).unwrap().conditions), format!("[{expected}]"), "{query}");
+            assert_eq!(format!("{:?}", parse_any(query).unwrap().conditions), format!("[{expected}]"), "{query}");
         }
     }
 
     #[test]
     fn expressions_stand_between_slashes() {
         for query in ["/a.c/", "tea /\\d+ (x|y)/", "(/a/ OR b)", "path:/^a\\/b/", "line:(/x/ y)", "-/a/"] {
-            let parsed = parse(query).unwrap();
+            let parsed = parse_any(query).unwrap();
             assert!(
                 parsed.conditions.iter().all(|condition| condition.any_term(&|term| matches!(term, Term::Regex(_))))
                     && !parsed.conditions.is_empty(),
@@ -419,9 +446,9 @@ mod tests {
             );
         }
         for query in ["a/b", "/usr/local/bin", "/", "//", "and/or /x"] {
-            assert!(parse(query).unwrap().conditions.is_empty(), "{query}");
+            assert!(parse_any(query).unwrap().conditions.is_empty(), "{query}");
         }
-        let wrong = parse("tea /a(b/").unwrap_err();
+        let wrong = parse_any("tea /a(b/").unwrap_err();
         assert!(wrong.starts_with("/a(b/ is not a regular expression") && wrong.contains("at character 2"), "{wrong}");
     }
 
@@ -457,12 +484,12 @@ mod tests {
             "()",
         ];
         for query in literal {
-            let parsed = parse(query).unwrap();
+            let parsed = parse_any(query).unwrap();
             assert!(parsed.conditions.is_empty(), "{query}");
             assert_eq!(parsed.phrase, fold(query), "{query}");
         }
         for query in ["(".repeat(500), format!("a {}b", "-(".repeat(300)), "line:".repeat(100)] {
-            assert!(parse(&query).unwrap().conditions.is_empty());
+            assert!(parse_any(&query).unwrap().conditions.is_empty());
         }
     }
 }

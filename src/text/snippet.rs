@@ -42,9 +42,11 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
             to = to.max(next.end);
         }
         push_plain(&mut shown, line.part(at..from));
-        shown.push_str("**");
+        // What the line itself has in bold stays as it is.
+        let mark = if line.part(start..from).matches("**").count() % 2 == 0 { "**" } else { "" };
+        shown.push_str(mark);
         push_plain(&mut shown, line.part(from..to));
-        shown.push_str("**");
+        shown.push_str(mark);
         at = to;
     }
     push_plain(&mut shown, line.part(at..end));

@@ -1,6 +1,8 @@
 //! The words of a query: which of them count, and which others are nearly the same.
 
 use super::fold::fold;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 /// English words that say nothing of what is looked for, those of questions among them; sorted.
 const STOP_WORDS: [&str; 105] = [
@@ -12,8 +14,8 @@ const STOP_WORDS: [&str; 105] = [
     "were", "what", "what's", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
-/// The words of a query that count, folded, each once: without marks at their ends and without stop words, unless there is
-/// nothing else.
+/// The words of a query that count, folded, each once: without marks at their ends, and without stop words and those of marks alone,
+/// unless there is nothing else.
 pub fn of_query(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for word in fold(query).split_whitespace() {
@@ -26,7 +28,8 @@ pub fn of_query(query: &str) -> Vec<String> {
             all.push(word.to_owned());
         }
     }
-    let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word)).cloned().collect();
+    let is_mark = |c: char| c.is_ascii_punctuation() || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2190}'..='\u{21ff}');
+    let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word) && !word.chars().all(is_mark)).cloned().collect();
     if content.is_empty() { all } else { content }
 }
 
@@ -149,6 +152,13 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
         (Some([a, b]), Some([c, d])) => (a, b) == (d, c),
         _ => false,
     }
+}
+
+/// Whether a word, folded, is written like this on a keyboard without its letters: without accents, or with `ae` for `ä`.
+pub fn is_spelling(word: &str, typed: &str) -> bool {
+    let bare = || word.nfd().filter(|c| !is_combining_mark(*c)).map(|c| if c == 'đ' { 'd' } else { c });
+    let german = || word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
+    !word.is_ascii() && (bare().eq(typed.chars()) || german() == typed)
 }
 
 /// The parts of a word of which any edit of [`is_one_edit`] leaves one as it is.

@@ -3,13 +3,12 @@
 use super::entry::{Entry, Id};
 use super::error::Error;
 use super::posting::{IN_NAME, IN_PATH, IN_TAG, Posting};
-use super::rank::{Word, name_quality, rough_score, tag_quality};
+use super::rank::{NameQuality, Word, name_quality, rough_score, tag_quality};
 use super::table::Table;
 use crate::limits;
 use crate::text::query::Parsed;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// What sorts results, smallest first: class, quality, score (the best is smallest), modification time (the latest is smallest);
 /// then the path.
@@ -109,12 +108,20 @@ pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
 }
 
-/// Where one text is in a file, and how well it fits there; smallest is best. An alias that is the text is as good as a name.
-pub(super) fn by_name(candidate: &Candidate, entry: Option<&Arc<Entry>>, text: &str) -> (u8, u8) {
-    match entry {
-        Some(entry) if candidate.is_in(IN_NAME) && !candidate.is_in(IN_PATH) && entry.aliases().iter().any(|alias| alias == text) => (0, 0),
-        Some(entry) if candidate.is_in(IN_PATH) => (0, name_quality(entry.folded_path(), text)),
-        Some(entry) if candidate.is_in(IN_TAG) => (1, tag_quality(entry.folded_tags(), text)),
-        _ => (2, 0),
+/// Where one text is in a file: in its path, in a tag, in its text, in its text in another form only; and how well it fits there.
+/// Smallest is best.
+pub(super) fn by_name(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
+    let text = &word.text;
+    let quality = match candidate.words != 0 {
+        true if candidate.is_in(IN_PATH) => name_quality(entry.folded_path(), text, word.stem()),
+        true if candidate.is_in(IN_NAME) => entry.aliases().iter().any(|alias| alias == text).then_some(NameQuality::Alias),
+        true => None,
+        false => name_quality(entry.folded_path(), text, word.stem()),
+    };
+    match quality {
+        Some(quality) => (0, quality as u8),
+        None if candidate.is_in(IN_TAG) => (1, tag_quality(entry.folded_tags(), text)),
+        None if candidate.words != 0 => (2, u8::from(candidate.stems == 0)),
+        None => (3, 0),
     }
 }

@@ -4,7 +4,7 @@ use super::entry::{Entry, name_of};
 use super::path::rest_below;
 use super::properties::shown;
 use crate::markdown::blocks::{self, Kind, Line};
-use crate::markdown::inline;
+use crate::markdown::{frontmatter, inline};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::pattern::Unfinished;
@@ -69,7 +69,7 @@ impl<'a> File<'a> {
                 None => self.entry.has_tag(name).then_some(None),
                 Some(part) => self.find_tag(name, part).map(Some),
             },
-            Condition::Property(name, value) => has_property(self.entry, name, value.as_deref()).then_some(None),
+            Condition::Property(name, value) => has_property(self.entry, name, value.as_deref()).then(|| self.find_key(name)),
             Condition::Not(condition) => match self.find(condition, part)? {
                 Some(_) => None,
                 None => Some(None),
@@ -132,6 +132,18 @@ impl<'a> File<'a> {
         })
     }
 
+    /// The key of a property at the beginning of a line of the frontmatter.
+    fn find_key(&self, name: &str) -> Match {
+        let block = frontmatter::block(self.text())?;
+        let start = block.as_ptr().addr() - self.text().as_ptr().addr();
+        let keys = block.split_inclusive('\n').scan(start, |at, line| {
+            *at += line.len();
+            Some((*at - line.len(), line.split(':').next().unwrap_or_default()))
+        });
+        let key = keys.into_iter().find(|(_, key)| fold(key.trim_matches(['"', '\''])) == name);
+        key.map(|(at, key)| at..at + key.len())
+    }
+
     /// An inline tag in a part, or one nested below it.
     fn find_tag(&self, wanted: &str, part: &Range<usize>) -> Option<Range<usize>> {
         let tags = self.tags.get_or_init(|| inline::tags(self.text()));
@@ -166,7 +178,7 @@ impl<'a> File<'a> {
 }
 
 /// Whether a note has a property, with a value where one is asked for; names and texts without case, of a list any item.
-fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
+pub(super) fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
     entry.properties().is_some_and(|properties| {
         let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
         let equals = |own: &Value, wanted: &str| fold(&shown(own)) == wanted;

@@ -1,5 +1,5 @@
-//! What the vault has in place of a word that no file has: another form of it, a word that is one edit away, or one that begins
-//! alike.
+//! What the vault has in place of a word that no file has: another spelling or form of it, a word that is one edit away, the two words
+//! that it is made of, or one that begins alike.
 
 use super::Vault;
 use super::entry::{Entry, Id};
@@ -7,32 +7,41 @@ use super::error::Error;
 use super::posting::Posting;
 use crate::limits;
 use crate::slice::Part;
-use crate::text::words::{is_one_edit, kept_parts, stem};
+use crate::text::words::{is_one_edit, is_spelling, kept_parts, stem};
 use memchr::memmem::Finder;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Letters that a word which begins alike has in common at least.
+/// Letters of a word that is corrected, and that it has in common with one that begins alike, at least.
 const ALIKE: usize = 4;
+/// Letters of each of two words that are written as one, at least.
+const HALF: usize = 3;
 
-/// Nearest words of one file or of all.
-#[derive(Debug, Default)]
-struct NearestWords {
-    has_stem: bool,
-    /// Words that are one edit away, and how often.
-    edits: BTreeMap<String, usize>,
-    /// The letters that a word has in common at its beginning, the most.
-    alike: usize,
+/// What a word of the vault is to the one that no file has; the nearest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Relation {
+    /// The same with its accents.
+    Spelling,
+    Form,
+    Edit,
+    /// The one begins, or ends, with the other.
+    Beginning,
+    End,
+    /// They begin alike.
+    Alike,
 }
 
-impl NearestWords {
-    fn add(&mut self, other: NearestWords) {
-        self.has_stem |= other.has_stem;
-        self.alike = self.alike.max(other.alike);
-        other.edits.into_iter().for_each(|(word, count)| *self.edits.entry(word).or_default() += count);
-    }
+/// A word that no file has.
+struct Unknown<'a> {
+    word: &'a str,
+    stem: &'a str,
+    letters: Vec<char>,
 }
+
+/// Words of one file, or of all, that are near to one, and how often they were found.
+type NearWords = BTreeMap<(Relation, String), usize>;
 
 impl Vault {
     /// The text to look for in place of a folded word; none for a phrase. What was found is kept, unless the search is narrowed.
@@ -66,26 +75,23 @@ impl Vault {
         if word.contains(' ') {
             return Ok(None);
         }
-        let letters: Vec<char> = word.chars().collect();
-        let stem = Some(stem(word)).filter(|stem| *stem != word);
-        let beginning: String = letters.iter().take(ALIKE).collect();
-        let mut parts: Vec<String> = stem.map(str::to_owned).into_iter().collect();
-        if (ALIKE..=limits::CORRECTED_LETTERS).contains(&letters.len()) {
+        let unknown = Unknown { word, stem: stem(word), letters: word.chars().collect() };
+        let mut parts = vec![unknown.stem.to_owned()];
+        if unknown.is_corrected() {
             parts.extend(kept_parts(word));
-            parts.push(beginning);
+            parts.push(unknown.letters.iter().take(ALIKE).collect());
         }
-        parts.retain(|part| !part.is_empty());
-        let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        parts.retain(|part| !part.is_empty() && part != word);
         let lexicon = self.lexicon();
-        let mut near = NearestWords::default();
+        let mut near = NearWords::new();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
             let looked_at: Vec<&Arc<Entry>> = match newer {
                 Some((lexicon, changed)) => {
                     let is_wanted = |file: Posting| table.entry(file.id()).is_some_and(|entry| wanted(entry));
-                    for (word, files) in lexicon.each() {
-                        if near.is_nearer(word, &letters, stem) && files.clone().any(is_wanted) {
-                            near.add_word(word, &letters, stem, files.count());
+                    for (own, files) in lexicon.each() {
+                        if let Some(relation) = unknown.relation(own).filter(|_| files.clone().any(is_wanted)) {
+                            near.insert((relation, own.to_owned()), files.count());
                         }
                     }
                     let ids: BTreeSet<Id> = changed.chain(lexicon.left_out.iter().copied()).collect();
@@ -95,41 +101,80 @@ impl Vault {
             };
             looked_at.into_iter().filter(|entry| wanted(entry)).cloned().collect()
         });
-        let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
+        let finders: Vec<Finder<'_>> = parts.iter().map(Finder::new).collect();
         let look = |entry: &Arc<Entry>| {
-            let mut near = NearestWords::default();
+            let mut near = NearWords::new();
             let text = self.folded_text(entry, read).unwrap_or_default();
             for text in [&*text, entry.folded_path()] {
-                for finder in &finders {
-                    finder.find_iter(text.as_bytes()).for_each(|at| near.add_word(word_around(text, at), &letters, stem, 1));
+                for at in finders.iter().flat_map(|finder| finder.find_iter(text.as_bytes())) {
+                    let own = word_around(text, at);
+                    if let Some(relation) = unknown.relation(own) {
+                        *near.entry((relation, own.to_owned())).or_default() += 1;
+                    }
                 }
             }
             near
         };
         let bytes = candidates.iter().map(|entry| entry.text_bytes()).sum();
-        self.on_all_cores(&candidates, bytes, &look, go_on)?.into_iter().for_each(|found| near.add(found));
-        let most = near.edits.into_iter().max_by_key(|(_, count)| *count).map(|(edited, _)| edited);
-        let alike = || (near.alike >= ALIKE).then(|| letters.iter().take(near.alike).collect());
-        Ok(stem.filter(|_| near.has_stem).map(str::to_owned).or(most).or_else(alike))
+        for found in self.on_all_cores(&candidates, bytes, &look, go_on)? {
+            found.into_iter().for_each(|(own, count)| *near.entry(own).or_default() += count);
+        }
+        Ok(unknown.nearest(&near))
     }
 }
 
-impl NearestWords {
-    /// Whether a word could change what is known.
-    fn is_nearer(&self, word: &str, letters: &[char], stem: Option<&str>) -> bool {
-        let begins = || stem.is_some_and(|stem| word.starts_with(stem));
-        let alike = word.chars().zip(letters).take_while(|(own, letter)| own == *letter).count();
-        !self.has_stem && begins() || alike > self.alike || word.chars().count().abs_diff(letters.len()) < 2
+impl Unknown<'_> {
+    fn is_corrected(&self) -> bool {
+        (ALIKE..=limits::CORRECTED_LETTERS).contains(&self.letters.len())
     }
 
-    /// Takes note of a word that stands in some texts.
-    fn add_word(&mut self, word: &str, letters: &[char], stem: Option<&str>, times: usize) {
-        self.has_stem |= stem.is_some_and(|stem| word.starts_with(stem));
-        let own: Vec<char> = word.chars().take(letters.len() + 2).collect();
-        if own.len().abs_diff(letters.len()) < 2 && letters.len() >= ALIKE && is_one_edit(&own, letters) {
-            *self.edits.entry(word.to_owned()).or_default() += times;
+    /// What a word of the vault is to this one, if it is near.
+    fn relation(&self, own: &str) -> Option<Relation> {
+        if is_spelling(own, self.word) {
+            return Some(Relation::Spelling);
         }
-        self.alike = self.alike.max(own.iter().zip(letters).take_while(|(own, letter)| own == letter).count());
+        if own.starts_with(self.stem) && stem(own) == self.stem {
+            return Some(Relation::Form);
+        }
+        if !self.is_corrected() {
+            return None;
+        }
+        let length = self.letters.len();
+        let own: Vec<char> = own.chars().take(length + 2).collect();
+        // Of a short word another first letter makes another word.
+        let may_be_edit = own.len().abs_diff(length) < 2 && (length > ALIKE + 1 || own.first() == self.letters.first());
+        let in_common = own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
+        let is_half = own.len() >= HALF && own.len() + HALF <= length;
+        match in_common {
+            _ if may_be_edit && is_one_edit(&own, &self.letters) => Some(Relation::Edit),
+            _ if is_half && in_common == own.len() => Some(Relation::Beginning),
+            _ if is_half && self.letters.ends_with(&own) => Some(Relation::End),
+            _ if in_common >= ALIKE && in_common * 2 >= length => Some(Relation::Alike),
+            _ => None,
+        }
+    }
+
+    /// The word that stands in for this one, or the two words.
+    fn nearest(&self, near: &NearWords) -> Option<String> {
+        let of = |wanted: Relation| near.iter().filter(move |((relation, _), _)| *relation == wanted);
+        let most = |wanted| of(wanted).max_by_key(|(_, count)| **count).map(|((_, own), _)| own.clone());
+        let two = || {
+            let halves = of(Relation::Beginning).filter_map(|((_, first), _)| Some((first, self.word.strip_prefix(first.as_str())?)));
+            let known = halves.filter(|(_, second)| near.contains_key(&(Relation::End, (*second).to_owned())));
+            known.max_by_key(|(first, second)| first.len().min(second.len())).map(|(first, second)| format!("{first} {second}"))
+        };
+        let alike = || {
+            let in_common = |own: &str| own.chars().zip(&self.letters).take_while(|(own, letter)| own == *letter).count();
+            let begin_alike = of(Relation::Beginning).chain(of(Relation::Alike));
+            let long_enough = begin_alike.map(|((_, own), count)| (in_common(own), own, count));
+            let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= ALIKE && in_common * 2 >= self.letters.len());
+            // One that the word begins with is a part of it.
+            let nearness = |(in_common, own, count): &(usize, &String, &usize)| {
+                (self.word.starts_with(own.as_str()), *in_common, Reverse(own.len()), **count)
+            };
+            long_enough.max_by_key(nearness).map(|(_, own, _)| own.clone())
+        };
+        [Relation::Spelling, Relation::Form, Relation::Edit].into_iter().find_map(most).or_else(two).or_else(alike)
     }
 }
 

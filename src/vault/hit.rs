@@ -24,7 +24,8 @@ impl Vault {
             _ => {
                 let folded = Folded::of(&entry.path);
                 let path = folded.text(&entry.path);
-                let first = needles.iter().find_map(|needle| path.find(needle).map(|at| at..at + needle.len()));
+                let needles_and_stems = needles.iter().copied().chain(words.iter().map(Word::stem));
+                let first = needles_and_stems.into_iter().find_map(|needle| path.find(needle).map(|at| at..at + needle.len()));
                 (first.map_or_else(|| entry.path.to_string(), |first| in_line(&entry.path, &folded, first, &needles)), 1)
             }
         }

@@ -23,6 +23,8 @@ const HEADING: f32 = 1.5;
 const TAG: f32 = 2.0;
 /// What a name counts beside, all of whose words the query has: `GitHub Pages` for `publish on github pages`.
 const WHOLE_NAME: f32 = 1.0;
+/// What a file counts that is no note: images and settings are text, too.
+const NO_NOTE: f32 = 0.5;
 /// What an occurrence as a part of another word counts.
 const INSIDE: f32 = 0.1;
 /// How much the best passage counts beside the whole.
@@ -66,18 +68,31 @@ pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
     weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))
 }
 
-/// How well a text fits a path that has it: the name itself, its beginning, the beginning of a word of it, inside of it, in a
-/// folder.
-pub(super) fn name_quality(path: &str, text: &str) -> u8 {
+/// How well a text, whose stem is given too, fits a path, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NameQuality {
+    Whole,
+    Alias,
+    Beginning,
+    BeginningOfWord,
+    /// The name has another form of it.
+    Form,
+    Inside,
+    InFolder,
+}
+
+pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQuality> {
     let name = name_of(path);
     let is_whole = name == text || name.strip_suffix(".md") == Some(text);
-    match name.find(text) {
-        Some(0) if is_whole => 0,
-        Some(0) => 1,
-        Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at)) => 2,
-        Some(_) => 3,
-        None => 4,
-    }
+    Some(match name.find(text) {
+        Some(0) if is_whole => NameQuality::Whole,
+        Some(0) => NameQuality::Beginning,
+        Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at)) => NameQuality::BeginningOfWord,
+        Some(_) => NameQuality::Inside,
+        None if name.match_indices(stem).any(|(at, _)| is_form(name, at, stem.len())) => NameQuality::Form,
+        None if path.contains(text) => NameQuality::InFolder,
+        None => return None,
+    })
 }
 
 /// How well a text fits some tags: the tag itself, its beginning, inside of it.
@@ -196,7 +211,8 @@ impl<'a> Ranker<'a> {
         let best = best_passage(&all, beside, self.words, limits::PASSAGE_BYTES);
         let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
         let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
-        let score = weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name;
+        let kind = if entry.is_note() { 1.0 } else { NO_NOTE };
+        let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
         let class = if name == self.phrase || self.all != 0 && consist_of.contains(&self.all) {
             0
@@ -227,8 +243,18 @@ impl Close {
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
         let in_passage = || {
             let (from, to) = self.passage?;
-            let inside: Vec<Occurrence> = self.all.iter().filter(|(at, ..)| (from..=to).contains(at)).copied().collect();
-            best_passage(&inside, 0, words, limits::SNIPPET_BYTES).at
+            let best = |is_shown: &dyn Fn(&Occurrence) -> bool| {
+                let shown: Vec<Occurrence> = self.all.iter().filter(|one| is_shown(one)).copied().collect();
+                best_passage(&shown, 0, words, limits::SNIPPET_BYTES)
+            };
+            let inside = best(&|(at, ..)| (from..=to).contains(at));
+            let (at, _) = inside.at?;
+            if !self.all.iter().any(|(from, .., in_target)| *from == at && *in_target) {
+                return inside.at;
+            }
+            // The target of a link has the words of its title next to each other, and is not what one reads.
+            let plain = best(&|(.., in_target)| !in_target);
+            plain.at.filter(|_| plain.weight * 2.0 >= inside.weight).or(inside.at)
         };
         self.phrase_at.or_else(in_passage)
     }
@@ -243,7 +269,7 @@ impl Close {
             let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
             least = best.weight * ENOUGH;
             let range = part_of(text, at.0..best.end);
-            all.retain(|(from, to, _)| *to <= range.start || *from >= range.end);
+            all.retain(|(from, to, ..)| *to <= range.start || *from >= range.end);
             all.retain(|one| (one.0, one.1) != at);
             if !found.iter().any(|known| known.start < range.end && range.start < known.end) {
                 found.push(range);
@@ -264,8 +290,8 @@ pub(super) fn aliases(entry: &Entry, text: &str) -> Vec<String> {
     if memmem::find(head(text).as_bytes(), b"alias").is_some() { entry.aliases() } else { Vec::new() }
 }
 
-/// Begin, end and the number of the word.
-type Occurrence = (usize, usize, usize);
+/// Begin, end, the number of the word, and whether it stands in the target of a link.
+type Occurrence = (usize, usize, usize, bool);
 
 /// The weighed number of occurrences of a form in a text; each is noted.
 fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
@@ -282,7 +308,9 @@ fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
         let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE };
-        all.push((at, at + length, form.number));
+        let written = text.get(line..at).and_then(|before| before.split_whitespace().next_back().filter(|_| !before.ends_with(' ')));
+        let in_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
+        all.push((at, at + length, form.number, in_target));
     }
     count
 }
@@ -313,7 +341,7 @@ fn best_passage(all: &[Occurrence], beside: u32, words: &[Word], length: usize) 
     let mut best = BestPassage { words: beside, weight: weight_of(words, beside), at: None, end: 0 };
     // Where each word is next, from a place on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
-    for &(from, to, number) in all.iter().rev() {
+    for &(from, to, number, _) in all.iter().rev() {
         if let Some(next) = next.get_mut(number) {
             *next = Some((from, to));
         }

@@ -6,7 +6,7 @@
 
 use super::Vault;
 use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, by_name, score_rank};
-use super::condition::File;
+use super::condition::{File, has_property};
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::list::wanted_tag;
@@ -123,7 +123,8 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         let filling = self.index.refresh_or_go_on()?;
-        let parsed = query::parse(query.text).map_err(|why| Error::Query { why })?;
+        let is_property = |name: &str| self.index.read(|entries| entries.values().any(|entry| has_property(entry, name, None)));
+        let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Query { why })?;
         let tag = wanted_tag(query.tag);
         let below = self.narrowed(query.below.as_ref())?;
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
@@ -164,13 +165,13 @@ impl Vault {
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
         if query.newest_first || is_one_text {
-            let text = order.words.first().map_or("", |word| &word.text);
             let rank = |candidate: &Candidate, table: &Table| {
                 let age = !table.facts(candidate.id).modified;
                 if query.newest_first {
                     return (u8::from(!has_all(candidate)), 0, 0, age);
                 }
-                let (class, quality) = by_name(candidate, table.entry(candidate.id), text);
+                let entry_and_word = table.entry(candidate.id).zip(order.words.first());
+                let (class, quality) = entry_and_word.map_or((u8::MAX, 0), |(entry, word)| by_name(candidate, entry, word));
                 (class, quality, u64::from(!candidate.count), age)
             };
             page = self.smallest(&found, page_length, &rank, after, None);
@@ -199,18 +200,23 @@ impl Vault {
         }
         let more = page.len() > query.max_results;
         page.truncate(query.max_results);
+        // Where nothing else is asked for, a tag is what is shown.
+        let tag_asked = parsed.conditions.iter().find_map(|condition| if let Condition::Tag(tag) = condition { Some(tag) } else { None });
+        let tag_asked: Vec<Word> = tag_asked.filter(|_| order.words.is_empty()).map(|tag| Word::new(tag)).into_iter().collect();
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
             let close = close(&candidate, &entry);
-            let at = fulfilled_at.get(&candidate.id).copied();
+            let fulfilled = fulfilled_at.get(&candidate.id).copied();
+            let at = if asked == 0 { fulfilled.or(close.shown_at(&order.words)) } else { close.shown_at(&order.words).or(fulfilled) };
             let match_type = match is_one_text {
-                true if candidate.is_in(IN_PATH) => MatchType::Filename,
+                _ if !tag_asked.is_empty() && at.is_none() => MatchType::Tag,
+                true if candidate.is_in(IN_PATH) || candidate.words == 0 && key.0.0 == 0 => MatchType::Filename,
                 true if candidate.is_in(IN_TAG) => MatchType::Tag,
                 true => MatchType::Content,
                 false => close.match_type,
             };
-            let at = close.shown_at(&order.words).or(at);
+            let words = if match_type == MatchType::Tag && !tag_asked.is_empty() { &tag_asked } else { &order.words };
             let passages = if query.passages { self.passages(&entry, &close, at, &order.words, &read) } else { Vec::new() };
-            let (snippet, line) = self.snippet(&entry, match_type, at, &order.words);
+            let (snippet, line) = self.snippet(&entry, match_type, at, words);
             Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();
@@ -255,6 +261,7 @@ impl Vault {
             // The first part alone tells less than all of them.
             let is_near = |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
             match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
+                Some(two) if two.contains(' ') => in_parts.push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
                 Some(instead) => {
                     did_you_mean.push((word.asked.clone(), instead.clone()));
                     word.text = instead;
@@ -357,7 +364,9 @@ impl Vault {
             } else {
                 some.into_values().collect()
             };
-            found.retain(|candidate| (asked == 0 || candidate.words != 0) && table.entry(candidate.id).is_some_and(|entry| wanted(entry)));
+            found.retain(|candidate| {
+                (asked == 0 || candidate.words | candidate.stems != 0) && table.entry(candidate.id).is_some_and(|entry| wanted(entry))
+            });
             (found, unread + table.not_searched(wanted))
         }))
     }
