@@ -4,6 +4,7 @@ use super::process::Runner;
 use super::{Failure, LOCK};
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::vault::TRASH;
 use std::path::Path;
 
 pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::File, Failure> {
@@ -18,7 +19,7 @@ pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<s
     }
 }
 
-/// Tells the repository to overlook the lock file, the files of ours beside it, and what a crash may leave of a write, in the
+/// Tells the repository to overlook the lock file, the files of ours beside it, deleted notes, and what a crash may leave of a write, in the
 /// file that is for this working copy alone: they should not be seen in `git status`, nor committed with everything else.
 pub(super) fn exclude_lock_files(runner: &Runner<'_>) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
@@ -29,7 +30,7 @@ pub(super) fn exclude_lock_files(runner: &Runner<'_>) -> Result<(), Failure> {
     }
     let known = disk::if_there(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES].into_iter().filter(|name| !has(name)).collect();
+    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES, TRASH].into_iter().filter(|name| !has(name)).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -158,7 +158,7 @@ impl Git {
 
     /// Why nothing could be written at this moment, if that is so: another branch, a merge under way.
     pub fn unready_reason(&self) -> Option<String> {
-        let opened = self.runner(&|| false).and_then(|runner| self.open(&runner));
+        let opened = self.runner(&|| false).and_then(|runner| self.open(&self.vault, &runner));
         opened.err().map(|failure| failure.to_string())
     }
 
@@ -171,7 +171,7 @@ impl Git {
             }
             let _lock = self.lock(&runner)?;
             repository::remove_leftovers(&self.folders(runner.cancelled)?.git_dir, &runner)?;
-            let repository = self.open(&runner)?;
+            let repository = self.open(&self.vault, &runner)?;
             settle::recover(&repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
@@ -179,13 +179,14 @@ impl Git {
         }
     }
 
-    /// Gives one note these bytes, or deletes it (`None`): one commit with exactly that path, pushed. `if_match` is the etag of the
+    /// Gives one note of the vault, as the caller has it, these bytes, or deletes it (`None`): one commit with exactly that path, pushed. `if_match` is the etag of the
     /// note that the caller has read; without it, a note with uncommitted changes is not touched.
     ///
     /// # Errors
     /// [`Failure`]; then nothing has changed but what a branch of the remote brought, and the commit of a text on disk that is deleted.
     pub fn change(
         &self,
+        vault: &Vault,
         path: &VaultPath,
         after: Option<&[u8]>,
         message: &str,
@@ -194,11 +195,11 @@ impl Git {
     ) -> Result<Done, Failure> {
         let runner = self.runner(cancelled)?;
         let _lock = self.lock(&runner)?;
-        let mut repository = self.open(&runner)?;
+        let mut repository = self.open(vault, &runner)?;
         if settle::recover(&repository, &runner)? {
-            repository = self.open(&runner)?;
+            repository = self.open(vault, &runner)?;
         }
-        let path = &self.vault.spelled(path);
+        let path = &vault.spelled(path);
         let name = repository.name_of(path);
         let look = |repository: &Repository| {
             let known = repository.know(&runner, &[&name], true)?;
@@ -215,7 +216,7 @@ impl Git {
         // Whatever could not be moved here afterwards is found out before anything is pushed.
         Index::refuse_locked(&repository)?;
         if let Some(bytes) = after {
-            self.vault.may_write(path, bytes.len())?;
+            vault.may_write(path, bytes.len())?;
         }
         if note.committed.is_none() {
             known.refuse_clash(repository.head.as_deref(), &name)?;
@@ -229,7 +230,7 @@ impl Git {
             let message = format!("{}: as it was before it was deleted", path.as_str());
             let made = if as_it_is.is_empty() { Ok(()) } else { self.make(&repository, &runner, &as_it_is, &message).map(drop) };
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
-            repository = self.open(&runner)?;
+            repository = self.open(vault, &runner)?;
             (_, note, is_committed) = look(&repository)?;
         }
         match (&note.committed, &note.bytes) {
@@ -266,9 +267,9 @@ impl Git {
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
         let _lock = self.lock(&runner)?;
-        let mut repository = self.open(&runner)?;
+        let mut repository = self.open(&self.vault, &runner)?;
         if settle::recover(&repository, &runner)? {
-            repository = self.open(&runner)?;
+            repository = self.open(&self.vault, &runner)?;
         }
         Index::refuse_locked(&repository)?;
         let (targets, left) = self.as_on_disk(&repository, &runner, paths)?;
@@ -352,8 +353,8 @@ impl Git {
         Ok(Runner { git_dir_and_work_tree: Some((folders.git_dir.clone(), folders.top.clone())), ..self.outside(cancelled) })
     }
 
-    fn open(&self, runner: &Runner<'_>) -> Result<Repository, Failure> {
-        Repository::open(&self.vault, runner, self.folders(runner.cancelled)?, &self.options)
+    fn open(&self, vault: &Vault, runner: &Runner<'_>) -> Result<Repository, Failure> {
+        Repository::open(vault, runner, self.folders(runner.cancelled)?, &self.options)
     }
 
     /// Runs git in the vault's folder, before its repository is known.
@@ -438,6 +439,9 @@ impl Commits for Git {
             log::warn!("git: {} changed files are not committed by themselves any more", left.len() - limits::GIT_LEFT);
             left.truncate(limits::GIT_LEFT);
         }
-        outcome.map_err(|failure| failure.to_string())
+        // The change itself is done.
+        let why = |words: String| words.replace("Nothing was done: ", "");
+        let outcome = outcome.map(|made| Committed { left: made.left.into_iter().map(why).collect(), ..made });
+        outcome.map_err(|failure| why(failure.to_string()))
     }
 }

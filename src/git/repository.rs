@@ -10,12 +10,12 @@ use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The repository at the beginning of an operation.
 #[derive(Debug)]
 pub(super) struct Repository {
-    pub(super) vault: Arc<Vault>,
+    /// As the caller has it: with what is kept of its changes.
+    pub(super) vault: Vault,
     /// The top of the working tree; git runs there.
     pub(super) top: PathBuf,
     /// The folder with this working tree's index and HEAD.
@@ -145,7 +145,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`Failure::Refused`] when it is in a state in which nothing is done.
-    pub(super) fn open(vault: &Arc<Vault>, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
+    pub(super) fn open(vault: &Vault, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
         let branch = format!("refs/heads/{}", options.branch);
         let files = [
             folders.git_dir.join("HEAD"),
@@ -164,7 +164,7 @@ impl Repository {
         let (top, git_dir, prefix) = (folders.top.clone(), folders.git_dir.clone(), folders.prefix.clone());
         let index = fingerprint(&git_dir.join("index"));
         let repository =
-            Repository { vault: Arc::clone(vault), top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
+            Repository { vault: vault.clone(), top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
         if let Some(words) = repository.under_way(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }

@@ -115,11 +115,7 @@ fn move_files<'a>(
 
 /// Writes or removes the note on disk, if it is what is known (`None`: no file).
 fn exchange(repository: &Repository, target: &Target, known: &Option<Vec<u8>>, wanted: &Option<Vec<u8>>) -> Result<(), VaultError> {
-    match (known, wanted) {
-        _ if known == wanted => Ok(()),
-        (known, Some(wanted)) => repository.vault.exchange(&target.path, known.as_deref(), wanted),
-        (known, None) => repository.vault.remove(&target.path, known.as_deref().unwrap_or_default()),
-    }
+    if known == wanted { Ok(()) } else { repository.vault.exchange(&target.path, known.as_deref(), wanted.as_deref()) }
 }
 
 /// The note as it was before; for a commit that was not pushed.

@@ -93,7 +93,8 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
         Ok(committed) => {
             members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
             members.insert("pushed".into(), committed.pushed.into());
-            let trouble = committed.trouble.into_iter().chain(committed.left).collect::<Vec<_>>().join("; ");
+            let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
+            let trouble = committed.trouble.into_iter().chain(left).collect::<Vec<_>>().join("; ");
             members
                 .extend(Some(trouble).filter(|trouble| !trouble.is_empty()).map(|trouble| ("git_error".to_owned(), shown(trouble).into())));
         }

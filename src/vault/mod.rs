@@ -92,6 +92,7 @@ use crate::slice::Part;
 pub use entry::{Entry, Stamp};
 pub use error::Error;
 pub use index::{Memory, Version};
+pub use moves::TRASH;
 pub use names::Named;
 use path::text_of;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};

@@ -11,7 +11,8 @@ use crate::limits;
 use crate::slice::Part;
 use std::path::Path;
 
-pub(super) const TRASH: &str = ".trash";
+/// The folder that Obsidian keeps deleted files in.
+pub const TRASH: &str = ".trash";
 
 impl Vault {
     /// The folder for what was deleted; made where it is missing.

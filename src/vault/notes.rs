@@ -167,7 +167,7 @@ impl Vault {
             let first = self.first_text(named)?;
             let made = change(first.as_bytes())?;
             self.check_new_name(&named.path, None)?;
-            match self.exchange(&named.path, None, &made) {
+            match self.exchange(&named.path, None, Some(&made)) {
                 // Another call has made it.
                 Err(Error::Busy) => {}
                 other => {

@@ -124,21 +124,29 @@ impl Vault {
         Ok(found)
     }
 
-    /// Puts a kept version of a note in its place, which need not be there any more.
+    /// The bytes of a kept version of a note.
     ///
     /// # Errors
-    /// [`Error::NoTarget`] for a version that the note does not have, and those of [`Vault::edit`].
-    pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
+    /// [`Error::NoTarget`] for a version that the note does not have, and those of [`Vault::history`].
+    pub fn kept_version(&self, path: &VaultPath, version: &str) -> Result<Vec<u8>, Error> {
         let history = self.history(path)?;
         let kept = history.iter().find(|line| line.version == version).and_then(Line::kept);
         let Some((_, hash)) = kept else {
             let known = history.iter().take(crate::limits::CANDIDATES_SHOWN).map(|line| line.version.clone().into()).collect();
             return Err(Error::NoTarget { what: format!("{} has no version {version:?}", path.as_str()), known });
         };
-        let bytes = self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))?;
+        self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))
+    }
+
+    /// Puts a kept version of a note in its place, which need not be there any more.
+    ///
+    /// # Errors
+    /// Those of [`Vault::kept_version`] and [`Vault::edit`].
+    pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
+        let bytes = self.kept_version(path, version)?;
         match self.edit_bytes(path, None, &mut |_| Ok(bytes.clone())) {
             Err(Error::NotFound { .. }) => {
-                self.exchange(path, None, &bytes)?;
+                self.exchange(path, None, Some(&bytes))?;
                 Ok(Written::of(path, true, &bytes))
             }
             other => other,
@@ -248,6 +256,7 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                         plan.done.push(format!("{path}: brought back; deleted by {when}"));
                         view.hashes.insert(path.clone(), before.clone());
                     }
+                    None if trashed_to.is_empty() => plan.leave(view, path, format!("its text is not kept any more; deleted by {when}")),
                     None => plan.leave(view, path, format!("is in {trashed_to}, and not kept; deleted by {when}")),
                 }
             }

@@ -59,6 +59,12 @@ pub(super) fn kept_of_write(path: &VaultPath, before: Option<&[u8]>, after: &[u8
     Change { did, bytes: before.map(<[u8]>::to_vec) }
 }
 
+/// What is kept of a file that is removed.
+fn kept_of_removal(path: &VaultPath, before: &[u8]) -> Change {
+    let did = Did::Trashed { path: path.as_str().to_owned(), trashed_to: String::new(), before: Some(hash(before)), bytes: before.len() };
+    Change { did, bytes: Some(before.to_vec()) }
+}
+
 /// Makes the bytes that a file is to have of those that it has.
 pub type MakeBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
 
@@ -247,13 +253,15 @@ impl Vault {
         Ok(())
     }
 
-    /// Puts other bytes in the place of those that the caller knows (`None`: there is no file), missing folders included.
+    /// Puts other bytes, missing folders included, or no file (`None`) in the place of what the caller knows.
     ///
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
-    pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
-        let kept = self.keep(vec![path.as_str().to_owned()], || vec![kept_of_write(path, known, bytes)])?;
-        let outcome = self.put(path, known, bytes);
+    pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+        let before = known.unwrap_or_default();
+        let change = || vec![wanted.map_or_else(|| kept_of_removal(path, before), |bytes| kept_of_write(path, known, bytes))];
+        let kept = self.keep(vec![path.as_str().to_owned()], change)?;
+        let outcome = wanted.map_or_else(|| self.remove(path, before), |bytes| self.put(path, known, bytes));
         self.finish(kept, outcome).map(drop)
     }
 
@@ -276,7 +284,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] when they are not those; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
-    pub fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
+    pub(super) fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let (path, on_disk) = &self.locate(path)?;
         let _lock = self.lock_for_writing(on_disk);
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;

@@ -14,7 +14,9 @@ use crate::git::{Done, Failure, Git};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
+use crate::vault::versions::Caller;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 6] = [
@@ -81,7 +83,7 @@ fn change(
     path: &VaultPath,
     after: Option<&[u8]>,
     arguments: &Arguments,
-    tool: &str,
+    tool: &'static str,
     verb: &str,
 ) -> Result<(Inline<Outcome>, Done), Error> {
     let message = match arguments.maybe("commit_message").map(str::trim).filter(|message| !message.is_empty()) {
@@ -93,8 +95,10 @@ fn change(
     }
     let message = format!("{}\n\nLogin: {}", message.trim_end(), context.principal.login);
     context.caller.progress(1, Some(3), "committing and pushing");
+    // What is replaced is kept for undo; the change is committed here, and not with what the call has changed.
+    let vault = context.vault.on_behalf_of(&Arc::new(Caller::new(&context.principal.login, tool)));
     let done = repository(context)?
-        .change(path, after, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
+        .change(&vault, path, after, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
         .map_err(|failure| failed(failure, path, verb))?;
     let hint = (done.commit.is_some() && (done.created || after.is_none())).then(|| index_hint(context, path, after.is_none())).flatten();
     let outcome = Outcome {

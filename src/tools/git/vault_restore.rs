@@ -15,7 +15,11 @@ pub(super) static TOOL: Tool = Tool {
     reaches_out: true,
     input: &[
         required("path", ANY_TEXT, PATH),
-        required("version", Shape::Text { max: 64 }, "A commit from vault_history that has the version wanted; 7 digits or more"),
+        required(
+            "version",
+            Shape::Text { max: 64 },
+            "A commit from vault_history that has the version wanted, 7 digits or more; or what a result calls previous",
+        ),
         MESSAGE,
         IF_MATCH,
     ],
@@ -41,9 +45,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if commit.len() < 7 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::new(Code::InvalidArgument, "Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
     }
-    let bytes = repository(context)?
-        .version(&path, commit, &|| context.caller.has_cancelled())
-        .map_err(|failure| failed(failure, &path, "written"))?;
+    // What a result calls `previous` is a kept version.
+    let bytes = match context.vault.kept_version(&path, commit) {
+        Ok(kept) => kept,
+        Err(_) => repository(context)?
+            .version(&path, commit, &|| context.caller.has_cancelled())
+            .map_err(|failure| failed(failure, &path, "written"))?,
+    };
     let (outcome, _) = change(context, &path, Some(&bytes), arguments, "vault_restore", "written")?;
     Reply::of(&Restored { path: path.as_str(), written: true, version: commit, bytes_written: bytes.len(), outcome })
 }
