@@ -204,6 +204,10 @@ fn a_base_is_answered_as_its_view_describes() {
     std::fs::write(folder.vault().join("Chain.base"), format!("formulas:\n  f0: '1'\n{chain}")).unwrap();
     let deep = server.call("vault_query", json!({ "base": "Chain.base", "select": ["formula.f189"], "path": "Plain.md" }));
     assert!(deep["rows"][0]["formula.f189"]["error"].is_string(), "{deep}");
+    // A formula that is wrong is none of the views that do not use it.
+    std::fs::write(folder.vault().join("Cover.base"), "formulas:\n  cover: image(1)\n  own: formula.own\nviews:\n  - order: [price]\n")
+        .unwrap();
+    assert!(server.call("vault_query", json!({ "base": "Cover.base" }))["total"].as_u64().unwrap() > 5);
     for (text, code, words) in [
         ("views:\n  - name: [\n", "PARSE_ERROR", "line"),
         ("- a\n", "PARSE_ERROR", "filters, formulas or views, at line 1"),
@@ -211,7 +215,9 @@ fn a_base_is_answered_as_its_view_describes() {
         ("views:\n  - name: V\n    filters:\n      and: [7]\n", "PARSE_ERROR", "at line 4"),
         ("formulas:\n  a: [1]\n", "PARSE_ERROR", "at line 1"),
         ("a: 1\nviews: 7\n", "PARSE_ERROR", "at line 2"),
-        ("formulas:\n  a: formula.b\n  b: formula.a + 1\n", "QUERY_ERROR", "own value"),
+        ("formulas:\n  a: formula.b\n  b: formula.a + 1\nviews:\n  - sort: [formula.b]\n", "QUERY_ERROR", "own value"),
+        ("formulas:\n  a: formula.b\n  b: image(1)\nviews:\n  - order: [formula.a]\n", "QUERY_ERROR", "formula \"b\""),
+        ("formulas:\n  b: image(1)\nfilters: formula.b\n", "QUERY_ERROR", "formula \"b\""),
         ("filters: a ==\n", "QUERY_ERROR", "filters of the base"),
         ("views:\n  - name: V\n    filters: foo()\n", "QUERY_ERROR", "view \"V\""),
         ("views:\n  - summaries: {price: Mode}\n", "QUERY_ERROR", "Mode"),
@@ -311,4 +317,43 @@ fn long_answers_come_in_pages() {
         let _ = std::fs::remove_file(folder.vault().join("n000.md"));
     }
     assert_eq!(seen, notes);
+}
+
+#[test]
+fn a_row_whose_value_changes_between_pages_moves_no_other() {
+    let files: Vec<(String, String)> = (0..6).map(|n| (format!("f{n}.md"), format!("---\nn: {n}\n---\n"))).collect();
+    let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    for (changed, expected) in [(json!(0.5), ["f3.md", "f2.md"]), (json!(99), ["f3.md", "f2.md"]), (Value::Null, ["f3.md", "f2.md"])] {
+        let folder = Folder::with(&bytes);
+        let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+        let page = |cursor: &Value| {
+            let found = server.call("vault_query", json!({ "where": "n >= 0", "sort": ["n desc"], "limit": 2, "cursor": cursor }));
+            let paths: Vec<String> = found["rows"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect();
+            (paths, found["next_cursor"].clone())
+        };
+        let (first, cursor) = page(&json!(null));
+        assert_eq!(first, ["f5.md", "f4.md"]);
+        if changed.is_null() {
+            std::fs::remove_file(folder.vault().join("f4.md")).unwrap();
+        } else {
+            server.call("vault_set_properties", json!({ "paths": ["f4.md"], "set": { "n": changed } }));
+        }
+        assert_eq!(page(&cursor).0, expected, "{changed}");
+    }
+}
+
+#[test]
+fn names_of_properties_and_tags_are_compared_without_case() {
+    let folder = Folder::with(&[
+        ("a.md", b"---\nStatus: x\n---\n#Book #book\n"),
+        ("b.md", b"---\nstatus: x\n---\n#book\n"),
+        ("c.md", b"---\nstatus: y\n---\n#book/new\n"),
+    ]);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    assert_eq!(server.call("vault_query", json!({ "where": "status == \"x\"" }))["total"], 2);
+    for (count, expected) in
+        [("tag", json!({ "book": 2, "book/new": 1 })), ("property", json!({ "status": 3 })), ("value:STATUS", json!({ "x": 2, "y": 1 }))]
+    {
+        assert_eq!(server.call("vault_query", json!({ "count": count }))["counts"], expected, "{count}");
+    }
 }

@@ -102,10 +102,14 @@ impl Entry {
     }
 }
 
-/// One property of a frontmatter as JSON; the others are not made into values.
+/// One property of a frontmatter as JSON, also in another case; the others are not made into values.
 pub fn property_in(json: &str, name: &str) -> Option<Value> {
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
-    serde_json::from_str(members.get(name)?.get()).ok()
+    let in_other_case = || {
+        let wanted = fold(name);
+        members.iter().filter(|(own, _)| fold(own) == wanted).min_by_key(|(own, _)| own.as_str()).map(|(_, value)| value)
+    };
+    serde_json::from_str(members.get(name).or_else(in_other_case)?.get()).ok()
 }
 
 impl Vault {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub(super) struct Base {
     pub(super) filter: Filter,
-    pub(super) formulas: Vec<(String, Expr)>,
+    pub(super) formulas: Vec<(String, Formula)>,
     /// Summaries of its own, by name.
     pub(super) summaries: Vec<(String, Expr)>,
     /// Its views as they are written, by name: a mistake in one is none in the others.
@@ -23,6 +23,9 @@ pub(super) struct Base {
     text: String,
     first_line: usize,
 }
+
+/// An expression, or why it is none: a mistake in a formula is none in the views that do not use it.
+pub(super) type Formula = Result<Expr, String>;
 
 /// One view of a base.
 #[derive(Debug)]
@@ -102,16 +105,11 @@ impl Base {
         };
         let formulas = expressions("formulas")?;
         let names = names_of(&formulas);
-        let parsed = |list: Vec<(String, String)>, what: &str| {
-            let parsed = list.into_iter().map(|(name, text)| match parse(&text, &names) {
-                Ok(expr) => Ok((name, expr)),
-                Err(wrong) => Err(Failure::Wrong(format!("In {what} {name:?}, {wrong}"))),
-            });
-            parsed.collect::<Result<Vec<_>, _>>()
-        };
-        let formulas = parsed(formulas, "formula")?;
-        refuse_circles(&formulas)?;
-        let summaries = parsed(expressions("summaries")?, "summary")?;
+        let parsed = |what: &str, name: &str, text: &str| parse(text, &names).map_err(|wrong| format!("In {what} {name:?}, {wrong}"));
+        let of_text = |(name, text): (String, String)| (name.clone(), parsed("formula", &name, &text));
+        let formulas: Vec<(String, Formula)> = formulas.into_iter().map(of_text).collect();
+        let of_text = |(name, text): (String, String)| Ok((name.clone(), parsed("summary", &name, &text).map_err(Failure::Wrong)?));
+        let summaries = expressions("summaries")?.into_iter().map(of_text).collect::<Result<Vec<_>, Failure>>()?;
         let filter = Filter::parse(yaml.get("filters"), &names, "filters of the base", 0)?;
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
@@ -174,6 +172,14 @@ impl View {
 }
 
 impl Filter {
+    /// Its expressions.
+    pub(super) fn expressions(&self) -> Vec<&Expr> {
+        match self {
+            Filter::Is(expr) => vec![expr],
+            Filter::All(parts) | Filter::Any(parts) | Filter::NoneOf(parts) => parts.iter().flat_map(Filter::expressions).collect(),
+        }
+    }
+
     fn parse(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Filter, Failure> {
         let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
         if depth > limits::QUERY_DEPTH {
@@ -224,22 +230,33 @@ fn text_of(yaml: &Yaml, part: &str) -> Result<String, Failure> {
     }
 }
 
-/// Refuses formulas that need their own value.
-fn refuse_circles(formulas: &[(String, Expr)]) -> Result<(), Failure> {
-    for (name, _) in formulas {
-        let (mut open, mut seen) = (vec![name.as_str()], BTreeSet::new());
-        while let Some(current) = open.pop() {
-            let Some((_, expr)) = formulas.iter().find(|(known, _)| known == current) else { continue };
-            let mut is_circle = false;
-            expr.visit(&mut |part| {
-                if let Expr::Formula(used) = part {
-                    is_circle |= used == name;
-                    open.extend(Some(used.as_str()).filter(|used| seen.insert(*used)));
-                }
-            });
-            if is_circle {
-                return Err(Failure::Wrong(format!("Formula {name:?} uses its own value, by way of {current:?}")));
+/// The formulas that an expression names.
+fn formulas_in(expr: &Expr) -> Vec<&str> {
+    let mut names = Vec::new();
+    expr.visit(&mut |part| {
+        if let Expr::Formula(name) = part {
+            names.push(name.as_str());
+        }
+    });
+    names
+}
+
+/// Refuses an expression that needs a formula which is none, or which needs its own value.
+///
+/// # Errors
+/// [`Failure::Wrong`].
+pub(super) fn refuse_broken(expr: &Expr, formulas: &[(String, Formula)]) -> Result<(), Failure> {
+    let (mut open, mut seen) = (formulas_in(expr), BTreeSet::new());
+    while let Some(current) = open.pop() {
+        let Some((_, formula)) = formulas.iter().find(|(known, _)| known == current).filter(|_| seen.insert(current)) else { continue };
+        let (mut below, mut known) = (formulas_in(formula.as_ref().map_err(|why| Failure::Wrong(why.clone()))?), BTreeSet::new());
+        open.extend(&below);
+        while let Some(used) = below.pop() {
+            if used == current {
+                return Err(Failure::Wrong(format!("Formula {current:?} uses its own value")));
             }
+            let next = formulas.iter().find(|(name, _)| name == used).filter(|_| known.insert(used));
+            below.extend(next.and_then(|(_, formula)| formula.as_ref().ok()).map(formulas_in).unwrap_or_default());
         }
     }
     Ok(())

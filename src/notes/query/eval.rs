@@ -1,5 +1,6 @@
 //! Expressions evaluated for a file.
 
+use super::base::Formula;
 use super::duration::Duration;
 use super::parse::{Expr, Operator};
 use super::source::Source;
@@ -28,7 +29,7 @@ pub(super) type Sources = Rc<BTreeSet<String>>;
 pub(super) struct Evaluator<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) now: DateTime,
-    pub(super) formulas: Vec<(String, Expr)>,
+    pub(super) formulas: Vec<(String, Formula)>,
     /// The base, or the note in which it stands.
     pub(super) this: Option<Arc<Entry>>,
     pub(super) names: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
@@ -63,7 +64,7 @@ impl<'e> Row<'e> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(source: &'a Source<'a>, this: Option<Arc<Entry>>, formulas: Vec<(String, Expr)>) -> Evaluator<'a> {
+    pub(super) fn new(source: &'a Source<'a>, this: Option<Arc<Entry>>, formulas: Vec<(String, Formula)>) -> Evaluator<'a> {
         Evaluator {
             source,
             now: source.zone.at(source.now),
@@ -183,8 +184,12 @@ impl<'a> Evaluator<'a> {
         if let Some(known) = row.formulas.borrow().get(name) {
             return known.clone();
         }
-        let expr = self.formulas.iter().find_map(|(own, expr)| (own == name).then_some(expr));
-        let outcome = expr.map_or(Ok(Value::Null), |expr| self.value(expr, row, &Locals::default()));
+        let formula = self.formulas.iter().find_map(|(own, formula)| (own == name).then_some(formula));
+        let outcome = match formula {
+            Some(Ok(expr)) => self.value(expr, row, &Locals::default()),
+            Some(Err(why)) => Err(why.clone()),
+            None => Ok(Value::Null),
+        };
         row.formulas.borrow_mut().insert(name.to_owned(), outcome.clone());
         outcome
     }

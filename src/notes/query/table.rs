@@ -1,7 +1,7 @@
 //! The answer to a query: the files that are wanted as rows, in their order and groups, with summaries; or only counts.
 
 use super::Failure;
-use super::base::{Base, Filter, Sort, in_note, names_of, property};
+use super::base::{Base, Filter, Sort, in_note, names_of, property, refuse_broken};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
@@ -11,6 +11,7 @@ use super::value::Value;
 use crate::limits;
 use crate::slice::Part;
 use crate::text::fitting_in;
+use crate::text::fold::fold;
 use crate::vault::facts::Facts;
 use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// A query. What is `None` or empty asks for nothing.
@@ -41,8 +43,19 @@ pub struct Query {
     pub count: Option<String>,
     /// Rows, or counts, of a page.
     pub limit: usize,
-    /// The row that the page before ended with: its number and path.
-    pub after: Option<(usize, String)>,
+    /// Where the page before ended.
+    pub after: Option<LastRow>,
+}
+
+/// The row, or the count, that a page ends with.
+#[derive(Debug, Clone)]
+pub struct LastRow {
+    /// From 0.
+    pub number: usize,
+    /// The path, or the name that is counted.
+    pub name: String,
+    /// A hash of what sorts the row.
+    pub keys: u64,
 }
 
 /// What a query gives, as a result has it: rows with their columns, or counts.
@@ -64,7 +77,7 @@ pub struct Answer {
     pub counts: Option<Map<String, Json>>,
     /// The last row, where more follow.
     #[serde(skip)]
-    pub last: Option<(usize, String)>,
+    pub last: Option<LastRow>,
     /// Properties in the condition that no note has; only where no file is wanted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_properties: Vec<String>,
@@ -75,6 +88,14 @@ struct Sorted<'e> {
     row: Row<'e>,
     group: Value,
     keys: Vec<Value>,
+}
+
+impl Sorted<'_> {
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        format!("{:?} {:?}", self.group, self.keys).hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// Answers a query.
@@ -109,8 +130,16 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         None => Vec::new(),
     };
     let cells = columns.iter().map(|column| Ok((column.clone(), id("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let mut evaluator = Evaluator::new(source, this, formulas);
     let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
+    let summarized = view.into_iter().flat_map(|view| &view.summaries);
+    let summarized = summarized.map(|(column, name)| Ok((column, name, id("summary of", column)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:"));
+    let counted = counted.map(|property| id("count", property.trim())).transpose()?;
+    let of_filters = filters.iter().flat_map(|filter| filter.expressions()).chain(&condition).chain(&counted);
+    let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
+    let of_order = order.iter().chain(&group).map(|(expr, _)| expr);
+    of_filters.chain(of_columns).chain(of_order).try_for_each(|expr| refuse_broken(expr, &formulas))?;
+    let mut evaluator = Evaluator::new(source, this, formulas);
     let facts = source.vault.facts(source.go_on)?;
     if let (Some(condition), Some(first)) = (&mut condition, facts.first()) {
         let row = Row::of(first, "");
@@ -118,7 +147,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     }
     let rows = select(source, query, &facts, &evaluator, condition.as_ref(), &filters)?;
     if let Some(count) = &query.count {
-        let counts = count_by(&evaluator, count, &rows, |property| id("count", property))?;
+        let counts = count_by(&evaluator, count, counted.as_ref(), &rows)?;
         let total = rows.len();
         evaluator.finish()?;
         return Ok(page_of_counts(query, total, counts));
@@ -129,8 +158,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         rows.truncate(limit);
     }
     let mut answer = Answer { total, ..Answer::default() };
-    for (column, name) in view.iter().flat_map(|view| &view.summaries) {
-        let expr = id("summary of", column)?;
+    for (column, name, expr) in summarized {
         let values: Vec<Value> =
             rows.iter().map(|sorted| evaluator.value(&expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
         answer.summaries.insert(column.clone(), cell(summarize(&evaluator, name, &summaries, &values, rows.first())?));
@@ -141,7 +169,10 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     answer.groups = group.map(|_| groups_of(&rows, from, page.len()));
     answer.rows = Some(page);
     let last = end.checked_sub(1).filter(|_| end < rows.len() && end > from);
-    answer.last = last.and_then(|last| Some((last, rows.get(last)?.row.entry.path.to_string())));
+    answer.last = last.and_then(|number| {
+        let sorted = rows.get(number)?;
+        Some(LastRow { number, name: sorted.row.entry.path.to_string(), keys: sorted.hash() })
+    });
     answer.columns = Some(columns);
     evaluator.finish()?;
     if total == 0 {
@@ -288,27 +319,23 @@ fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
     fitting_in(limits::QUERY_PAGE_CHARS, groups)
 }
 
-/// The number of the row with which a page begins: the one after the last of the page before, wherever that is now.
-fn first_of_page(rows: &[Sorted<'_>], after: Option<&(usize, String)>) -> usize {
-    let Some((number, path)) = after else { return 0 };
-    let is_it = |sorted: &Sorted<'_>| *sorted.row.entry.path == **path;
-    match rows.get(*number).filter(|row| is_it(row)) {
-        Some(_) => number + 1,
-        None => rows.iter().position(is_it).map_or(*number, |found| found + 1),
+/// The number of the row with which a page begins: the one after the last of the page before, wherever that is now. Where another value
+/// has moved that row, the one that has come after it.
+fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
+    let Some(LastRow { number, name, keys }) = after else { return 0 };
+    let found = rows.iter().enumerate().find(|(_, sorted)| *sorted.row.entry.path == **name);
+    match found {
+        Some((now, sorted)) if sorted.hash() == *keys => now + 1,
+        Some((now, _)) if now < *number => number + 1,
+        _ => *number,
     }
 }
 
 /// How many files have each of something.
-fn count_by(
-    evaluator: &Evaluator<'_>,
-    count: &str,
-    rows: &[Row<'_>],
-    id: impl Fn(&str) -> Result<Expr, Failure>,
-) -> Result<BTreeMap<String, usize>, Failure> {
-    let value = count.strip_prefix("value:").map(|property| id(property.trim())).transpose()?;
+fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: &[Row<'_>]) -> Result<BTreeMap<String, usize>, Failure> {
     let names_of = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
-        match (count, &value) {
+        match (count, value) {
             (_, Some(expr)) => match evaluator.value(expr, row, &Locals::default()) {
                 Ok(Value::List(values)) => values.iter().map(Value::text).collect::<BTreeSet<_>>().into_iter().collect(),
                 Ok(Value::Null) | Err(_) => Vec::new(),
@@ -322,23 +349,35 @@ fn count_by(
     if value.is_none() && !["tag", "property", "folder"].contains(&count) {
         return Err(Failure::Argument("Argument count must be tag, property, folder, or value: and a property.".into()));
     }
-    let mut counts = BTreeMap::new();
-    for name in rows.iter().flat_map(names_of) {
-        let end = name.char_indices().nth(limits::QUERY_CELL_CHARS).map_or(name.len(), |(end, _)| end);
-        let name = name.part(..end).to_owned();
-        *counts.entry(name).or_default() += 1;
+    // Names of tags and properties are compared without case, and shown as they are written most often.
+    let key_of = |name: &str| if value.is_none() && count != "folder" { fold(name) } else { name.to_owned() };
+    let mut counts: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
+    for row in rows {
+        let names = names_of(row).into_iter().map(|name| {
+            let end = name.char_indices().nth(limits::QUERY_CELL_CHARS).map_or(name.len(), |(end, _)| end);
+            name.part(..end).to_owned()
+        });
+        for (key, name) in names.map(|name| (key_of(&name), name)).collect::<BTreeMap<_, _>>() {
+            let (count, spellings) = counts.entry(key).or_default();
+            *count += 1;
+            *spellings.entry(name).or_default() += 1;
+        }
     }
-    Ok(counts)
+    let shown = |(count, spellings): (usize, BTreeMap<String, usize>)| {
+        let most = spellings.into_iter().max_by_key(|(_, count)| *count);
+        most.map(|(name, _)| (name, count))
+    };
+    Ok(counts.into_values().filter_map(shown).collect())
 }
 
 /// A page of counts: the most frequent are on the first.
 fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Answer {
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
-    let from = query.after.as_ref().map_or(0, |(number, _)| number + 1);
+    let from = query.after.as_ref().map_or(0, |last| last.number + 1);
     let page = fitting_in(limits::QUERY_PAGE_CHARS, counts.iter().skip(from).take(query.limit));
     let end = from + page.len();
-    let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| (end - 1, name.clone()));
+    let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| LastRow { number: end - 1, name: name.clone(), keys: 0 });
     let counts = page.into_iter().map(|(name, count)| (name.clone(), (*count).into())).collect();
     Answer { total, counts: Some(counts), last, ..Answer::default() }
 }

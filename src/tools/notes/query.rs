@@ -3,7 +3,7 @@
 use crate::clock::Now;
 use crate::notes::query::Failure;
 use crate::notes::query::source::Source;
-use crate::notes::query::table::{Answer, Query, answer};
+use crate::notes::query::table::{Answer, LastRow, Query, answer};
 use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
 use crate::tools::result::Inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
@@ -88,8 +88,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidArgument, "Give where, base or count."));
     }
     let after = paging::after(arguments)?.and_then(|last| {
-        let (number, path) = last.split_once('\0')?;
-        Some((number.parse().ok()?, path.to_owned()))
+        let [number, keys, name] = last.splitn(3, '\0').collect::<Vec<_>>()[..] else { return None };
+        Some(LastRow { number: number.parse().ok()?, keys: keys.parse().ok()?, name: name.to_owned() })
     });
     let query = Query {
         condition,
@@ -106,7 +106,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let go_on = context.go_on("files looked at");
     let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), go_on: &go_on };
     let answer = answer(&source, &query).map_err(failed)?;
-    let last = answer.last.as_ref().map(|(number, path)| format!("{number}\0{path}"));
+    let last = answer.last.as_ref().map(|LastRow { number, keys, name }| format!("{number}\0{keys}\0{name}"));
     let next = Next::after(arguments, last.as_deref());
     Reply::of(&Page { answer, next })
 }
