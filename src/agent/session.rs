@@ -140,7 +140,7 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     followed?;
     match transcript.end {
         Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
-        Some(end) => Err(Failure::Failed(agent.failure_text(&end, route, begun.allowed_usd))),
+        Some(end) => Err(Failure::Failed(agent.failure_text(&end, ready.asked, begun.allowed_usd))),
         None => Err(Failure::Failed(without_end(agent, transcript.status, &stderr))),
     }
 }
@@ -240,17 +240,17 @@ fn system_prompt(instructions: Option<&str>) -> String {
 
 impl Agent {
     /// Why a session ended without success, in words that say what to do.
-    fn failure_text(&self, end: &End, route: &Route, allowed_usd: f64) -> String {
+    fn failure_text(&self, end: &End, SessionRequest { work, route, .. }: &SessionRequest<'_>, allowed_usd: f64) -> String {
         let [model, turns, _] = route.settings;
         let words = self.without_paths(end.text.as_bytes());
+        let advice = if work.writes() { "Go on with continue, give" } else { "Give" };
         let detail = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
         match (end.subtype.as_str(), end.api_status) {
-            ("error_max_turns", _) => format!(
-                "The session did not finish within {turns} ({}). Go on with continue, give it less at once, or raise the setting.",
-                route.max_turns
-            ),
+            ("error_max_turns", _) => {
+                format!("The session did not finish within {turns} ({}). {advice} it less at once, or raise the setting.", route.max_turns)
+            }
             ("error_max_budget_usd", _) => format!(
-                "The session did not finish within {} ({allowed_usd:.2}). Go on with continue, give it less at once, or raise the setting.",
+                "The session did not finish within {} ({allowed_usd:.2}). {advice} it less at once, or raise the setting.",
                 if allowed_usd < self.options.max_budget_usd {
                     "what is left of COS_VAULT_DAILY_BUDGET_USD"
                 } else {

@@ -14,6 +14,7 @@ struct ContextFile {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct DefaultContext {
     #[serde(default)]
     properties: serde_json::Map<String, serde_json::Value>,
@@ -24,7 +25,13 @@ struct DefaultContext {
 impl ContextFile {
     fn parse(text: &str) -> Result<ContextFile, String> {
         let value = crate::yaml::parse(text).map_err(|error| format!("it is {error}"))?;
-        serde_yaml::from_value(value).map_err(|error| error.to_string())
+        let file: ContextFile = serde_yaml::from_value(value).map_err(|error| error.to_string())?;
+        match &file.default_context {
+            Some(wanted) if wanted.properties.is_empty() && wanted.tags.is_empty() => {
+                Err("default_context has neither properties nor tags, which would be the whole vault".into())
+            }
+            _ => Ok(file),
+        }
     }
 }
 

@@ -215,11 +215,16 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     };
     let parts = Note::of(&own);
     let mut whole = own.clone();
-    if start.checked_sub(1).is_some_and(|before| joins_before(note, before, &parts)) {
+    // A line in the place of another of the same paragraph stays in it.
+    let replaced = Note::of(note.text.part(range.clone()));
+    let was_joined = |joins: &dyn Fn(&Note<'_>) -> bool| start < end && insertion.heading.is_none() && joins(&replaced);
+    let joins_before = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| joins_before(note, before, new));
+    if joins_before(&parts) && (is_underline(parts.line(0)) || !was_joined(&joins_before)) {
         whole = format!("\n{whole}");
         line += 1;
     }
-    if joins_behind(&parts, note, end) {
+    let joins_behind = |new: &Note<'_>| joins_behind(new, note, end);
+    if joins_behind(&parts) && !was_joined(&joins_behind) {
         whole.push('\n');
     }
     // A last line without an end stays one.
@@ -232,6 +237,12 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     (Edit { range, text: if eol == "\r\n" { whole.replace('\n', eol) } else { whole } }, line)
 }
 
+/// Whether a line makes a heading of the paragraph above it.
+fn is_underline(line: &str) -> bool {
+    let bare = line.trim();
+    !bare.is_empty() && (bare.bytes().all(|byte| byte == b'-') || bare.bytes().all(|byte| byte == b'='))
+}
+
 /// Whether the first line of a new text would go on what stands in the line before it, or make a heading of it.
 fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
     let (above, first) = (note.line(before), new.line(0));
@@ -239,10 +250,8 @@ fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
     let is_item = matches!(note.kind(before), Some(Kind::Item { .. }));
     let (above, bare) = (above.trim_start(), first.trim_start());
     let is_indented = first.len() > bare.len();
-    let is_underline =
-        !bare.is_empty() && (bare.trim_end().bytes().all(|byte| byte == b'-') || bare.trim_end().bytes().all(|byte| byte == b'='));
     match new.kind(0) {
-        _ if is_paragraph && is_underline => true,
+        _ if is_paragraph && is_underline(first) => true,
         // Rows go on a table and lines a quote, but a callout begins a new one.
         Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => false,
         Some(_) if bare.starts_with('>') && above.starts_with('>') => bare.trim_start_matches(['>', ' ']).starts_with("[!"),
@@ -325,6 +334,9 @@ mod tests {
         assert_eq!(put("> a\n", Target::Note, End, "> b"), "> a\n> b\n");
         assert_eq!(put("> [!a] x\n", Target::Note, End, "> [!b] y"), "> [!a] x\n\n> [!b] y\n");
         assert_eq!(put("a\n", Target::Note, End, "b\n\n"), "a\n\nb\n\n");
+        assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, "X"), "a\nX\nc\n", "a line of a paragraph stays in it");
+        assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, "---"), "a\n\n---\nc\n", "no heading is made");
+        assert_eq!(put("a\n===\n", Target::Line(1), Position::Replace, "X"), "X\n===\n");
         assert_eq!(put_or_create("a", Target::Note, Position::Replace, "b", false), Err(Refused::WholeNote));
     }
 

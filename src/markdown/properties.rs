@@ -199,14 +199,24 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
         return None;
     }
     let old = value.trim();
+    let item_line = further.iter().find(|line| is_list && !is_emptied && line.trim_start().starts_with('-'));
     let shown = match new {
         Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\'')), false),
-        Json::Array(items) => inline_list(old, &further, items),
+        Json::Array(items) => {
+            let items = written_items(old, &further, items);
+            match item_line {
+                Some(line) => {
+                    let indent = line.part(..line.len() - line.trim_start().len());
+                    items.iter().map(|item| format!("{eol}{indent}- {item}")).collect()
+                }
+                None => format!("[{}]", items.join(", ")),
+            }
+        }
         Json::Null => String::new(),
         other => flow(other, None),
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
-    let gap = if shown.is_empty() { "" } else { gap };
+    let gap = if shown.is_empty() || shown.starts_with(eol) { "" } else { gap };
     Some(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
 }
 
@@ -242,8 +252,8 @@ fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Opt
     Some(list.concat())
 }
 
-/// A list in brackets; items that stay are written as they were in the old value or its further lines.
-fn inline_list(old: &str, further: &[&str], items: &[Json]) -> String {
+/// The items of a list; those that stay are written as they were in the old value or its further lines.
+fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     let mut known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
         Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
         None => further.iter().filter_map(|line| line.trim().strip_prefix("- ")).map(str::trim).collect(),
@@ -259,7 +269,7 @@ fn inline_list(old: &str, further: &[&str], items: &[Json]) -> String {
             None => flow(item, quote),
         }
     };
-    format!("[{}]", items.iter().map(&mut shown).collect::<Vec<_>>().join(", "))
+    items.iter().map(&mut shown).collect()
 }
 
 /// A text as YAML writes it in one line; in quotes where it needs them, or where it is to look like what was there.
@@ -337,7 +347,8 @@ mod tests {
             ),
             ("---\nd:\n  # first\n  - A-1 # x\n  # last\nx: 1\n---\n", list(&[]), "---\nd: []\n  # first\n  # last\nx: 1\n---\n"),
             ("---\nd:\n  - A-1\nx: 1\n---\n", list(&[]), "---\nd: []\nx: 1\n---\n"),
-            ("---\nd:\n  - A-1\n  - A-2\n---\n", list(&["A-2", "A-1"]), "---\nd: [A-2, A-1]\n---\n"),
+            ("---\nd:\n  - A-1\n  - A-2\n---\n", list(&["A-2", "A-1"]), "---\nd:\n  - A-2\n  - A-1\n---\n"),
+            ("---\r\nd:\r\n- 'A-1'\r\nx: 1\r\n---\r\n", list(&["B"]), "---\r\nd:\r\n- 'B'\r\nx: 1\r\n---\r\n"),
             ("---\nd: [\n  A-1,\n]\nx: 1\n---\n", list(&["A-1", "A-2"]), "---\nd: [A-1, A-2]\nx: 1\n---\n"),
             ("---\nx: 1\n---\n", list(&["A-1"]), "---\nx: 1\nd:\n  - A-1\n---\n"),
         ] {
@@ -393,7 +404,7 @@ mod tests {
             ("---\nt: |\n  smile :[ x\nb: 1\n---\n", "t", json!("P"), "---\nt: P\nb: 1\n---\n"),
             ("---\na: 1.10\n---\n", "a", json!([1.1, "q"]), "---\na: [1.10, q]\n---\n"),
             ("---\na: [1.10, 1.1]\n---\n", "a", json!([1.1, 1.1, "q"]), "---\na: [1.10, 1.1, q]\n---\n"),
-            ("---\na:\n  - 1.10\n  - z\n---\n", "a", json!(["z", 1.1]), "---\na: [z, 1.10]\n---\n"),
+            ("---\na:\n  - 1.10\n  - z\n---\n", "a", json!(["z", 1.1]), "---\na:\n  - z\n  - 1.10\n---\n"),
             ("x", "a", json!("\u{2028}\u{85}"), "---\na: \"\\u2028\\u0085\"\n---\nx"),
         ] {
             assert_eq!(set(before, key, Some(&new)).as_deref(), Ok(after), "{before:?}");

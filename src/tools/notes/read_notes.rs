@@ -135,7 +135,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 next_paths = paths.part(number..);
                 break;
             }
-            Err(error) => missing.push(Missing { path, code: error.code.as_str(), message: error.message }),
+            Err(error) => {
+                let candidates = error.beside.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
+                let message = error.message + &candidates.unwrap_or_default();
+                missing.push(Missing { path, code: error.code.as_str(), message });
+            }
         }
     }
     let truncated = !next_paths.is_empty() || notes.iter().any(|note| note.truncated.is_some());
