@@ -517,3 +517,36 @@ fn undo_takes_back_what_the_tools_of_git_have_done() {
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
 }
+
+/// A change on disk that the remote's news would be in the way of for good.
+#[cfg(feature = "default")]
+#[test]
+fn a_note_that_the_remote_has_changed_too_gives_way_and_its_text_is_kept() {
+    let repository = Repository::with(&[("a.md", "hello\n"), ("b.md", "b\n"), ("sub/c.md", "c\n")]);
+    let other = repository.clone("other");
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let read = |path: &str| std::fs::read_to_string(repository.folder.vault().join(path)).unwrap();
+    for (number, (tool, arguments)) in [
+        ("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" })),
+        ("vault_set_properties", json!({ "paths": ["a.md", "b.md"], "set": { "x": 1 } })),
+        ("vault_delete", json!({ "paths": ["a.md"] })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let theirs = format!("hello {number}\n");
+        repository.pushed_by_another(&other, "a.md", &theirs);
+        repository.pushed_by_another(&other, "sub/c.md", &theirs);
+        let done = server.call(tool, arguments);
+        let words = done["git_error"].as_str().unwrap();
+        assert!(words.contains("a.md was changed on the remote meanwhile; the local copy has that version now"), "{done}");
+        assert_eq!((read("a.md"), read("sub/c.md")), (theirs.clone(), theirs), "{tool}");
+        assert_eq!(done["pushed"], tool == "vault_set_properties", "what else was changed is committed: {done}");
+        assert_eq!(repository.git(&["status", "--porcelain"]), "");
+        assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    }
+    assert_eq!(read("b.md"), "---\nx: 1\n---\nb\n");
+    assert_eq!((read(".trash/a.md"), read(".trash/a 1.md")), ("HELLO\n".into(), "---\nx: 1\n---\nhello 0\n".into()));
+    let next = server.call("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" }));
+    assert_eq!((&next["pushed"], &next["git_error"]), (&json!(true), &Value::Null));
+}

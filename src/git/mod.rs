@@ -426,6 +426,11 @@ impl Commits for Git {
         all.sort_unstable();
         all.dedup();
         let mut outcome = self.commit_all(&all, &message);
+        if let Err(Failure::Conflict(words, _)) = &outcome {
+            // What the remote has changed too is as there now, and the rest is committed without it.
+            let words = words.clone();
+            outcome = self.commit_all(&all, &message).map(|made| Committed { left: [made.left, vec![words]].concat(), ..made });
+        }
         if outcome.is_err() && all.len() > paths.len() {
             // One of those may be what is refused.
             outcome = self.commit_all(&paths, &message);

@@ -4,7 +4,7 @@ use super::Failure;
 use super::checkout::Checkout;
 use super::commit::{self, Built, Target};
 use super::index::Index;
-use super::objects::{differences, has_attributes};
+use super::objects::{File, differences, has_attributes};
 use super::objects::{is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
@@ -59,9 +59,16 @@ pub(super) fn publish(repository: &Repository, runner: &Runner<'_>, targets: &[T
 fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
     let news = differences(runner, repository.head.as_deref(), FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
-    if let Some(target) = targets.iter().find(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
-        let words = match settle::fast_forward(repository, runner, &news) {
-            Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
+    let is_of = |file: &File, target: &Target| file.name == Path::new(&target.name);
+    let (changed, others): (Vec<File>, Vec<File>) = news.iter().cloned().partition(|file| targets.iter().any(|target| is_of(file, target)));
+    if let Some(target) = targets.iter().find(|target| changed.iter().any(|file| is_of(file, target))) {
+        let on_disk = targets.iter().filter(|target| target.before == target.after && changed.iter().any(|file| is_of(file, target)));
+        let moved = give_way(repository, runner, &on_disk.collect::<Vec<_>>(), &others);
+        let words = match moved.and_then(|kept| settle::fast_forward(repository, runner, &news).map(|()| kept)) {
+            Ok(kept) => {
+                let kept = if kept.is_empty() { String::new() } else { format!(", and {} has the text that was here", kept.join(", ")) };
+                format!("the local copy has that version now{kept}: read it again, and repeat the change in it")
+            }
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
@@ -74,6 +81,24 @@ fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) 
     let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &news, false)?;
     checkout.check()?;
     Ok(checkout)
+}
+
+/// Files that are changed on disk already are put back to what the branch has, so that the remote's version can come, if nothing but
+/// them is in the way of that. Returns where their texts are kept.
+fn give_way(repository: &Repository, runner: &Runner<'_>, targets: &[&Target], others: &[File]) -> Result<Vec<String>, Failure> {
+    if targets.is_empty() {
+        return Ok(Vec::new());
+    }
+    Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, others, false)?.check()?;
+    let mut kept = Vec::new();
+    for target in targets {
+        if let Some(text) = &target.before {
+            kept.push(repository.vault.begin_transaction()?.copy_to_trash(&target.path, text)?);
+        }
+        let committed = target.old.as_ref().map(|_| repository.committed(runner, &target.name)).transpose()?;
+        repository.vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
+    }
+    Ok(kept)
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {

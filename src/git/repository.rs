@@ -335,15 +335,21 @@ impl Repository {
     /// Whether the bytes of a note are those that the branch has. By the bytes and nothing else: a time stamp, a flag in the index
     /// and a filter that drops things all can make git take for unchanged what is not.
     pub(super) fn is_committed(&self, runner: &Runner<'_>, note: &Note, name: &str) -> Result<bool, Failure> {
-        let (Some(bytes), Some(head), Some(committed)) = (&note.bytes, &self.head, &note.committed) else {
+        let (Some(bytes), Some(committed)) = (&note.bytes, &note.committed) else {
             return Ok(note.bytes.is_none() && note.committed.is_none());
         };
         if note.in_history.as_ref() == Some(bytes) {
             return Ok(true);
         }
-        let text = runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
+        let text = self.committed(runner, name)?;
         // Line ends alone, where git does not mind them, are no change.
         Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes, false)?)
+    }
+
+    /// The bytes of a file as git would check it out from the branch.
+    pub(super) fn committed(&self, runner: &Runner<'_>, name: &str) -> Result<Vec<u8>, Failure> {
+        let head = self.head.as_deref().unwrap_or_default();
+        Ok(runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout)
     }
 
     /// What the branch and the index have of files; with `bytes`, those in the branch too.

@@ -51,7 +51,7 @@ impl Transaction<'_> {
         } else {
             let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
                 (State::Done, _) => self.undo(noted, true),
-                (State::DoneAndMore | State::Theirs, Step::Replace { path, before, .. }) if shown => self.copy_to_trash(path, before),
+                (State::DoneAndMore | State::Theirs, Step::Replace { path, before, .. }) if shown => self.keep_changed(path, before),
                 _ => Ok(()),
             };
             all.iter().rev().map(undo).collect()

@@ -250,19 +250,28 @@ impl Transaction<'_> {
             outcome => return outcome,
         }
         let now = self.vault.bytes(path)?;
-        self.copy_to_trash(path, &now)?;
+        self.keep_changed(path, &now)?;
         match before {
             Some(before) => self.vault.put(path, Some(&now), before),
             None => self.vault.remove(path, &now),
         }
     }
 
-    pub(super) fn copy_to_trash(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn keep_changed(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
+        let copy = self.copy_to_trash(path, bytes)?;
+        log::warn!("{} was changed while a hook ran, or afterwards; {copy} has the text that it no longer has", path.as_str());
+        Ok(())
+    }
+
+    /// Puts a text of a file into the trash. Returns the path there.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn copy_to_trash(&self, path: &VaultPath, bytes: &[u8]) -> Result<String, Error> {
         let name = self.vault.free_trash_name(path, &[])?;
         let trash = self.vault.trash()?;
         disk::replace(&trash.path().join(&name), bytes, Mode::New, |_| Ok(())).map_err(Error::disk("write the file", path.as_str()))?;
-        log::warn!("{} was changed while a hook ran, or afterwards; {TRASH}/{name} has the text that it no longer has", path.as_str());
-        Ok(())
+        Ok(format!("{TRASH}/{name}"))
     }
 
     /// Puts back what was done, the last first, and forgets it when all is as it was.
