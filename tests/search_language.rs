@@ -135,6 +135,8 @@ fn what_only_looks_like_the_language_is_words() {
             ("[draft] plan", &["draft.md"]),
             ("[draft]", &["draft.md"]),
             ("[a:5]", &["draft.md"]),
+            ("[status:open OR Done]", &["other.md"]),
+            ("[status:(open OR waiting)]", &[]),
             ("[status] days", &["other.md"]),
             ("-[status] days", &[]),
             ("publish — notes", &["dash.md"]),

@@ -305,20 +305,23 @@ impl<'a> Parser<'a> {
 
     fn property(&mut self) -> Option<Condition> {
         let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
-        let (name, value) = inside.split_once(':').map_or((inside, None), |(name, value)| (name, Some(value)));
+        let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
         let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
-        let (name, value) = (unquoted(name), value.map(unquoted).filter(|value| !value.is_empty()));
+        let name = unquoted(name);
         // Links and check boxes.
-        if name.len() < 2 && value.is_none() || name.is_empty() || inside.contains('[') {
+        if name.is_empty() || name.len() < 2 && values.is_empty() || inside.contains('[') {
             return None;
         }
         self.rest = rest;
         self.ends_here()?;
-        if self.nested == 0 && value.is_none() && !(self.is_property)(&name) {
+        if self.nested == 0 && values.is_empty() && !(self.is_property)(&name) {
             let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(fold(word))));
             return Some(Condition::All(words.collect()));
         }
-        Some(Condition::Property(name, value))
+        let alternatives = if values.contains(" OR ") { values.trim().trim_matches(['(', ')']) } else { values };
+        let of_value = |value: &str| Condition::Property(name.clone(), Some(unquoted(value)).filter(|value| !value.is_empty()));
+        let mut any: Vec<Condition> = alternatives.split(" OR ").map(of_value).collect();
+        Some(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
 
     /// A regular expression between slashes, of which a word ends behind the second. One that is wrong is noted.
