@@ -27,18 +27,21 @@
 //! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | words in place of those that no file has |
 //! | `parallel` | work on all cores |
-//! | [`list`], [`read`], [`search`], [`grep`], [`complete`], [`mod@write`], [`replace_text`] | the operations |
+//! | [`list`], [`read`], [`search`], `grep`, [`complete`], [`mod@write`], [`replace_text`] | the operations |
 //! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
-//! | [`mod@notes`] | parts of notes, tasks, properties of several notes |
-//! | [`links`] | which links mean which files |
-//! | [`facts`] | the frontmatter of all notes beside each other, for queries |
-//! | [`rewrite`], `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
+//! | `notes` | parts of notes, tasks, properties of several notes |
+//! | `links` | which links mean which files |
+//! | `template` | the text of a new note |
+//! | `facts` | the frontmatter of all notes beside each other, for queries |
+//! | `rewrite`, `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
 //! | [`transaction`], [`journal`], `moves`, `recovery` | several files changed as one, or not at all, also after a crash |
 //! | [`commits`] | what takes changed files as commits |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
+//!
+//! A build without toolset `notes` has none of `notes`, `template`, `links`, `facts`, `rewrite` and `move_file`, one without `context` no `grep`.
 
 mod candidate;
 pub mod commits;
@@ -49,22 +52,27 @@ mod entry;
 pub mod error;
 #[cfg_attr(not(target_os = "linux"), path = "no_events.rs")]
 mod events;
+#[cfg(feature = "notes")]
 pub mod facts;
 #[cfg(fuzzing)]
 pub mod fuzz;
+#[cfg(feature = "context")]
 pub mod grep;
 mod hit;
 mod index;
 mod jail;
 pub mod journal;
 mod lexicon;
+#[cfg(feature = "notes")]
 pub mod links;
 pub mod list;
 mod load;
 pub mod media;
+#[cfg(feature = "notes")]
 mod move_file;
 mod moves;
 mod names;
+#[cfg(feature = "notes")]
 pub mod notes;
 mod obsidian;
 mod parallel;
@@ -78,10 +86,13 @@ mod recovery;
 mod refresh;
 mod refresh_policy;
 pub mod replace_text;
+#[cfg(feature = "notes")]
 pub mod rewrite;
 mod scope;
 pub mod search;
 mod table;
+#[cfg(feature = "notes")]
+mod template;
 pub mod transaction;
 pub mod undo;
 pub mod versions;
@@ -146,7 +157,9 @@ pub struct Shared {
     /// The parts that callers with a grant of folders have, the last used at the end.
     parts: Mutex<Vec<Arc<Shared>>>,
     postings: postings::Cache,
+    #[cfg(feature = "notes")]
     links: Mutex<links::LinkIndex>,
+    #[cfg(feature = "notes")]
     facts: Mutex<Arc<facts::Facts>>,
 }
 
@@ -162,8 +175,19 @@ struct Locks {
 impl Shared {
     fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, expressions: Arc<Quota>, whole: Option<Arc<Shared>>) -> Shared {
         let index = Arc::new(Index::new(jail.clone(), memory));
-        let (postings, links, facts) = (postings::Cache::default(), Mutex::default(), Mutex::default());
-        Shared { jail, index, locks, expressions, whole, parts: Mutex::default(), postings, links, facts }
+        Shared {
+            jail,
+            index,
+            locks,
+            expressions,
+            whole,
+            parts: Mutex::default(),
+            postings: postings::Cache::default(),
+            #[cfg(feature = "notes")]
+            links: Mutex::default(),
+            #[cfg(feature = "notes")]
+            facts: Mutex::default(),
+        }
     }
 }
 

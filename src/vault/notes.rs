@@ -3,9 +3,8 @@
 use super::entry::Text;
 use super::journal::Step;
 use super::path::rest_below;
-use super::read::text_of;
 use super::write::Written;
-use super::{Entry, Error, Named, Vault, VaultPath, etag};
+use super::{Entry, Error, Named, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Edit, Position, Refused, Target, insert};
@@ -125,20 +124,6 @@ fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
 }
 
 impl Vault {
-    /// The text of a note with its etag, and its path as it is on disk.
-    ///
-    /// # Errors
-    /// As [`Vault::bytes`]; [`Error::NotText`].
-    pub fn note(&self, path: &VaultPath) -> Result<(VaultPath, String, String), Error> {
-        let bytes = self.bytes(path)?;
-        if memchr::memchr(0, &bytes).is_some() {
-            let (_, media_type) = super::media::of(path.name());
-            return Err(Error::NotText { path: path.as_str().into(), size: bytes.len() as u64, media_type });
-        }
-        let etag = etag(&bytes);
-        Ok((self.spelled(path), text_of(bytes), etag))
-    }
-
     /// Puts text at a position in a note, and says in which line it begins. With `create` a missing heading is made, and a
     /// missing note, which begins with the text of its template.
     ///

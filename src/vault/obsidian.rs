@@ -53,15 +53,6 @@ impl Vault {
         })
     }
 
-    /// The formats of `{{date}}` and `{{time}}` in templates.
-    pub(super) fn template_formats(&self) -> (String, String) {
-        let settings = self.obsidian("templates.json");
-        let format = |name: &str, default: &str| {
-            settings.get(name).and_then(Value::as_str).filter(|format| !format.is_empty()).unwrap_or(default).to_owned()
-        };
-        (format("dateFormat", "YYYY-MM-DD"), format("timeFormat", "HH:mm"))
-    }
-
     /// Whether a property of this name, in any case, is a list in every note.
     pub fn is_list_property(&self, name: &str) -> bool {
         let name = name.to_lowercase();

@@ -67,6 +67,20 @@ pub struct Read {
 }
 
 impl Vault {
+    /// The text of a note with its etag, and its path as it is on disk.
+    ///
+    /// # Errors
+    /// As [`Vault::bytes`]; [`Error::NotText`].
+    pub fn note(&self, path: &VaultPath) -> Result<(VaultPath, String, String), Error> {
+        let bytes = self.bytes(path)?;
+        if memchr::memchr(0, &bytes).is_some() {
+            let (_, media_type) = media::of(path.name());
+            return Err(Error::NotText { path: path.as_str().into(), size: bytes.len() as u64, media_type });
+        }
+        let etag = etag(&bytes);
+        Ok((self.spelled(path), text_of(bytes), etag))
+    }
+
     /// Reads a file; of a text the lines in `range`, which means nothing for other files.
     ///
     /// # Errors

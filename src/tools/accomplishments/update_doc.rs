@@ -69,7 +69,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let written = match operation {
         "create" => Some(context.vault.write(&path, content, true, Overwrite::Nothing)?),
         "delete" => {
-            context.vault.delete(&[path], if_match, &|_, _| !context.caller.has_cancelled())?;
+            context.vault.put_into_trash(&path, if_match)?;
             None
         }
         _ => Some(edit()?),
