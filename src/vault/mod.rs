@@ -35,13 +35,14 @@
 //! | `facts` | the frontmatter of all notes beside each other, for queries |
 //! | `rewrite`, `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
-//! | [`transaction`], [`journal`], `moves`, `recovery` | several files changed as one, or not at all, also after a crash |
+//! | [`transaction`], [`journal`], `moves`, `recovery`, `shown` | several files changed as one, or not at all, also after a crash |
 //! | [`commits`] | what takes changed files as commits |
 //! | [`properties`] | frontmatter as values, and notes chosen by them |
 //! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
 //!
-//! A build without toolset `notes` has none of `notes`, `template`, `links`, `facts`, `rewrite` and `move_file`, one without `context` no `grep`.
+//! A build without toolset `notes` has none of `notes`, `template`, `links`, `facts`, `rewrite` and `move_file`, one without `context` no `grep`,
+//! one without `git` no `shown`.
 
 mod candidate;
 pub mod commits;
@@ -90,6 +91,8 @@ pub mod replace_text;
 pub mod rewrite;
 mod scope;
 pub mod search;
+#[cfg(feature = "git")]
+mod shown;
 mod table;
 #[cfg(feature = "notes")]
 mod template;

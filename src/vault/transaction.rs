@@ -18,7 +18,6 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
 /// The names, in the vault's root, of the file with what is being changed and of the lock file. No
@@ -113,30 +112,8 @@ impl Transaction<'_> {
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
     }
 
-    /// Does all steps, calls `act`, and takes the steps back, after a crash in between too: for a program that has to see files as
-    /// they are going to be.
-    ///
-    /// # Errors
-    /// As [`Transaction::change`]; `act` was not called then.
-    pub fn show<T>(&self, steps: &[Step], act: impl FnOnce() -> T) -> Result<T, Error> {
-        let vault = self.vault;
-        let tops: Vec<PathBuf> =
-            steps.iter().filter_map(|step| VaultPath::file(step.path()).ok()).map(|path| vault.jail.folder_that_is_there(&path)).collect();
-        let noted = self.note(steps, true)?;
-        self.take_all(&noted)?;
-        let outcome = act();
-        self.take_back(&noted, |noted| self.undo_shown(noted));
-        // Folders that were made for it go again, and so does the trash if nothing else is in it.
-        for (step, top) in steps.iter().zip(tops) {
-            let path = vault.jail.root().join(step.path());
-            path.parent().into_iter().for_each(|folder| disk::remove_empty_folders(folder, &top));
-        }
-        disk::remove_empty_folders(&vault.jail.root().join(TRASH), vault.jail.root());
-        Ok(outcome)
-    }
-
     /// Writes down what the steps will change. A change of one file needs no journal: it is replaced whole or not at all.
-    fn note(&self, steps: &[Step], shown: bool) -> Result<Vec<JournalStep>, Error> {
+    pub(super) fn note(&self, steps: &[Step], shown: bool) -> Result<Vec<JournalStep>, Error> {
         let mut noted: Vec<JournalStep> = Vec::new();
         for step in steps {
             let trash_name = match step {
@@ -159,7 +136,7 @@ impl Transaction<'_> {
     }
 
     /// Does all steps; where one fails, those before it are taken back.
-    fn take_all(&self, noted: &[JournalStep]) -> Result<(), Error> {
+    pub(super) fn take_all(&self, noted: &[JournalStep]) -> Result<(), Error> {
         noted.iter().enumerate().try_for_each(|(number, step)| {
             self.take(step).inspect_err(|_| self.take_back(noted.part(..number), |noted| self.undo(noted, false)))
         })
@@ -238,25 +215,6 @@ impl Transaction<'_> {
         }
     }
 
-    /// Undoes a step that was done for a moment. What a program, a hook perhaps, has made of the file meanwhile is kept in the trash.
-    fn undo_shown(&self, noted: &JournalStep) -> Result<(), Error> {
-        let (path, before) = match &noted.step {
-            Step::Create { path, .. } => (path, None),
-            Step::Replace { path, before, .. } | Step::Remove { path, bytes: before, .. } => (path, Some(before)),
-            Step::Rename { .. } | Step::Trash { .. } => return self.undo(noted, false),
-        };
-        match self.undo(noted, false) {
-            Err(Error::Busy) => {}
-            outcome => return outcome,
-        }
-        let now = self.vault.bytes(path)?;
-        self.keep_changed(path, &now)?;
-        match before {
-            Some(before) => self.vault.put(path, Some(&now), before),
-            None => self.vault.remove(path, &now),
-        }
-    }
-
     pub(super) fn keep_changed(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
         let copy = self.copy_to_trash(path, bytes)?;
         log::warn!("{} was changed while a hook ran, or afterwards; {copy} has the text that it no longer has", path.as_str());
@@ -275,7 +233,7 @@ impl Transaction<'_> {
     }
 
     /// Puts back what was done, the last first, and forgets it when all is as it was.
-    fn take_back(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
+    pub(super) fn take_back(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
         let mut all = true;
         for noted in done.iter().rev() {
             if let Err(error) = undo(noted) {
@@ -305,7 +263,7 @@ mod tests {
     use super::*;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     fn path(text: &str) -> VaultPath {
         VaultPath::file(text).unwrap()
