@@ -92,6 +92,8 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_place() {
     }
     assert_eq!(server.call("vault_query", json!({ "where": "statsu == 1" }))["unknown_properties"], json!(["statsu"]));
     assert!(server.call("vault_query", json!({ "where": "status == \"none\"" })).get("unknown_properties").is_none());
+    let query = json!({ "where": "status != activ", "select": ["prize", "STATUS", "file.name"], "sort": ["-due"] });
+    assert_eq!(server.call("vault_query", query)["unknown_properties"], json!(["-due", "activ", "prize"]));
     for arguments in
         [json!({}), json!({ "count": "words" }), json!({ "where": "a", "cursor": "x" }), json!({ "base": "Books.base", "view": "None" })]
     {

@@ -50,6 +50,12 @@ impl Facts {
         self.files.part(first..end)
     }
 
+    /// Whether a file may have a property of this name, as it is written.
+    pub fn may_have(&self, name: &str) -> bool {
+        let key = serde_json::Value::from(name).to_string() + ":";
+        memmem::find(self.text.as_bytes(), key.as_bytes()).is_some()
+    }
+
     /// The files among neighbours whose frontmatter has a text.
     pub fn with_text<'a>(&'a self, files: &'a [FileFacts], wanted: &str) -> Vec<&'a FileFacts> {
         let (Some(first), Some(last)) = (files.first(), files.last()) else { return Vec::new() };

@@ -386,7 +386,8 @@ pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metada
 /// a client could have been given.
 fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
     let read = disk::if_there(read_stamped(on_disk, limits::NOTE_BYTES + 1)).map_err(Error::disk("read the file", path.as_str()))?;
-    read.map(|(bytes, _, stayed)| check_size(path, bytes.len()).map(|()| (bytes, stayed))).transpose()
+    let size = |stamp: &Stamp| usize::try_from(stamp.size).unwrap_or(usize::MAX);
+    read.map(|(bytes, stamp, stayed)| check_size(path, bytes.len().max(size(&stamp))).map(|()| (bytes, stayed))).transpose()
 }
 
 fn mode_of(before: Option<&Metadata>) -> Mode<'_> {

@@ -78,7 +78,7 @@ pub struct Answer {
     /// The last row, where more follow.
     #[serde(skip)]
     pub last: Option<LastRow>,
-    /// Properties in the condition that no note has; only where no file is wanted.
+    /// Properties in the query that no note has; on the first page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_properties: Vec<String>,
 }
@@ -138,9 +138,14 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let of_filters = filters.iter().flat_map(|filter| filter.expressions()).chain(&condition).chain(&counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
     let of_order = order.iter().chain(&group).map(|(expr, _)| expr);
-    of_filters.chain(of_columns).chain(of_order).try_for_each(|expr| refuse_broken(expr, &formulas))?;
-    let mut evaluator = Evaluator::new(source, this, formulas);
+    let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
+    used.iter().try_for_each(|expr| refuse_broken(expr, &formulas))?;
     let facts = source.vault.facts(source.go_on)?;
+    // What a base names need not be misspelt: it is written once for notes that come later.
+    let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
+    let asked = used.iter().filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
+    let unknown_properties = unknown_properties(&facts, asked.copied());
+    let mut evaluator = Evaluator::new(source, this, formulas);
     if let (Some(condition), Some(first)) = (&mut condition, facts.first()) {
         let row = Row::of(first, "");
         condition.fold(&|expr| evaluator.value(expr, &row, &Locals::default()).ok());
@@ -157,7 +162,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     if let Some(limit) = view.and_then(|view| view.limit) {
         rows.truncate(limit);
     }
-    let mut answer = Answer { total, ..Answer::default() };
+    let mut answer = Answer { total, unknown_properties, ..Answer::default() };
     for (column, name, expr) in summarized {
         let values: Vec<Value> =
             rows.iter().map(|sorted| evaluator.value(&expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
@@ -175,9 +180,6 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     });
     answer.columns = Some(columns);
     evaluator.finish()?;
-    if total == 0 {
-        answer.unknown_properties = unknown_properties(&facts, condition.as_ref());
-    }
     Ok(answer)
 }
 
@@ -383,16 +385,16 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
 }
 
 /// Properties in an expression that no note has: most likely misspelt.
-fn unknown_properties(facts: &Facts, condition: Option<&Expr>) -> Vec<String> {
+fn unknown_properties<'e>(facts: &Facts, used: impl Iterator<Item = &'e Expr>) -> Vec<String> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    if let Some(condition) = condition {
-        condition.visit(&mut |expr| {
+    for expr in used {
+        expr.visit(&mut |expr| {
             if let Expr::Name(name) = expr {
                 names.insert(name);
             }
         });
     }
-    names.retain(|name| !["value", "index", "acc"].contains(name));
+    names.retain(|name| !["value", "index", "acc"].contains(name) && !facts.may_have(name));
     for file in facts.below(&VaultPath::root()) {
         if names.is_empty() {
             break;
