@@ -549,4 +549,12 @@ fn a_note_that_the_remote_has_changed_too_gives_way_and_its_text_is_kept() {
     assert_eq!((read(".trash/a.md"), read(".trash/a 1.md")), ("HELLO\n".into(), "---\nx: 1\n---\nhello 0\n".into()));
     let next = server.call("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" }));
     assert_eq!((&next["pushed"], &next["git_error"]), (&json!(true), &Value::Null));
+    // Where the remote's version cannot come, the change stays, and nothing is left in the trash.
+    repository.pushed_by_another(&other, "b.md", "theirs\n");
+    std::process::Command::new("chmod").arg("+x").arg(repository.folder.vault().join("b.md")).status().unwrap();
+    let trashed = || std::fs::read_dir(repository.folder.vault().join(".trash")).unwrap().count();
+    let before = trashed();
+    let done = server.call("vault_write", json!({ "path": "b.md", "content": "ours\n" }));
+    assert!(done["git_error"].as_str().unwrap().contains("could not be brought up to date"), "{done}");
+    assert_eq!((read("b.md"), trashed()), ("ours\n".to_owned(), before));
 }

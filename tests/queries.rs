@@ -325,7 +325,7 @@ fn long_answers_come_in_pages() {
 fn a_row_whose_value_changes_between_pages_moves_no_other() {
     let files: Vec<(String, String)> = (0..6).map(|n| (format!("f{n}.md"), format!("---\nn: {n}\n---\n"))).collect();
     let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
-    for (changed, expected) in [(json!(0.5), ["f3.md", "f2.md"]), (json!(99), ["f3.md", "f2.md"]), (Value::Null, ["f3.md", "f2.md"])] {
+    for changed in [json!(0.5), json!(4.5), json!(99), Value::Null] {
         let folder = Folder::with(&bytes);
         let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
         let page = |cursor: &Value| {
@@ -340,7 +340,7 @@ fn a_row_whose_value_changes_between_pages_moves_no_other() {
         } else {
             server.call("vault_set_properties", json!({ "paths": ["f4.md"], "set": { "n": changed } }));
         }
-        assert_eq!(page(&cursor).0, expected, "{changed}");
+        assert_eq!(page(&cursor).0, ["f3.md", "f2.md"], "{changed}");
     }
 }
 

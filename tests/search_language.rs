@@ -118,7 +118,6 @@ fn a_word_with_a_mark_is_corrected_or_taken_apart() {
     }
 }
 
-/// A question in a language without spaces, with other words and marks in it, finds the notes that have the most of it.
 #[test]
 fn what_only_looks_like_the_language_is_words() {
     let folder = Folder::with(&[
@@ -132,11 +131,16 @@ fn what_only_looks_like_the_language_is_words() {
             ("npm install -g headless", &["npm.md"][..]),
             ("headless -an install", &["npm.md"]),
             ("install -npm", &[]),
+            ("install -( npm OR other )", &[]),
+            ("days -2", &["other.md"]),
+            ("[\"draft\"] plan", &["draft.md"]),
             ("[draft] plan", &["draft.md"]),
             ("[draft]", &["draft.md"]),
             ("[a:5]", &["draft.md"]),
             ("[status:open OR Done]", &["other.md"]),
             ("[status:(open OR waiting)]", &[]),
+            ("[status:\"open\" OR \"done\"]", &["other.md"]),
+            ("[status:\"open OR done\"]", &[]),
             ("[status] days", &["other.md"]),
             ("-[status] days", &[]),
             ("publish — notes", &["dash.md"]),
@@ -218,6 +222,7 @@ fn the_line_that_is_shown_is_in_what_was_asked_for() {
     }
 }
 
+/// A question in a language without spaces, with other words and marks in it, finds the notes that have the most of it.
 #[test]
 fn questions_without_spaces_are_answered() {
     let folder = Folder::with(&[

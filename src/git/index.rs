@@ -87,10 +87,10 @@ impl Index {
         self.lock.left = true;
     }
 
-    /// A commit that cannot be checked out here, because another program holds `index.lock`, must not be pushed.
+    /// Takes the lock for a moment: a commit that cannot be checked out here, because another program holds it, must not be pushed.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when it does not give it free.
+    /// [`Failure::Refused`] when that program does not give it free.
     pub(super) fn refuse_locked(repository: &Repository) -> Result<(), Failure> {
         Lock::take(repository).map(drop)
     }

@@ -19,9 +19,10 @@ pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<s
     }
 }
 
-/// Tells the repository to overlook the lock file, the files of ours beside it, deleted notes, and what a crash may leave of a write, in the
-/// file that is for this working copy alone: they should not be seen in `git status`, nor committed with everything else.
-pub(super) fn exclude_lock_files(runner: &Runner<'_>) -> Result<(), Failure> {
+/// Tells the repository to overlook the lock file, the files of ours beside it, deleted notes, and what a crash may leave of a write, in
+/// the file that is for this working copy alone: they should not be seen in `git status`, nor committed with everything else. `prefix`
+/// is where the vault lies below the top: empty, or with a slash at the end.
+pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
     let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
     // A link stays one, and what it leads to is not of this repository.
@@ -30,7 +31,8 @@ pub(super) fn exclude_lock_files(runner: &Runner<'_>) -> Result<(), Failure> {
     }
     let known = disk::if_there(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES, TRASH].into_iter().filter(|name| !has(name)).collect();
+    let trash = format!("/{prefix}{TRASH}/");
+    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES, &trash].into_iter().filter(|name| !has(name)).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -102,6 +102,8 @@ pub enum Failure {
     Refused(String),
     /// The note is not what the caller read, here or on the remote: in words, and its etag here if that is known.
     Conflict(String, Option<String>),
+    /// The remote's version has taken the place of files; the words say of which.
+    Replaced(String),
     /// Git said no, in its words.
     Git(String),
     /// The vault said no.
@@ -116,7 +118,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(words) | Failure::Conflict(words, _) | Failure::Git(words) => out.write_str(words),
+            Failure::Refused(words) | Failure::Conflict(words, _) | Failure::Replaced(words) | Failure::Git(words) => out.write_str(words),
             Failure::RolledBack(failure) => failure.fmt(out),
             Failure::Vault(error) => error.fmt(out),
             Failure::Cancelled => out.write_str("cancelled"),
@@ -166,7 +168,7 @@ impl Git {
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
-            if let Err(failure) = lock::exclude_lock_files(&runner) {
+            if let Err(failure) = lock::exclude_own_files(&runner, &self.folders(runner.cancelled)?.prefix) {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
@@ -179,8 +181,8 @@ impl Git {
         }
     }
 
-    /// Gives one note of the vault, as the caller has it, these bytes, or deletes it (`None`): one commit with exactly that path, pushed. `if_match` is the etag of the
-    /// note that the caller has read; without it, a note with uncommitted changes is not touched.
+    /// Gives one note of the vault, as the caller has it, these bytes, or deletes it (`None`): one commit with exactly that path, pushed.
+    /// `if_match` is the etag of the note that the caller has read; without it, a note with uncommitted changes is not touched.
     ///
     /// # Errors
     /// [`Failure`]; then nothing has changed but what a branch of the remote brought, and the commit of a text on disk that is deleted.
@@ -276,7 +278,13 @@ impl Git {
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
-        Ok(Committed { left, ..self.make(&repository, &runner, &targets, message)? })
+        match self.make(&repository, &runner, &targets, message) {
+            Ok(made) => Ok(Committed { left, ..made }),
+            Err(Failure::Conflict(words, etag)) => {
+                Err(publish::take_theirs(&repository, &runner, &targets).map_or_else(|_| Failure::Conflict(words, etag), Failure::Replaced))
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Files as they are on disk, where that is not what the branch has; those that are gone are deleted. And why others cannot be committed.
@@ -426,10 +434,12 @@ impl Commits for Git {
         all.sort_unstable();
         all.dedup();
         let mut outcome = self.commit_all(&all, &message);
-        if let Err(Failure::Conflict(words, _)) = &outcome {
-            // What the remote has changed too is as there now, and the rest is committed without it.
-            let words = words.clone();
-            outcome = self.commit_all(&all, &message).map(|made| Committed { left: [made.left, vec![words]].concat(), ..made });
+        if let Err(Failure::Replaced(words)) = outcome {
+            // The rest is committed without those files.
+            outcome = match self.commit_all(&all, &message) {
+                Ok(made) => Ok(Committed { left: [made.left, vec![words]].concat(), ..made }),
+                Err(failure) => Err(Failure::Git(format!("{words}; {failure}"))),
+            };
         }
         if outcome.is_err() && all.len() > paths.len() {
             // One of those may be what is refused.

@@ -9,6 +9,7 @@ use super::objects::{is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
 use super::settle::{self, Published};
+use crate::disk;
 use crate::limits;
 use std::path::Path;
 
@@ -59,16 +60,9 @@ pub(super) fn publish(repository: &Repository, runner: &Runner<'_>, targets: &[T
 fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
     let news = differences(runner, repository.head.as_deref(), FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
-    let is_of = |file: &File, target: &Target| file.name == Path::new(&target.name);
-    let (changed, others): (Vec<File>, Vec<File>) = news.iter().cloned().partition(|file| targets.iter().any(|target| is_of(file, target)));
-    if let Some(target) = targets.iter().find(|target| changed.iter().any(|file| is_of(file, target))) {
-        let on_disk = targets.iter().filter(|target| target.before == target.after && changed.iter().any(|file| is_of(file, target)));
-        let moved = give_way(repository, runner, &on_disk.collect::<Vec<_>>(), &others);
-        let words = match moved.and_then(|kept| settle::fast_forward(repository, runner, &news).map(|()| kept)) {
-            Ok(kept) => {
-                let kept = if kept.is_empty() { String::new() } else { format!(", and {} has the text that was here", kept.join(", ")) };
-                format!("the local copy has that version now{kept}: read it again, and repeat the change in it")
-            }
+    if let Some(target) = targets.iter().find(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
+        let words = match settle::fast_forward(repository, runner, &news) {
+            Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
@@ -83,22 +77,47 @@ fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) 
     Ok(checkout)
 }
 
-/// Files that are changed on disk already are put back to what the branch has, so that the remote's version can come, if nothing but
-/// them is in the way of that. Returns where their texts are kept.
-fn give_way(repository: &Repository, runner: &Runner<'_>, targets: &[&Target], others: &[File]) -> Result<Vec<String>, Failure> {
-    if targets.is_empty() {
-        return Ok(Vec::new());
-    }
-    Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, others, false)?.check()?;
-    let mut kept = Vec::new();
-    for target in targets {
-        if let Some(text) = &target.before {
-            kept.push(repository.vault.begin_transaction()?.copy_to_trash(&target.path, text)?);
+/// Has the remote's version take the place of files that a tool has changed here, if nothing else is in the way of its news. Says which
+/// files they are, and where the texts are that were here.
+///
+/// # Errors
+/// [`Failure`]; then the files are as they were.
+pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<String, Failure> {
+    let news = differences(runner, repository.head.as_deref(), FETCHED)?;
+    let is_target = |file: &File| targets.iter().any(|target| file.name == Path::new(&target.name));
+    let others: Vec<File> = news.iter().filter(|file| !is_target(file)).cloned().collect();
+    Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &others, false)?.check()?;
+    let vault = &repository.vault;
+    let (mut replaced, mut copies) = (Vec::new(), Vec::new());
+    let mut replace = || {
+        for target in targets.iter().filter(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
+            let committed = target.old.as_ref().map(|_| repository.committed(runner, &target.name)).transpose()?;
+            if let Some(text) = &target.before {
+                copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
+            }
+            vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
+            replaced.push((target, committed));
         }
-        let committed = target.old.as_ref().map(|_| repository.committed(runner, &target.name)).transpose()?;
-        repository.vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
+        settle::fast_forward(repository, runner, &news)
+    };
+    if let Err(failure) = replace() {
+        for (target, committed) in replaced {
+            if let Err(error) = vault.exchange(&target.path, committed.as_deref(), target.before.as_deref()) {
+                log::error!("git: {} could not be put back: {error}", target.path.as_str());
+            }
+        }
+        // A text that is in its place again needs no copy.
+        let is_back = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
+        copies.iter().filter(|(target, _)| is_back(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
+        return Err(failure);
     }
-    Ok(kept)
+    let names: Vec<&str> = replaced.iter().map(|(target, _)| target.path.as_str()).collect();
+    let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
+    let kept = if copies.is_empty() { String::new() } else { format!(", and {} has the text that was here", copies.join(", ")) };
+    Ok(format!(
+        "{} was changed on the remote meanwhile; the local copy has that version now{kept}: read it again, and repeat the change in it",
+        names.join(", ")
+    ))
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {

@@ -217,7 +217,9 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     let mut whole = own.clone();
     // A line in the place of another of the same paragraph stays in it.
     let replaced = Note::of(note.text.part(range.clone()));
-    let was_joined = |joins: &dyn Fn(&Note<'_>) -> bool| start < end && insertion.heading.is_none() && joins(&replaced);
+    let is_prose = |line: usize| matches!(parts.kind(line), Some(Kind::Text)) && !parts.line(line).starts_with([' ', '\t', '|', '>']);
+    let stays = start < end && insertion.heading.is_none() && (0..parts.lines.len()).all(is_prose);
+    let was_joined = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
     let joins_before = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| joins_before(note, before, new));
     if joins_before(&parts) && (is_underline(parts.line(0)) || !was_joined(&joins_before)) {
         whole = format!("\n{whole}");
@@ -337,6 +339,9 @@ mod tests {
         assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, "X"), "a\nX\nc\n", "a line of a paragraph stays in it");
         assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, "---"), "a\n\n---\nc\n", "no heading is made");
         assert_eq!(put("a\n===\n", Target::Line(1), Position::Replace, "X"), "X\n===\n");
+        for (new, expected) in [("- X", "a\n- X\n\nc\n"), ("| x |\n|---|", "a\n\n| x |\n|---|\n\nc\n")] {
+            assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, new), expected, "{new:?} is no line of a paragraph");
+        }
         assert_eq!(put_or_create("a", Target::Note, Position::Replace, "b", false), Err(Refused::WholeNote));
     }
 

@@ -216,8 +216,9 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
         other => flow(other, None),
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
-    let gap = if shown.is_empty() || shown.starts_with(eol) { "" } else { gap };
-    Some(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
+    let gap = if shown.is_empty() { "" } else { gap };
+    let line = if shown.starts_with(eol) { format!("{comment}{shown}") } else { format!("{gap}{shown}{comment}") };
+    Some(splice(text, property.value..end, &format!("{line}{ending}{comments}")))
 }
 
 /// The lines of a list with those of its items that stay, as they are, and new ones like them.
@@ -348,6 +349,7 @@ mod tests {
             ("---\nd:\n  # first\n  - A-1 # x\n  # last\nx: 1\n---\n", list(&[]), "---\nd: []\n  # first\n  # last\nx: 1\n---\n"),
             ("---\nd:\n  - A-1\nx: 1\n---\n", list(&[]), "---\nd: []\nx: 1\n---\n"),
             ("---\nd:\n  - A-1\n  - A-2\n---\n", list(&["A-2", "A-1"]), "---\nd:\n  - A-2\n  - A-1\n---\n"),
+            ("---\nd: # why\n  - a\n  - b\n---\n", list(&["b", "a"]), "---\nd: # why\n  - b\n  - a\n---\n"),
             ("---\r\nd:\r\n- 'A-1'\r\nx: 1\r\n---\r\n", list(&["B"]), "---\r\nd:\r\n- 'B'\r\nx: 1\r\n---\r\n"),
             ("---\nd: [\n  A-1,\n]\nx: 1\n---\n", list(&["A-1", "A-2"]), "---\nd: [A-1, A-2]\nx: 1\n---\n"),
             ("---\nx: 1\n---\n", list(&["A-1"]), "---\nx: 1\nd:\n  - A-1\n---\n"),

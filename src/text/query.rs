@@ -245,8 +245,8 @@ impl<'a> Parser<'a> {
                     return None;
                 }
                 // `npm install -g`: no result could be without a letter, or without a word that says nothing.
-                let word = self.rest.split(char::is_whitespace).next().unwrap_or_default();
-                if word.chars().nth(1).is_none() || is_stop_word(&fold(word)) {
+                let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
+                if matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word)) {
                     return self.term();
                 }
                 self.nested(|parser| parser.part()).map(|part| Condition::Not(Box::new(part)))
@@ -315,12 +315,14 @@ impl<'a> Parser<'a> {
         self.rest = rest;
         self.ends_here()?;
         if self.nested == 0 && values.is_empty() && !(self.is_property)(&name) {
-            let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(fold(word))));
+            let words = name.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
             return Some(Condition::All(words.collect()));
         }
-        let alternatives = if values.contains(" OR ") { values.trim().trim_matches(['(', ')']) } else { values };
+        let inner = values.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inner| !inner.contains(['(', ')']));
+        let alternatives = inner.filter(|inner| inner.contains(" OR ")).unwrap_or(values);
+        let is_quoted = values.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).is_some_and(|inner| !inner.contains('"'));
         let of_value = |value: &str| Condition::Property(name.clone(), Some(unquoted(value)).filter(|value| !value.is_empty()));
-        let mut any: Vec<Condition> = alternatives.split(" OR ").map(of_value).collect();
+        let mut any: Vec<Condition> = alternatives.split(if is_quoted { "\n" } else { " OR " }).map(of_value).collect();
         Some(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
 

@@ -43,7 +43,9 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
         }
         push_plain(&mut shown, line.part(at..from));
         // What the line itself has in bold stays as it is.
-        let mark = if line.part(start..from).matches("**").count() % 2 == 0 { "**" } else { "" };
+        let before = line.part(start..from);
+        let is_bold = before.matches("**").count() % 2 == 1 && line.part(to..).contains("**");
+        let mark = if is_bold { "" } else { "**" };
         shown.push_str(mark);
         push_plain(&mut shown, line.part(from..to));
         shown.push_str(mark);

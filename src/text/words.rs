@@ -158,7 +158,9 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
 pub fn is_spelling(word: &str, typed: &str) -> bool {
     let bare = || word.nfd().filter(|c| !is_combining_mark(*c)).map(|c| if c == 'đ' { 'd' } else { c });
     let german = || word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
-    !word.is_ascii() && (bare().eq(typed.chars()) || german() == typed)
+    !word.is_ascii()
+        && bare().next() == typed.chars().next()
+        && (bare().eq(typed.chars()) || word.contains(['ä', 'ö', 'ü']) && german() == typed)
 }
 
 /// The parts of a word of which any edit of [`is_one_edit`] leaves one as it is.

@@ -108,8 +108,8 @@ pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
 }
 
-/// Where one text is in a file: in its path, in a tag, in its text, in its text in another form only; and how well it fits there.
-/// Smallest is best.
+/// Where one text is in a file: in its path, also in another form, or an alias; in a tag; in its text; in its text in another form only. And
+/// how well it fits there. Smallest is best.
 pub(super) fn by_name(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = &word.text;
     let quality = match candidate.words != 0 {

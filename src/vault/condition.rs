@@ -178,7 +178,7 @@ impl<'a> File<'a> {
 }
 
 /// Whether a note has a property, with a value where one is asked for; names and texts without case, of a list any item.
-pub(super) fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
+fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
     entry.properties().is_some_and(|properties| {
         let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
         let equals = |own: &Value, wanted: &str| fold(&shown(own)) == wanted;

@@ -249,11 +249,11 @@ impl Close {
             };
             let inside = best(&|(at, ..)| (from..=to).contains(at));
             let (at, _) = inside.at?;
-            if !self.all.iter().any(|(from, .., in_target)| *from == at && *in_target) {
+            if !self.all.iter().any(|(from, .., in_link_target)| *from == at && *in_link_target) {
                 return inside.at;
             }
             // The target of a link has the words of its title next to each other, and is not what one reads.
-            let plain = best(&|(.., in_target)| !in_target);
+            let plain = best(&|(.., in_link_target)| !in_link_target);
             plain.at.filter(|_| plain.weight * 2.0 >= inside.weight).or(inside.at)
         };
         self.phrase_at.or_else(in_passage)
@@ -309,8 +309,8 @@ fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
         let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE };
         let written = text.get(line..at).and_then(|before| before.split_whitespace().next_back().filter(|_| !before.ends_with(' ')));
-        let in_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
-        all.push((at, at + length, form.number, in_target));
+        let in_link_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
+        all.push((at, at + length, form.number, in_link_target));
     }
     count
 }

@@ -6,7 +6,7 @@
 
 use super::Vault;
 use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, by_name, score_rank};
-use super::condition::{File, has_property};
+use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::list::wanted_tag;
@@ -23,6 +23,7 @@ use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
 use crate::text::words;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +124,8 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         let filling = self.index.refresh_or_go_on()?;
-        let is_property = |name: &str| self.index.read(|entries| entries.values().any(|entry| has_property(entry, name, None)));
+        let properties = OnceCell::new();
+        let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
         let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Query { why })?;
         let tag = wanted_tag(query.tag);
         let below = self.narrowed(query.below.as_ref())?;
@@ -203,13 +205,15 @@ impl Vault {
         // Where nothing else is asked for, a tag is what is shown.
         let tag_asked = parsed.conditions.iter().find_map(|condition| if let Condition::Tag(tag) = condition { Some(tag) } else { None });
         let tag_asked: Vec<Word> = tag_asked.filter(|_| order.words.is_empty()).map(|tag| Word::new(tag)).into_iter().collect();
+        let is_form_in_name =
+            |candidate: &Candidate, entry: &Entry| order.words.first().is_some_and(|word| by_name(candidate, entry, word).0 == 0);
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
             let close = close(&candidate, &entry);
             let fulfilled = fulfilled_at.get(&candidate.id).copied();
             let at = if asked == 0 { fulfilled.or(close.shown_at(&order.words)) } else { close.shown_at(&order.words).or(fulfilled) };
             let match_type = match is_one_text {
                 _ if !tag_asked.is_empty() && at.is_none() => MatchType::Tag,
-                true if candidate.is_in(IN_PATH) || candidate.words == 0 && key.0.0 == 0 => MatchType::Filename,
+                true if candidate.is_in(IN_PATH) || candidate.words == 0 && is_form_in_name(&candidate, &entry) => MatchType::Filename,
                 true if candidate.is_in(IN_TAG) => MatchType::Tag,
                 true => MatchType::Content,
                 false => close.match_type,
@@ -222,6 +226,14 @@ impl Vault {
         let hits = page.into_iter().map(hit).collect();
         let order = Order { close: last_close, ..order };
         Ok(Found { total, partial, did_you_mean: order.did_you_mean.clone(), hits, more, not_searched, filling, order })
+    }
+
+    /// The names of all properties, folded.
+    fn property_names(&self) -> HashSet<String> {
+        let entries: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().cloned().collect());
+        let names =
+            entries.iter().filter_map(|entry| entry.properties()).flat_map(|properties| properties.into_iter().map(|(name, _)| name));
+        names.map(|name| fold(&name)).collect()
     }
 
     /// The words that are looked for, what stands in for those that no file has, and how much each counts.
@@ -240,7 +252,7 @@ impl Vault {
         let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked));
         let mut corrections = 0..limits::QUERY_CORRECTIONS;
         let mut did_you_mean = Vec::new();
-        // The words that have parts in their place, and those.
+        // The words that have parts, or the two words that they are made of, in their place; and those.
         let mut in_parts: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
             // A mark at the end of a word is no part of it, unless it stands so in a text.

@@ -328,7 +328,7 @@ fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
     let found = rows.iter().enumerate().find(|(_, sorted)| *sorted.row.entry.path == **name);
     match found {
         Some((now, sorted)) if sorted.hash() == *keys => now + 1,
-        Some((now, _)) if now < *number => number + 1,
+        Some((now, _)) if now <= *number => number + 1,
         _ => *number,
     }
 }
