@@ -31,16 +31,16 @@ pub fn is_done(status: char) -> bool {
 
 /// The facts in the text of a task.
 pub fn facts(text: &str) -> Facts<'_> {
-    let dated = |sign: char, fields: &[&str]| {
-        let behind = text.rsplit_once(sign).map(|(_, rest)| rest.trim_start_matches(['\u{fe0f}', ' ']));
+    let dated = |signs: &[char], fields: &[&str]| {
+        let behind = text.rsplit_once(signs).map(|(_, rest)| rest.trim_start_matches(['\u{fe0f}', ' ']));
         behind.and_then(date).or_else(|| fields.iter().find_map(|name| date(field(text, name)?)))
     };
     let sign = PRIORITIES.iter().find(|(sign, _)| text.contains(*sign)).map(|(_, name)| *name);
     Facts {
-        due: dated('📅', &["due"]),
-        scheduled: dated('⏳', &["scheduled"]),
-        start: dated('🛫', &["start"]),
-        done: dated('✅', &["completion", "done"]),
+        due: dated(&['📅', '📆', '🗓'], &["due"]),
+        scheduled: dated(&['⏳', '⌛'], &["scheduled"]),
+        start: dated(&['🛫'], &["start"]),
+        done: dated(&['✅'], &["completion", "done"]),
         priority: sign.or_else(|| field(text, "priority")),
         is_recurring: text.contains('🔁') || field(text, "repeat").is_some(),
     }
@@ -50,7 +50,8 @@ pub fn facts(text: &str) -> Facts<'_> {
 fn date(text: &str) -> Option<&str> {
     let date = text.get(..10)?;
     let is_right = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
-    date.bytes().enumerate().all(is_right).then_some(date)
+    let is_up_to = |part: &str, most: u8| part.parse().is_ok_and(|number: u8| (1..=most).contains(&number));
+    (date.bytes().enumerate().all(is_right) && is_up_to(date.get(5..7)?, 12) && is_up_to(date.get(8..)?, 31)).then_some(date)
 }
 
 /// The value of `[name:: value]` or `(name:: value)`.
@@ -85,6 +86,7 @@ mod tests {
         assert_eq!(signs, expected);
         let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] [completion:: 2026-11-22] [priority:: medium] [repeat:: every month]";
         assert_eq!(facts(fields), expected);
-        assert_eq!(facts("due: 2026-11-30, 📅 soon (due) [due:: later]"), Facts::default());
+        assert_eq!(facts("due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-13-01 [start:: 2026-01-45]"), Facts::default());
+        assert_eq!(facts("🗓️ 2026-11-30 ⌛ 2026-11-20"), Facts { due: expected.due, scheduled: expected.scheduled, ..Facts::default() });
     }
 }
