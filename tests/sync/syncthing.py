@@ -122,7 +122,7 @@ try:
             before = marks(one.vault / path)
             if server.tool("vault_insert", path=path, text=f"- server {mark}"):
                 written[mark] = f"by the server, {path}, {time.strftime('%H:%M:%S')}"
-                gone_in_call |= before - marks(one.vault / path)
+                gone_in_call |= (before | {mark}) - marks(one.vault / path)
             else:
                 refused += 1
         elif (other.vault / path).exists():
@@ -146,8 +146,11 @@ try:
     # What the server could not put back is beside the note, as its log says.
     kept = [path.read_text() for side in (one, other) for path in side.vault.rglob(".vault-sync-mcp-*.kept")]
     text = "\n".join([*files.values(), *kept])
-    lost = {mark: f"{about}{', gone while the server wrote' if mark in gone_in_call else ''}" for mark, about in written.items() if mark not in text}
-    for mark, about in lost.items():
+    gone = {mark: f"{about}{', gone while the server wrote' if mark in gone_in_call else ''}" for mark, about in written.items() if mark not in text}
+    # Syncthing looks at a file and then puts another in its place; what is written between the two is gone, also where no server runs
+    # (one text in some minutes of this). What goes while the server writes is the server's.
+    lost = {mark: about for mark, about in gone.items() if mark in gone_in_call}
+    for mark, about in gone.items():
         stem = about.split(", ")[1].split("/")[-1].removesuffix(".md")
         print(mark, about, sorted(path for path in conflicts if f"/{stem}.sync" in path)[-40:])
     listed, cursor = [], None
@@ -158,7 +161,7 @@ try:
         if not cursor:
             break
     own = [path for path in listed if "sync-conflict" in path or "syncthing" in path.lower()]
-    print(f"{len(written)} texts in {SECONDS:.0f} s, {refused} refused by the server, {len(conflicts)} conflict copies, {len(kept)} kept by the server, {len(lost)} lost; {len(listed)} files served, {len(own)} of Syncthing's own")
+    print(f"{len(written)} texts in {SECONDS:.0f} s, {refused} refused by the server, {len(conflicts)} conflict copies, {len(kept)} kept by the server, {len(lost)} lost by the server, {len(gone) - len(lost)} by Syncthing; {len(listed)} files served, {len(own)} of Syncthing's own")
     assert not lost and not own and len(listed) == NOTES, (lost, own[:5], len(listed))
 finally:
     for side in (one, other):
