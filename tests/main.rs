@@ -88,6 +88,8 @@ mod git_files;
 mod git_hooks;
 #[cfg(feature = "git")]
 mod git_recovery;
+#[cfg(all(feature = "git", feature = "default"))]
+mod git_toolsets;
 #[cfg(feature = "default")]
 mod grant_choice;
 #[cfg(feature = "default")]

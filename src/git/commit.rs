@@ -32,6 +32,10 @@ impl Target {
         Target { path, name, new: blob.map(|blob| Entry { mode, blob }), old, before, after }
     }
 
+    pub(super) fn is(&self, file: &File) -> bool {
+        file.name == Path::new(&self.name)
+    }
+
     pub(super) fn changes_commit(&self) -> bool {
         self.old != self.new
     }
@@ -148,11 +152,11 @@ fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Targ
 /// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
 fn check_tree(runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
     let made = differences(runner, base, made)?;
-    if made.iter().any(|file| !targets.iter().any(|target| Path::new(&target.name) == file.name)) {
+    if made.iter().any(|file| !targets.iter().any(|target| target.is(file))) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
     // What is not among the differences is as the branch has it.
-    let is_as_meant = |target: &&Target| match made.iter().find(|file| Path::new(&target.name) == file.name) {
+    let is_as_meant = |target: &&Target| match made.iter().find(|file| target.is(file)) {
         Some(file) => file.new == target.new,
         None => !target.changes_commit(),
     };

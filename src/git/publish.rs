@@ -11,7 +11,6 @@ use super::repository::{FETCHED, Repository};
 use super::settle::{self, Published};
 use crate::disk;
 use crate::limits;
-use std::path::Path;
 
 enum Push {
     Accepted,
@@ -60,7 +59,7 @@ pub(super) fn publish(repository: &Repository, runner: &Runner<'_>, targets: &[T
 fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
     let news = differences(runner, repository.head.as_deref(), FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
-    if let Some(target) = targets.iter().find(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
+    if let Some(target) = targets.iter().find(|target| news.iter().any(|file| target.is(file))) {
         let words = match settle::fast_forward(repository, runner, &news) {
             Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
@@ -84,13 +83,13 @@ fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) 
 /// [`Failure`]; then the files are as they were.
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<String, Failure> {
     let news = differences(runner, repository.head.as_deref(), FETCHED)?;
-    let is_target = |file: &File| targets.iter().any(|target| file.name == Path::new(&target.name));
+    let is_target = |file: &File| targets.iter().any(|target| target.is(file));
     let others: Vec<File> = news.iter().filter(|file| !is_target(file)).cloned().collect();
     Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &others, false)?.check()?;
     let vault = &repository.vault;
     let (mut replaced, mut copies) = (Vec::new(), Vec::new());
     let mut replace = || {
-        for target in targets.iter().filter(|target| news.iter().any(|file| file.name == Path::new(&target.name))) {
+        for target in targets.iter().filter(|target| news.iter().any(|file| target.is(file))) {
             let committed = target.old.as_ref().map(|_| repository.committed(runner, &target.name)).transpose()?;
             if let Some(text) = &target.before {
                 copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));

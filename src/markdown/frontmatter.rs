@@ -25,10 +25,16 @@ pub fn block(text: &str) -> Option<&str> {
     None
 }
 
+/// Where the block is.
+pub fn range(text: &str) -> Option<Range<usize>> {
+    let block = block(text)?;
+    let start = block.as_ptr().addr() - text.as_ptr().addr();
+    Some(start..start + block.len())
+}
+
 /// Where the body of a note begins: after the closing fence of its frontmatter, or after a byte order mark.
 pub fn end(text: &str) -> usize {
-    let Some(block) = block(text) else { return if text.starts_with('\u{feff}') { 3 } else { 0 } };
-    let fence = block.as_ptr().addr() - text.as_ptr().addr() + block.len();
+    let Some(Range { end: fence, .. }) = range(text) else { return if text.starts_with('\u{feff}') { 3 } else { 0 } };
     let rest = text.part(fence..);
     fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
 }
@@ -83,11 +89,11 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
 /// Where the tags of a note's frontmatter are written, without `#`: in the lines of `tags` and `tag`, between white space, commas,
 /// brackets and quotes.
 pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
-    let Some(block) = block(text) else { return Vec::new() };
-    let mut at = block.as_ptr().addr() - text.as_ptr().addr();
+    let Some(block) = range(text) else { return Vec::new() };
+    let mut at = block.start;
     let mut is_tags = false;
     let mut found = Vec::new();
-    for line in block.split_inclusive('\n') {
+    for line in text.part(block).split_inclusive('\n') {
         let is_name = |name: &str| matches!(name.trim().trim_matches(['"', '\'']).to_ascii_lowercase().as_str(), "tags" | "tag");
         let mut value = line;
         if !line.starts_with([' ', '\t', '-', '#', '\r', '\n', ']']) {

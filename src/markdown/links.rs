@@ -97,12 +97,12 @@ pub fn links(text: &str) -> Vec<Link> {
 }
 
 fn in_frontmatter(text: &str) -> Vec<Link> {
-    let Some(block) = frontmatter::block(text) else { return Vec::new() };
-    let mut start = block.as_ptr().addr() - text.as_ptr().addr();
+    let Some(block) = frontmatter::range(text) else { return Vec::new() };
+    let mut start = block.start;
     let mut links = Vec::new();
     // How far the property is set in whose block of text (`|`, `>`) the lines are.
     let mut block_of_text: Option<usize> = None;
-    for line in block.split_inclusive('\n') {
+    for line in text.part(block).split_inclusive('\n') {
         let (from, end) = (start, start + line.len());
         start = end;
         let indent = line.len() - line.trim_start_matches(' ').len();

@@ -36,13 +36,13 @@ pub fn name_in(properties: &Mapping, name: &str) -> String {
 /// # Errors
 /// When the frontmatter is malformed, or written in a way in which it cannot be changed safely.
 pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> {
-    let Some(block) = frontmatter::block(text) else {
+    let Some(block) = frontmatter::range(text) else {
         let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
         let eol = line_end(text, start);
         let fenced = splice(text, start..start, &format!("---{eol}---{eol}"));
         return if new.is_some() { set(&fenced, key, new) } else { Ok(text.to_owned()) };
     };
-    if block.trim_start().starts_with('{') {
+    if text.part(block.clone()).trim_start().starts_with('{') {
         return Err("its frontmatter is JSON, which is read and not written".into());
     }
     let mut wanted = parse(text)?;
@@ -51,8 +51,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
         return Ok(text.to_owned());
     }
     let unsafe_way = || format!("its frontmatter is written in a way in which {key:?} cannot be replaced safely");
-    let start = block.as_ptr().addr() - text.as_ptr().addr();
-    let end = start + block.len();
+    let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
         (Some(property), Some(new)) => replaced(text, &property, new, eol).ok_or_else(|| {
@@ -151,6 +150,13 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         }
     }
     Some(property)
+}
+
+/// Where the key of a property stands, if it is written as most people and programs do.
+pub fn key_range(text: &str, key: &str) -> Option<Range<usize>> {
+    let property = find_property(text, frontmatter::range(text)?, key)?;
+    let start = property.lines.first()?.start;
+    Some(start..start + text.get(start..property.value)?.trim_end_matches([':', ' ']).len())
 }
 
 /// How many brackets a piece of YAML leaves open; as good as it has to be, since the outcome is parsed again.

@@ -28,8 +28,9 @@ pub fn of_query(query: &str) -> Vec<String> {
             all.push(word.to_owned());
         }
     }
-    let is_mark = |c: char| c.is_ascii_punctuation() || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2190}'..='\u{21ff}');
-    let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word) && !word.chars().all(is_mark)).cloned().collect();
+    // Dashes and arrows among them; an emoji is a word.
+    let is_sign = |c: char| c.is_ascii_punctuation() || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2190}'..='\u{21ff}');
+    let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word) && !word.chars().all(is_sign)).cloned().collect();
     if content.is_empty() { all } else { content }
 }
 

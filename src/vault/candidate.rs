@@ -112,11 +112,11 @@ pub(super) fn score_rank(score: f32) -> u64 {
 /// how well it fits there. Smallest is best.
 pub(super) fn by_name(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = &word.text;
-    let quality = match candidate.words != 0 {
-        true if candidate.is_in(IN_PATH) => name_quality(entry.folded_path(), text, word.stem()),
-        true if candidate.is_in(IN_NAME) => entry.aliases().iter().any(|alias| alias == text).then_some(NameQuality::Alias),
-        true => None,
-        false => name_quality(entry.folded_path(), text, word.stem()),
+    let quality = if candidate.is_in(IN_PATH) || candidate.words == 0 {
+        name_quality(entry.folded_path(), text, word.stem())
+    } else {
+        let is_alias = candidate.is_in(IN_NAME) && entry.aliases().iter().any(|alias| alias == text);
+        is_alias.then_some(NameQuality::Alias)
     };
     match quality {
         Some(quality) => (0, quality as u8),

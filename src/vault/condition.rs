@@ -4,7 +4,7 @@ use super::entry::{Entry, name_of};
 use super::path::rest_below;
 use super::properties::shown;
 use crate::markdown::blocks::{self, Kind, Line};
-use crate::markdown::{frontmatter, inline};
+use crate::markdown::{inline, properties};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::pattern::Unfinished;
@@ -132,16 +132,13 @@ impl<'a> File<'a> {
         })
     }
 
-    /// The key of a property at the beginning of a line of the frontmatter.
+    /// Where the key of a property of the note stands.
     fn find_key(&self, name: &str) -> Match {
-        let block = frontmatter::block(self.text())?;
-        let start = block.as_ptr().addr() - self.text().as_ptr().addr();
-        let keys = block.split_inclusive('\n').scan(start, |at, line| {
-            *at += line.len();
-            Some((*at - line.len(), line.split(':').next().unwrap_or_default()))
-        });
-        let key = keys.into_iter().find(|(_, key)| fold(key.trim_matches(['"', '\''])) == name);
-        key.map(|(at, key)| at..at + key.len())
+        if self.original.is_none() {
+            return properties::key_range(self.text(), name);
+        }
+        let own = self.entry.properties()?.into_iter().map(|(own, _)| own).find(|own| fold(own) == *name)?;
+        properties::key_range(self.text(), &own)
     }
 
     /// An inline tag in a part, or one nested below it.

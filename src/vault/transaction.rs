@@ -10,8 +10,8 @@ use super::jail::ResolvedPath;
 use super::journal::{Journal, JournalStep, Step};
 use super::moves::TRASH;
 use super::path::VaultPath;
-use super::versions::{Change, Did, hash, wait_for_lock};
-use super::write::kept_of_write;
+use super::versions::{Change, Did, wait_for_lock};
+use super::write::{kept_of_removal, kept_of_write};
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -167,17 +167,7 @@ impl Transaction<'_> {
             }
             // The files of a folder are steps of their own.
             Step::Trash { path } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
-            Step::Trash { path } => {
-                // What is larger is in the trash alone.
-                let bytes = self.vault.bytes(path).ok();
-                let did = Did::Trashed {
-                    path: path.as_str().to_owned(),
-                    trashed_to: format!("{TRASH}/{trash_name}"),
-                    before: bytes.as_deref().map(hash),
-                    bytes: bytes.as_ref().map_or(0, Vec::len),
-                };
-                vec![Change { did, bytes }]
-            }
+            Step::Trash { path } => vec![kept_of_removal(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
         }
     }
 

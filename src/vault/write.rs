@@ -59,10 +59,10 @@ pub(super) fn kept_of_write(path: &VaultPath, before: Option<&[u8]>, after: &[u8
     Change { did, bytes: before.map(<[u8]>::to_vec) }
 }
 
-/// What is kept of a file that is removed.
-fn kept_of_removal(path: &VaultPath, before: &[u8]) -> Change {
-    let did = Did::Trashed { path: path.as_str().to_owned(), trashed_to: String::new(), before: Some(hash(before)), bytes: before.len() };
-    Change { did, bytes: Some(before.to_vec()) }
+/// What is kept of a file that is removed, or put into the trash; what is too large to be read is there alone.
+pub(super) fn kept_of_removal(path: &VaultPath, trashed_to: String, bytes: Option<Vec<u8>>) -> Change {
+    let (before, size) = (bytes.as_deref().map(hash), bytes.as_ref().map_or(0, Vec::len));
+    Change { did: Did::Trashed { path: path.as_str().to_owned(), trashed_to, before, bytes: size }, bytes }
 }
 
 /// Makes the bytes that a file is to have of those that it has.
@@ -259,7 +259,12 @@ impl Vault {
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
         let before = known.unwrap_or_default();
-        let change = || vec![wanted.map_or_else(|| kept_of_removal(path, before), |bytes| kept_of_write(path, known, bytes))];
+        let change = || {
+            vec![
+                wanted
+                    .map_or_else(|| kept_of_removal(path, String::new(), Some(before.to_vec())), |bytes| kept_of_write(path, known, bytes)),
+            ]
+        };
         let kept = self.keep(vec![path.as_str().to_owned()], change)?;
         let outcome = wanted.map_or_else(|| self.remove(path, before), |bytes| self.put(path, known, bytes));
         self.finish(kept, outcome).map(drop)

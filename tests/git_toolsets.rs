@@ -1,0 +1,125 @@
+//! Toolset `git` beside the others: what their tools change is committed, what the remote has changed too, and what is taken back.
+
+use crate::support::repository::Repository;
+use serde_json::{Value, json};
+
+/// Every change of every tool is one commit, and none leaves uncommitted text behind.
+#[test]
+fn a_change_by_any_toolset_is_one_pushed_commit() {
+    let repository =
+        Repository::with(&[("A/old.md", "# Old\n"), ("A/x.md", "[[old]] #tag\n"), ("n.md", "[[old|t]]\n- [ ] task\n"), ("p.png", "png")]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let commits = || repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap();
+    let changed = || repository.at_remote(&["show", "--no-renames", "--name-status", "--format=%B", "main"]);
+    let mut count = commits();
+    for (tool, arguments, first, files) in [
+        ("vault_write", json!({ "path": "new.md", "content": "n" }), "vault_write: new.md", "A\tnew.md"),
+        ("vault_edit", json!({ "path": "n.md", "old_text": "task", "new_text": "job" }), "vault_edit: n.md", "M\tn.md"),
+        ("vault_insert", json!({ "path": "n.md", "text": "- more" }), "vault_insert: n.md", "M\tn.md"),
+        (
+            "vault_set_properties",
+            json!({ "paths": ["n.md", "new.md"], "set": { "a": 1 } }),
+            "vault_set_properties: n.md and 1 more",
+            "M\tn.md\nM\tnew.md",
+        ),
+        ("vault_set_task", json!({ "path": "n.md", "line": 5, "text": "job" }), "vault_set_task: n.md", "M\tn.md"),
+        ("vault_rename_tag", json!({ "from": "tag", "to": "label" }), "vault_rename_tag: A/x.md", "M\tA/x.md"),
+        (
+            "vault_move",
+            json!({ "from": "A/old.md", "to": "B/new name.md" }),
+            "vault_move: A/old.md and 3 more",
+            "M\tA/x.md\nD\tA/old.md\nA\tB/new name.md\nM\tn.md",
+        ),
+        ("vault_move", json!({ "from": "B", "to": "C" }), "vault_move: B/new name.md and 1 more", "D\tB/new name.md\nA\tC/new name.md"),
+        ("vault_delete", json!({ "paths": ["p.png", "new.md"] }), "vault_delete: new.md and 1 more", "D\tnew.md\nD\tp.png"),
+    ] {
+        let done = server.call(tool, arguments);
+        assert_eq!((done["pushed"].clone(), done["git_error"].clone()), (json!(true), Value::Null), "{tool}: {done}");
+        count += 1;
+        assert_eq!(commits(), count, "{tool}");
+        let shown = changed();
+        let (message, rest) = shown.split_once("\n\n").unwrap();
+        assert_eq!(message, first);
+        assert!(rest.starts_with("Login: all\n"), "{shown}");
+        let mut found: Vec<&str> = rest.lines().skip(1).filter(|line| line.contains('\t')).collect();
+        let mut expected: Vec<&str> = files.lines().collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{tool}");
+        assert_eq!(repository.git(&["status", "--porcelain"]), "", "{tool}");
+    }
+    // A change that git refuses is made, and said not to be committed.
+    repository.git(&["switch", "-q", "-c", "other"]);
+    let done = server.call("vault_edit", json!({ "path": "n.md", "old_text": "job", "new_text": "work" }));
+    assert!(done["pushed"] == false && done["git_error"].as_str().unwrap().contains("not committed"), "{done}");
+}
+
+/// What the tools of git itself have changed is taken back with the rest, by a commit of its own.
+#[test]
+fn undo_takes_back_what_the_tools_of_git_have_done() {
+    let note = |text: &str| format!("---\ndate: 2026-01-01\ntags: [a]\ntype: note\n---\n{text}\n");
+    let (old, kept) = (note("old"), note("kept"));
+    let repository = Repository::with(&[("a.md", &old), ("gone.md", &kept)]);
+    let state = repository.folder.path().join("state");
+    let settings = [("TOOLSETS", "vault,git"), ("STATE_DIR", state.to_str().unwrap())];
+    let server = repository.serve_with(&settings);
+    server.call("vault_write_file", json!({ "path": "a.md", "content": note("new") }));
+    server.call("vault_write_file", json!({ "path": "new.md", "content": note("new") }));
+    server.call("vault_delete_file", json!({ "path": "gone.md" }));
+    let written = server.call("vault_write", json!({ "path": "a.md", "content": "newest" }));
+    server.call("vault_restore", json!({ "path": "a.md", "version": written["previous"] }));
+    let read = || std::fs::read_to_string(repository.folder.vault().join("a.md")).unwrap();
+    assert_eq!(read(), note("new"));
+    drop(server);
+    let undone = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+        .args(["undo", "--login", "all", "--since", "1h"])
+        .env("VAULT_PATH", repository.folder.vault())
+        .envs(settings)
+        .output()
+        .unwrap();
+    assert!(undone.status.success(), "{undone:?}");
+    assert_eq!(read(), old);
+    assert_eq!(repository.git(&["diff", "HEAD~6", "--stat"]), "", "as it was before");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+}
+
+/// A change on disk that the remote's news would be in the way of for good.
+#[test]
+fn a_note_that_the_remote_has_changed_too_gives_way_and_its_text_is_kept() {
+    let repository = Repository::with(&[("a.md", "hello\n"), ("b.md", "b\n"), ("sub/c.md", "c\n")]);
+    let other = repository.clone("other");
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let read = |path: &str| std::fs::read_to_string(repository.folder.vault().join(path)).unwrap();
+    for (number, (tool, arguments)) in [
+        ("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" })),
+        ("vault_set_properties", json!({ "paths": ["a.md", "b.md"], "set": { "x": 1 } })),
+        ("vault_delete", json!({ "paths": ["a.md"] })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let theirs = format!("hello {number}\n");
+        repository.pushed_by_another(&other, "a.md", &theirs);
+        repository.pushed_by_another(&other, "sub/c.md", &theirs);
+        let done = server.call(tool, arguments);
+        let words = done["git_error"].as_str().unwrap();
+        assert!(words.contains("a.md was changed on the remote meanwhile; the local copy has that version now"), "{done}");
+        assert_eq!((read("a.md"), read("sub/c.md")), (theirs.clone(), theirs), "{tool}");
+        assert_eq!(done["pushed"], tool == "vault_set_properties", "what else was changed is committed: {done}");
+        assert_eq!(repository.git(&["status", "--porcelain"]), "");
+        assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    }
+    assert_eq!(read("b.md"), "---\nx: 1\n---\nb\n");
+    assert_eq!((read(".trash/a.md"), read(".trash/a 1.md")), ("HELLO\n".into(), "---\nx: 1\n---\nhello 0\n".into()));
+    let next = server.call("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" }));
+    assert_eq!((&next["pushed"], &next["git_error"]), (&json!(true), &Value::Null));
+    // Where the remote's version cannot come, the change stays, and nothing is left in the trash.
+    repository.pushed_by_another(&other, "b.md", "theirs\n");
+    std::process::Command::new("chmod").arg("+x").arg(repository.folder.vault().join("b.md")).status().unwrap();
+    let trashed = || std::fs::read_dir(repository.folder.vault().join(".trash")).unwrap().count();
+    let before = trashed();
+    let done = server.call("vault_write", json!({ "path": "b.md", "content": "ours\n" }));
+    assert!(done["git_error"].as_str().unwrap().contains("could not be brought up to date"), "{done}");
+    assert_eq!((read("b.md"), trashed()), ("ours\n".to_owned(), before));
+}
