@@ -32,17 +32,23 @@ pub(super) enum QueryPart {
 pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 
 /// What the order of results depends on beside each file by itself. It stays the same for all pages, so that a file which comes or
-/// goes between two of them moves no other.
+/// goes between two of them moves no other. Names in JSON are short: it is a cursor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
+    #[serde(rename = "w")]
     pub(super) words: Vec<Word>,
     /// How many of the words, from the first on, are the query's own. The others are texts of conditions, and parts of words that no
     /// file has; a file with only those is a partial match.
+    #[serde(rename = "a")]
     pub(super) asked: usize,
+    #[serde(rename = "l")]
     pub(super) average_length: f32,
     /// The last file that was looked at closely, by the rough order; none if all are.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(super) close: Option<Key>,
+    #[serde(rename = "k")]
     pub(super) last: Option<Key>,
+    #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
     pub(super) did_you_mean: Vec<(String, String)>,
 }
 
@@ -111,7 +117,7 @@ pub(super) fn score_rank(score: f32) -> u64 {
 /// Where one text is in a file: in its path, also in another form, or an alias; in a tag; in its text; in its text in another form only. And
 /// how well it fits there. Smallest is best.
 pub(super) fn by_name(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
-    let text = &word.text;
+    let text = word.text();
     let quality = if candidate.is_in(IN_PATH) || candidate.words == 0 {
         name_quality(entry.folded_path(), text, word.stem())
     } else {

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 impl Vault {
     /// The line of a match with the match in bold, and its number. `at` is where the folded text has it.
     pub(super) fn snippet(&self, entry: &Entry, match_type: MatchType, at: Option<(usize, usize)>, words: &[Word]) -> (String, usize) {
-        let needles: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let needles: Vec<&str> = words.iter().map(Word::text).collect();
         match (match_type, at) {
             (MatchType::Content, Some((from, to))) => self.content_snippet(entry, from..to, &needles),
             (MatchType::Tag, _) => tag_line(entry, &self.text(entry).unwrap_or_default(), &needles),

@@ -32,31 +32,35 @@ const PASSAGE: f32 = 1.0;
 /// What a further passage of the same note has to be worth, of the one before.
 const ENOUGH: f32 = 0.6;
 
-/// A word of the query.
+/// A word of the query. Names in JSON are short: cursors have it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Word {
     /// As it was asked for, folded.
+    #[serde(rename = "w")]
     pub(super) asked: String,
-    /// What is looked for: the word, or what stands in for it because nothing has it.
-    pub(super) text: String,
-    /// How much a file is worth that has it: the rarer the more.
+    /// What is looked for in its place, because nothing has it.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub(super) instead: Option<String>,
+    /// How much a file is worth that has it: the rarer the more. In hundredths.
+    #[serde(rename = "n")]
     pub(super) weight: f32,
 }
 
 impl Word {
     pub(super) fn new(asked: &str) -> Word {
-        Word { asked: asked.into(), text: asked.into(), weight: 0.0 }
+        Word { asked: asked.into(), instead: None, weight: 0.0 }
+    }
+
+    /// What is looked for.
+    pub(super) fn text(&self) -> &str {
+        self.instead.as_deref().unwrap_or(&self.asked)
     }
 
     /// What files are ranked by.
     pub(super) fn stem(&self) -> &str {
-        stem(&self.text)
+        stem(self.text())
     }
 
-    /// Whether nothing stands in for it.
-    pub(super) fn is_exact(&self) -> bool {
-        self.text == self.asked
-    }
 }
 
 /// What a word adds to the score of a file of which no more is known than its posting. `length` is that of its text, in averages.
@@ -165,7 +169,7 @@ impl<'a> Short<'a> {
 impl<'a> Ranker<'a> {
     /// The first `asked` words are the query's own.
     pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
-        let form = |(number, word): (usize, &'a Word)| Form { number, text: &word.text, stem: Finder::new(word.stem()) };
+        let form = |(number, word): (usize, &'a Word)| Form { number, text: word.text(), stem: Finder::new(word.stem()) };
         let forms = words.iter().enumerate().map(form).collect();
         Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: first_bits(asked), average_length }
     }
@@ -179,7 +183,7 @@ impl<'a> Ranker<'a> {
     /// The query's own words that are not among some given as bits, or for which another stands in.
     pub(super) fn missing(&self, having: u32) -> Vec<String> {
         let asked = self.words.iter().take(self.asked).enumerate();
-        let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || !word.is_exact());
+        let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || word.instead.is_some());
         missing.map(|(_, word)| word.asked.clone()).collect()
     }
 

@@ -150,7 +150,7 @@ impl Vault {
         }
         let all = first_bits(asked);
         // A word that stands in for another does not make a file one that has all of them.
-        let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.is_exact());
+        let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.instead.is_none());
         let exact = exact.fold(0_u32, |bits, (number, _)| bits | 1 << number);
         let has_all = |candidate: &Candidate| candidate.words & exact & all == all;
         let total = found.iter().filter(|candidate| has_all(candidate)).count();
@@ -276,12 +276,12 @@ impl Vault {
                 Some(two) if two.contains(' ') => in_parts.push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
                 Some(instead) => {
                     did_you_mean.push((word.asked.clone(), instead.clone()));
-                    word.text = instead;
+                    word.instead = Some(instead);
                 }
                 None => in_parts.push((word.asked.clone(), parts)),
             }
         }
-        let mut seen: HashSet<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let mut seen: HashSet<&str> = words.iter().map(Word::text).collect();
         let others = parsed.hints.iter().chain(in_parts.iter().flat_map(|(_, parts)| parts)).filter(|text| seen.insert(text));
         let mut others: Vec<Word> = others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
@@ -289,7 +289,7 @@ impl Vault {
         let files = self.size() as f32;
         for word in words.iter_mut().chain(&mut others) {
             let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
-            word.weight = (1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln();
+            word.weight = ((1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln() * 100.0).round() / 100.0;
         }
         if words.len() > limits::QUERY_WORDS || !others.is_empty() {
             let known = self.having(&lists, wanted, read);
@@ -347,7 +347,7 @@ impl Vault {
         let asked = order.asked;
         let mut texts: Vec<(QueryPart, &str)> = Vec::new();
         for (number, word) in order.words.iter().enumerate() {
-            texts.extend([(QueryPart::Word(number), word.text.as_str()), (QueryPart::Stem(number), word.stem())]);
+            texts.extend([(QueryPart::Word(number), word.text()), (QueryPart::Stem(number), word.stem())]);
         }
         if asked > 0 && parsed.words != [parsed.phrase.as_str()] {
             texts.push((QueryPart::Phrase, &parsed.phrase));

@@ -60,7 +60,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "max_chars",
             Shape::Integer { min: 200, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
-            "Characters of the answer at most; with passages 8000 unless given",
+            "Characters of the answer at most, but for one result; with passages 8000 unless given. Below about 600 there may be no room for next_cursor",
         ),
         CURSOR,
     ],
@@ -176,16 +176,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     )?;
     let shows_time = newest_first || since.is_some() || until.is_some();
     let did_you_mean: Map<String, Value> = found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect();
-    let answer = |results: Vec<Match<'_>>, last: Option<&Hit>| -> Result<Reply, Error> {
-        let cursor = last.map(|hit| found.cursor(hit)).transpose();
-        let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
+    let answer = |results: Vec<Match<'_>>, next: Inline<Next>| {
         Reply::of(&Results {
             query,
             total_matches: found.total,
             partial_matches: found.partial,
             did_you_mean: Some(did_you_mean.clone()).filter(|words| !words.is_empty()),
             results,
-            next: Next::after(arguments, cursor.as_deref()),
+            next,
             indexing: found.filling.map(|_| true),
             indexed_files: found.filling.map(|filling| filling.indexed),
             all_files: found.filling.map(|filling| filling.files),
@@ -199,11 +197,22 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     } else {
         limits::RESULT_CHARS
     };
-    let frame = answer(Vec::new(), found.hits.last())?.json.chars().count();
-    let budget = most.saturating_sub(frame);
-    let results = found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget));
-    let results = fitting_in(budget, results);
+    let page_behind = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
+        let cursor = last.map(|hit| found.cursor(hit)).transpose();
+        let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
+        Ok(Next::after(arguments, cursor.as_deref()))
+    };
+    let length = |reply: &Reply| reply.json.chars().count();
+    let matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
+        let budget = most.saturating_sub(length(&answer(Vec::new(), next)?));
+        Ok(fitting_in(budget, found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget))))
+    };
+    let results = matches(page_behind(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
+    if !found.more && results.len() == found.hits.len() {
+        return answer(results, Inline::default());
+    }
     let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
-    let is_cut = found.more || results.len() < found.hits.len();
-    answer(results, last.filter(|_| is_cut))
+    let reply = answer(results, page_behind(last)?)?;
+    // One result and the cursor may be too long together.
+    if length(&reply) > most { answer(matches(Inline(Next::cut(true)))?, Inline(Next::cut(true))) } else { Ok(reply) }
 }
