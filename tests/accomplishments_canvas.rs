@@ -55,6 +55,30 @@ fn a_canvas_is_edited_and_not_rewritten() {
 }
 
 #[test]
+fn another_title_rewrites_the_links_to_the_note() {
+    let day =
+        "Done: [[Old plan#Tasks|that]], ![[accomplishments/Old plan]] and [it](accomplishments/Old%20plan.md), not `[[Old plan]]`.\r\n";
+    let board = r#"{"nodes":[{"id":"t","type":"text","x":0,"y":0,"width":1,"height":1,"text":"see [[Old plan]]"}],"edges":[]}"#;
+    let folder = Folder::with(&[("day.md", day.as_bytes()), ("boards/own.canvas", board.as_bytes())]);
+    let server = serve(&folder);
+    let made = create(&server, "Old plan", &[]);
+    create(&server, "Other", &[]);
+    let data = json!({ "title": "New plan", "priority": "Low", "depends_on": ["ACC-002"] });
+    let before = folder.read("accomplishments/Old plan.md");
+    let linked = [String::from_utf8(before).unwrap(), "See [[Old plan#Notes]] of this note.\n".into()].concat();
+    std::fs::write(folder.vault().join("accomplishments/Old plan.md"), &linked).unwrap();
+    let renamed = update(&server, made["id"].as_str().unwrap(), data);
+    assert_eq!((&renamed["priority"], &renamed["depends_on"]), (&json!("Low"), &json!(["ACC-002"])));
+    let text = |path: &str| String::from_utf8(folder.read(path)).unwrap();
+    assert_eq!(text("day.md"), "Done: [[New plan#Tasks|that]], ![[New plan]] and [it](New%20plan.md), not `[[Old plan]]`.\r\n");
+    assert_eq!(text("boards/own.canvas"), board.replace("Old", "New"));
+    let own = text("accomplishments/New plan.md");
+    assert!(own.contains("# New plan") && own.contains("title: New plan") && own.contains("[[New plan#Notes]]"), "{own}");
+    let main = text("projects/main.canvas");
+    assert!(main.contains("accomplishments/New plan.md") && !main.contains("Old plan") && edges(&check_canvas(main.as_bytes())).len() == 1);
+}
+
+#[test]
 fn dependencies_are_kept_on_both_sides_and_never_go_in_a_circle() {
     let folder = Folder::with(&[]);
     let server = serve(&folder);

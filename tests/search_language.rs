@@ -334,7 +334,10 @@ fn passages_are_the_parts_that_answer_within_a_budget() {
         // Where a cursor has no room, there is one result at least.
         for most in [300, 400, 800] {
             let found = server.call("vault_search", json!({ "query": "burner valve", "max_chars": most }));
-            assert!(found.to_string().chars().count() <= most && found["truncated"] == true && !paths(&found).is_empty(), "{most}: {found}");
+            assert!(
+                found.to_string().chars().count() <= most && found["truncated"] == true && !paths(&found).is_empty(),
+                "{most}: {found}"
+            );
         }
         let bare = server.call("vault_search", json!({ "query": "burner valve", "snippets": "none" }));
         assert!(bare["results"][0].get("snippet").is_none() && bare["results"][0].get("passages").is_none());

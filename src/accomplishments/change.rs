@@ -25,7 +25,7 @@ pub(super) struct Change<'a> {
     pub(super) snapshot: &'a Snapshot,
     notes: BTreeMap<VaultPath, Open<Note>>,
     canvases: BTreeMap<VaultPath, Open<Edited>>,
-    /// A note that gets another name, or goes to the trash.
+    /// A note that gets another name, with the links to it, or goes to the trash.
     pub(super) moved: Vec<Step>,
 }
 
@@ -151,6 +151,26 @@ impl Change<'_> {
         self.notes.insert(path.clone(), Open { before: None, now: note });
     }
 
+    /// Gives a note another path, before anything in it is changed, and rewrites the links to it.
+    ///
+    /// # Errors
+    /// As [`Vault::move_file`].
+    pub(super) fn move_note(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
+        for step in self.vault.steps_of_move(from, to)? {
+            match step {
+                Step::Replace { path, before, after } if path == *to => {
+                    let note = self.note(from)?;
+                    if note.text.as_bytes() != before {
+                        return Err(VaultError::Busy.into());
+                    }
+                    note.text = text(after, to)?;
+                }
+                step => self.moved.push(step),
+            }
+        }
+        Ok(())
+    }
+
     /// The path that a note is going to have.
     fn path_after(&self, path: &VaultPath) -> VaultPath {
         match self.moved.first() {
@@ -168,7 +188,13 @@ impl Change<'_> {
         Changed::of(&to, &self.note(path)?.text)
     }
 
-    fn steps(self) -> Result<Vec<Step>, Error> {
+    fn steps(mut self) -> Result<Vec<Step>, Error> {
+        if let Some(Step::Rename { from, to }) = self.moved.first().cloned() {
+            for canvas in self.canvases_with(&from)? {
+                self.canvas(&canvas, false)?.rename_file(&from, &to)?;
+            }
+            self.moved.retain(|step| !self.canvases.keys().any(|canvas| canvas.as_str() == step.path()));
+        }
         self.canvases.values().try_for_each(|open| open.now.check())?;
         let notes = self.notes.iter().map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));
         let canvases = self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, &open.now.text));

@@ -144,6 +144,9 @@ impl Accomplishments {
             let accomplishment = change.snapshot.find(id)?.clone();
             let path = &accomplishment.path;
             change.must_match(path, if_match)?;
+            if let Some(title) = &title {
+                retitle(change, &accomplishment, title)?;
+            }
             let note = change.note(path)?;
             for (key, value) in [("effort", data.effort), ("status", data.status), ("priority", data.priority)] {
                 if let Some(value) = value {
@@ -156,9 +159,6 @@ impl Accomplishments {
             write_sections(note, data)?;
             if let Some(wanted) = &data.depends_on {
                 set_dependencies(change, &accomplishment, &accomplishment.depends_on, &unique(wanted))?;
-            }
-            if let Some(title) = &title {
-                retitle(change, &accomplishment, title)?;
             }
             change.touch(path)?;
             change.outcome(path)
@@ -307,17 +307,13 @@ fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str
     let old = &accomplishment.path;
     let new = old.parent().child(&format!("{}.md", file_name(title)))?;
     must_be_free(change, title, &new, Some(old))?;
+    if new != *old {
+        change.move_note(old, &new)?;
+        change.note(old)?.set("vault_path", new.as_str())?;
+    }
     let note = change.note(old)?;
     note.set_heading(&accomplishment.title, title);
-    note.set("title", title)?;
-    if new != *old {
-        note.set("vault_path", new.as_str())?;
-        for canvas in change.canvases_with(old)? {
-            change.canvas(&canvas, false)?.rename_file(old, &new)?;
-        }
-        change.moved.push(Step::Rename { from: old.clone(), to: new });
-    }
-    Ok(())
+    note.set("title", title)
 }
 
 /// A task's fields as they are written.

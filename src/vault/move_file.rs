@@ -124,6 +124,18 @@ impl Vault {
         self.rewrite(options, &|index| self.plan_heading(index, &self.spelled(path), from, to, options))
     }
 
+    /// The steps that give a file another path and rewrite the links that would break.
+    ///
+    /// # Errors
+    /// As [`Vault::move_file`].
+    #[cfg(feature = "accomplishments")]
+    pub fn steps_of_move(&self, from: &VaultPath, to: &VaultPath) -> Result<Vec<super::journal::Step>, Error> {
+        let options = Options { update_links: true, dry_run: false, if_match: None, go_on: &|_, _| true };
+        let index = self.link_index(options.go_on)?;
+        let plan = self.plan_move(&index, from, to, options)?;
+        plan.check_size().map(|()| plan.steps())
+    }
+
     fn plan_move(&self, index: &LinkIndex, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Plan, Error> {
         let (_, on_disk) = self.locate(from)?;
         if options.if_match.is_some() {

@@ -60,7 +60,6 @@ impl Word {
     pub(super) fn stem(&self) -> &str {
         stem(self.text())
     }
-
 }
 
 /// What a word adds to the score of a file of which no more is known than its posting. `length` is that of its text, in averages.

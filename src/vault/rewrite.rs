@@ -197,13 +197,7 @@ impl Vault {
                 let index = self.link_index(options.go_on)?;
                 plan(&index)?
             };
-            let bytes: usize = plan.changed().map(|file| file.text.len() + file.length()).sum();
-            if bytes > limits::CHANGE_BYTES {
-                let (files, megabytes) = (plan.changed().count(), limits::CHANGE_BYTES >> 21);
-                return Err(Error::Invalid(format!(
-                    "This would change {files} files of together more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
-                )));
-            }
+            plan.check_size()?;
             let outcome = plan.outcome();
             match transaction.map_or(Ok(Vec::new()), |transaction| transaction.change(&plan.steps())) {
                 Err(Error::Busy) => {}
@@ -364,6 +358,19 @@ impl Plan {
         self.files.iter().filter(|file| file.is_changed())
     }
 
+    /// # Errors
+    /// [`Error::Invalid`] for more than is changed at once.
+    pub(super) fn check_size(&self) -> Result<(), Error> {
+        let bytes: usize = self.changed().map(|file| file.text.len() + file.length()).sum();
+        if bytes <= limits::CHANGE_BYTES {
+            return Ok(());
+        }
+        let (files, megabytes) = (self.changed().count(), limits::CHANGE_BYTES >> 21);
+        Err(Error::Invalid(format!(
+            "This would change {files} files of together more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
+        )))
+    }
+
     /// The first places that are left alone, by path and line.
     fn left_alone(&self) -> Vec<LeftAlone> {
         let others = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
@@ -382,7 +389,7 @@ impl Plan {
         self.moved.get(path).map_or(path, String::as_str).to_owned()
     }
 
-    fn steps(&self) -> Vec<Step> {
+    pub(super) fn steps(&self) -> Vec<Step> {
         let rename = self.rename.iter().map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
         let replace = self.changed().map(|file| Step::Replace {
             path: VaultPath::known(&self.new_path(&file.path)),

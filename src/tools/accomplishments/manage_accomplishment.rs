@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "data",
             Shape::Object(&[
-                optional("title", ANY_TEXT, "Required to create. One line; another title also renames the note"),
+                optional("title", ANY_TEXT, "Required to create. One line; another title also renames the note, with the links to it"),
                 optional("effort", Shape::OneOf(&EFFORTS), "Required to create: kind of work"),
                 optional("priority", Shape::OneOf(&PRIORITIES), "High unless given"),
                 optional("status", Shape::Status(&STATUSES), "Not Started unless given"),
