@@ -32,11 +32,10 @@ mod status;
 mod task;
 
 pub use change::Changed;
-pub use criteria::Criterion;
-pub use dependency::{Dependency, Synced, Update};
+pub use dependency::Update;
 pub use manage::{Data, TaskData};
 pub use position::Position;
-pub use snapshot::{Accomplishment, Problem, Snapshot};
+pub use snapshot::{Accomplishment, Snapshot};
 pub use status::TaskStatus;
 pub use task::Task;
 

@@ -130,11 +130,6 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// The permission bits of a file.
-pub fn mode(found: &Metadata) -> u32 {
-    found.mode()
-}
-
 /// Sets the permission bits of a file.
 ///
 /// # Errors

@@ -83,10 +83,6 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)
 }
 
-pub fn mode(found: &Metadata) -> u32 {
-    if found.permissions().readonly() { 0o444 } else { 0o644 }
-}
-
 pub fn set_mode(file: &Path, bits: u32) -> io::Result<()> {
     let mut permissions = file.metadata()?.permissions();
     permissions.set_readonly(bits & 0o200 == 0);

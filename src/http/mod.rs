@@ -27,7 +27,6 @@ pub mod server;
 mod shared;
 mod socket;
 
-pub use error::Refusal;
 pub use events::EventStream;
 pub use hang_up::HangUp;
 pub use head::{Framing, Head, Method};

@@ -115,7 +115,7 @@ mod tests {
         ] {
             let error = decode(text.as_bytes()).unwrap_err();
             assert_eq!(error.code(), code, "{text}");
-            assert_eq!(error.id().map(ToString::to_string).as_deref(), id, "{text}");
+            assert_eq!(error.id.as_ref().map(ToString::to_string).as_deref(), id, "{text}");
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         assert_eq!(decode(deep.as_bytes()).unwrap_err().code(), -32700, "nesting is bounded");

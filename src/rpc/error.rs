@@ -10,7 +10,7 @@ pub struct Error {
     code: i32,
     message: String,
     data: Option<Value>,
-    id: Option<Id>,
+    pub(super) id: Option<Id>,
 }
 
 impl Error {
@@ -78,11 +78,6 @@ impl Error {
     /// The code.
     pub fn code(&self) -> i32 {
         self.code
-    }
-
-    /// The id of the request it answers.
-    pub fn id(&self) -> Option<&Id> {
-        self.id.as_ref()
     }
 
     /// The message as JSON text. Without an id the member is left out: null is not valid in any revision of MCP.

@@ -90,11 +90,6 @@ impl Arguments {
         self.values.contains_key(name)
     }
 
-    /// A number that may be missing.
-    pub fn float(&self, name: &str) -> Option<f64> {
-        self.values.get(name).and_then(Value::as_f64)
-    }
-
     /// True or false, if it is given.
     pub fn boolean(&self, name: &str) -> Option<bool> {
         self.values.get(name).and_then(Value::as_bool)

@@ -20,7 +20,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists earlier versions of a note (history): texts that tools have replaced or deleted, or its \
         commits in git; to undo use vault_restore. Also of a deleted note, and follows renames.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note, as it is or was called"), CURSOR],
     output: History::FIELDS,
     run,

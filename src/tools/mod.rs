@@ -176,8 +176,6 @@ pub struct Tool {
     pub description: &'static str,
     /// What it does to the vault.
     pub effect: Effect,
-    /// Whether it talks to other systems: a git remote, the API of a model.
-    pub reaches_out: bool,
     /// Parameters.
     pub input: &'static [Field],
     /// Members of the structured result.
@@ -193,6 +191,12 @@ impl Tool {
             Effect::Reads => Access::Read,
             Effect::Replaces { .. } | Effect::Sets { .. } => Access::Write,
         }
+    }
+
+    /// Whether it talks to other systems: a git remote, the API of a model.
+    fn reaches_out(&self) -> bool {
+        let is_of_git = Toolset::Git.tools().iter().any(|tool| std::ptr::eq(*tool, self));
+        is_of_git && self.needs() == Access::Write || matches!(self.name, "ingest" | "query")
     }
 
     /// The tool as `tools/list` shows it (MCP, "Tool"). What reads may be long: Claude Code would put a result of more
@@ -214,7 +218,7 @@ impl Tool {
                 "readOnlyHint": self.effect == Effect::Reads,
                 "destructiveHint": destructive,
                 "idempotentHint": idempotent,
-                "openWorldHint": self.reaches_out,
+                "openWorldHint": self.reaches_out(),
             },
         });
         if let (Effect::Reads, Some(members)) = (self.effect, listing.as_object_mut()) {

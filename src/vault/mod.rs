@@ -111,7 +111,6 @@ pub use names::Named;
 use path::text_of;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
 pub use read::fitting;
-pub use refresh::Filling;
 pub use scope::{Folders, Hidden};
 
 use crate::clock;

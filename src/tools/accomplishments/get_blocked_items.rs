@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the accomplishments that are blocked, each with what it waits for, the most important first; for those that \
         can begin use get_ready_to_start.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[CURSOR],
     output: All::FIELDS,
     run,

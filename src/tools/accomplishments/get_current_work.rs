@@ -15,7 +15,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists what is being worked on: accomplishments in progress with their tasks, and tasks in progress of others; to \
         change it use set_work_focus.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[CURSOR],
     output: Answer::FIELDS,
     run,

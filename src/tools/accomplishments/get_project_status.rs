@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Counts the accomplishments of a project by status, effort and priority, those blocked, ready and in progress, and \
         their tasks; for the items themselves use list_accomplishments.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[CANVAS_SOURCE],
     output: Status::FIELDS,
     run,

@@ -11,7 +11,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the accomplishments that can be begun now, the most important first; for those that wait use \
         get_blocked_items.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[CURSOR],
     output: All::FIELDS,
     run,

@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists all accomplishments by id, with what each waits for and the number of its complete tasks; for \
         numbers only use get_project_status. Narrow them by status or canvas; get_accomplishment has the rest.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[optional("status", Shape::Status(&STATUSES), "Only those of this status"), CANVAS_SOURCE_FILTER, CURSOR],
     output: Listed::FIELDS,
     run,

@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Creates, updates or deletes an accomplishment, one step of a project: a note, and a node on a canvas with edges from \
         what it depends on; for its tasks use manage_task. create needs data.title and data.effort. update changes only what data names. delete moves the note to the vault's trash, and removes its node, its edges and its id where others depended on it.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
         optional("id", ANY_TEXT, "For update and delete; to create, leave it out to get the next one"),

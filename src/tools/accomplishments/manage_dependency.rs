@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
         note; after edges were drawn by hand use sync_dependencies. add also moves the blocked one's node to the right of \
         all it depends on. Both have to be on one canvas, without a circle.",
     effect: Effect::Sets { idempotent: true },
-    reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["add", "remove"]), "What to do"),
         required("blocker_id", ANY_TEXT, ID),

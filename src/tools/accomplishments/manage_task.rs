@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
         vault_set_task. add needs data.name and data.goal and puts the task at the end. update changes only the fields that \
         data names. remove keeps other text below the task, and numbers the remaining tasks anew, so that their ids change.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("operation", Shape::OneOf(&["add", "update", "remove"]), "What to do"),
         required("accomplishment_id", ANY_TEXT, ID),

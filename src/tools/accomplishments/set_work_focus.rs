@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Marks an accomplishment as being worked on or not, sets the status of one of its tasks, or both; for other fields \
         use manage_accomplishment and manage_task. A task set to InProgress marks its accomplishment too, unless in_progress says otherwise.",
     effect: Effect::Sets { idempotent: true },
-    reaches_out: false,
     input: &[
         required("accomplishment_id", ANY_TEXT, ID),
         optional("in_progress", Shape::Flag, "Whether the accomplishment is being worked on"),

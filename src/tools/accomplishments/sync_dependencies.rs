@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Sets depends_on of every accomplishment to what the edges of a canvas say, after a person has drawn or removed some; \
         for a single one use manage_dependency. An edge blocks in the direction of its arrow. Edges that would close a circle, or join anything but accomplishments, are left out and reported.",
     effect: Effect::Sets { idempotent: true },
-    reaches_out: false,
     input: &[CANVAS_SOURCE],
     output: Answer::FIELDS,
     run,

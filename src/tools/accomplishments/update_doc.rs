@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     title: "Change a context document",
     description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. Lines are counted from 0: insert_at puts content before start_line, replace_at in the place of start_line up to but without end_line. delete moves it to the vault's trash.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md"),
         required("operation", Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]), "What to do"),

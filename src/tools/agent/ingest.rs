@@ -17,7 +17,6 @@ pub(super) static TOOL: Tool = Tool {
         what belongs together into one call. If your calls time out before that, set background and ask ingest_status. The \
         same call again joins the one that is running. Knowledge only, no tasks.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: true,
     input: &[
         optional("content", Shape::Text { max: limits::AGENT_CONTENT_CHARS }, "The material as text; may be empty if there are files"),
         optional(

@@ -11,7 +11,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Ends a background ingest and says what it had written until then, which stays; to see how far it is use \
         ingest_status. One that has ended already stays as it is.",
     effect: Effect::Sets { idempotent: true },
-    reaches_out: false,
     input: &[required("job_id", ANY_TEXT, JOB_ID)],
     output: &STATUS,
     run,

@@ -11,7 +11,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Says how far a background ingest is, and when it has ended its result or error; to begin one use ingest with \
         background. Without a job_id it lists your jobs. Ask every half minute or so.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[optional("job_id", ANY_TEXT, JOB_ID)],
     output: &STATUS,
     run,

@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Answers a question from the vault's wiki by a session that reads it, with the pages and original files behind the \
         answer; to find a note or a word use vault_search, which is free. Takes up to minutes and costs money.",
     effect: Effect::Reads,
-    reaches_out: true,
     input: &[
         required("question", Shape::Text { max: limits::AGENT_QUESTION_CHARS }, "What you want to know"),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),

@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Loads all notes of one context (frontmatter property context, such as personal or work), whole, the oldest first; \
         for notes about a topic use vault_search. A good first call of a conversation. Long contexts come in chunks.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         optional("context_type", ANY_TEXT, "Value of the property context; without it the configured default context"),
         CHUNK_INDEX,

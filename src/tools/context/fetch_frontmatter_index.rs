@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists notes as a table (title, path, tags, context, type, time, size) without their text, the oldest first; to load \
         them whole use fetch_matching_files. A long table comes in chunks.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
     output: About::FIELDS,
     run,

@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Loads all notes with certain frontmatter properties and tags, whole, the oldest first; to see first which there are \
         use fetch_frontmatter_index. Both have to match. Much text comes in chunks.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
     output: About::FIELDS,
     run,

@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Loads one note, whole, by its path or [[Name]]; for a section of it use vault_read_notes where that is listed. A \
         long note comes in chunks.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         required("file_path", ANY_TEXT, "Path relative to the vault root, for example research/ai-governance.md"),
         CHUNK_INDEX,

@@ -15,7 +15,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Searches the text of all notes, frontmatter included, for an exact piece of text or a regular expression; for \
         questions and words use vault_search. Gives the notes that have it, most matches first, with a few places in context. A long answer comes in chunks.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),
         defaulted("case_sensitive", Shape::Flag, Default::Flag(false), "Tell capital letters from small ones"),

@@ -11,7 +11,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Deletes a note, as one commit that is pushed; to empty or change one use vault_write_file. The history keeps it: \
         vault_history lists its versions, and vault_restore brings one back.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],
     output: Deleted::FIELDS,
     run,

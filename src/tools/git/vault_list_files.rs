@@ -15,7 +15,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the notes (.md) of a folder by a pattern of their names, with everything below it unless recursive is false; \
         to find notes by their text use vault_search. A long list comes in pages.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         defaulted("directory", ANY_TEXT, Default::Text(""), "Folder relative to the vault root; empty for the whole vault"),
         defaulted(

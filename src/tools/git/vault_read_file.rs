@@ -15,7 +15,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Reads one note of the repository, whole, with its etag for vault_write_file; for a range of lines use vault_read. A \
         note that does not exist is exists: false, no error. A long one is cut: go on at next_offset.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         defaulted(

@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
         back a version from vault_history, also of a note that was deleted or had another name; to write other text \
         use vault_write_file. To undo a commit that deleted a note, take the commit before it.",
     effect: Effect::Replaces { idempotent: true },
-    reaches_out: true,
     input: &[
         required("path", ANY_TEXT, PATH),
         required(

@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
         content must begin with frontmatter that has date, tags and type. Nothing is changed when the commit cannot be \
         pushed. Read a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
-    reaches_out: true,
     input: &[required("path", ANY_TEXT, PATH), required("content", ANY_TEXT, "The full content, frontmatter first"), MESSAGE, IF_MATCH],
     output: Written::FIELDS,
     run,

@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
         vault_edit. They go to .trash in the vault, all or none. Says which links to them break. A folder goes when \
         it is empty, or with each of its files named.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today"), IF_MATCH],
     output: &[required("deleted broken", Shape::List(&Shape::Anything), "The first 20 broken links"), required("broken_links", COUNT, "")],
     run,

@@ -15,7 +15,6 @@ pub(super) static TOOL: Tool = Tool {
         its end or start, under a heading, at a block or line; to change words that are there use vault_edit. Nothing \
         needs to be read before. To add to today's list: daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("text", ANY_TEXT, "Markdown to insert: one line or more"),

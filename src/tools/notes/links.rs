@@ -15,7 +15,6 @@ pub(super) static TOOL: Tool = Tool {
         orphans (notes nothing links to) and dead ends; to search for text use vault_search. Links resolve as in \
         Obsidian.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         optional("path", ANY_TEXT, "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks and outgoing"),
         defaulted(

@@ -17,7 +17,6 @@ pub(super) static TOOL: Tool = Tool {
         links to it in the whole vault, all or nothing; to change a tag use vault_rename_tag. Never replaces a file. \
         Links that still work stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("from", ANY_TEXT, "Path or [[Name]] of the file, path of the folder, or Note.md#Heading"),
         required("to", ANY_TEXT, "The whole new path; an existing folder, or one that ends in /, keeps the name; Note.md#New"),

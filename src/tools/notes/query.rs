@@ -18,7 +18,6 @@ pub(super) static TOOL: Tool = Tool {
         as counts: how many have status active, what has changed this week, most used tags; or answers an Obsidian \
         base; for words in the text use vault_search, for tasks vault_tasks.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         optional(
             "where",

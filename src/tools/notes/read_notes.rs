@@ -21,7 +21,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Reads, to show them, today's daily note, several notes at once, or a section, block, outline \
         (headings) or the properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line, for vault_read as offset; next_paths did not fit.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11"),
         HEADING,

@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
         below (#a, #a/b), all or nothing; for one note use vault_set_properties. Never in code or URLs. Try it with \
         dry_run.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("from", ANY_TEXT, "The tag, in any case, with or without #"),
         required("to", ANY_TEXT, "Its new name; one that exists already is joined"),

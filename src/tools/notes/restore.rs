@@ -12,7 +12,6 @@ pub(super) static TOOL: Tool = Tool {
         from vault_history; to write other text use vault_edit or vault_write. What it replaces is kept as a version \
         as well, so a restore can be undone.",
     effect: Effect::Replaces { idempotent: true },
-    reaches_out: false,
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],
     output: Answer::FIELDS,
     run,

@@ -19,7 +19,6 @@ pub(super) static TOOL: Tool = Tool {
         vault_edit. Order, comments, quotes and every other byte stay. All or none. To find by a property use \
         vault_query.",
     effect: Effect::Replaces { idempotent: true },
-    reaches_out: false,
     input: &[
         required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today"),
         optional("set", Shape::Anything, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),

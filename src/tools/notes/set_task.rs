@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
         words use vault_edit. Take path, line and text from vault_tasks. A task that recurs is refused: Obsidian's \
         plugin makes the next one.",
     effect: Effect::Sets { idempotent: true },
-    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("line", LINE, "Its line"),

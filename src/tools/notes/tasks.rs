@@ -19,7 +19,6 @@ pub(super) static TOOL: Tool = Tool {
         open, due or done: what is overdue; with heading, due date and priority; for other text use vault_search. \
         vault_set_task changes one, vault_insert adds one.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         optional("status", ANY_TEXT, "todo (not done, not cancelled), done, or the character in the box; without it all"),
         optional("path", ANY_TEXT, "Only in this folder or note; also [[Name]] or daily:today"),

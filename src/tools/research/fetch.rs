@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Reads the whole text of one note that search has found, with its title, url, tags and time; for lines of a file use \
         vault_read where that is listed.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[required("id", ANY_TEXT, "The id that search gave: the path of the note")],
     output: &[
         required("id title text url", ANY_TEXT, ""),

@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Searches the notes of the vault for words or a question and gives the id, title and url of each, the most relevant first; read \
         one with fetch, and search with filters with vault_search where that is listed.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[required("query", Shape::Text { max: limits::QUERY_CHARS }, "A question or words")],
     output: &[required("results", Shape::List(&Shape::Anything), "")],
     run,

@@ -19,7 +19,6 @@ pub(super) static TOOL: Tool = Tool {
         surrounding lines, or set replace_all. Empty new_text deletes. Not a regular expression; line breaks become \
         those of the file.",
     effect: Effect::Replaces { idempotent: false },
-    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         optional("old_text", ANY_TEXT, OLD_TEXT),

@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists what is in one folder: folders with the number of their children, then files with size and \
         time; to find something use vault_search.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
     output: Listing::FIELDS,
     run,

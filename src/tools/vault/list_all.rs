@@ -14,7 +14,6 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists every file of the vault with size, time and tags; to find something use vault_search, and for \
         one folder vault_list. Sorted by path, in pages.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),
         optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),

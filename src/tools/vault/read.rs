@@ -21,7 +21,6 @@ pub(super) static TOOL: Tool = Tool {
         sound; for several notes, one section or properties use vault_read_notes. content is the exact text, so parts \
         of it can be old_text of vault_edit. Long files are cut: go on at next_offset.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         defaulted("offset", LINE, Default::Integer(1), "First line to show, from 1"),

@@ -26,7 +26,6 @@ pub(super) static TOOL: Tool = Tool {
         are searched, the most relevant first. Files that have all words are counted apart from those that have some. \
         One result per file, with a snippet and the line, for vault_read as offset.",
     effect: Effect::Reads,
-    reaches_out: false,
     input: &[
         required(
             "query",

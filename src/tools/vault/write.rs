@@ -13,7 +13,6 @@ pub(super) static TOOL: Tool = Tool {
         of it use vault_edit, and to add to it vault_insert. Before replacing a \
         note read it, and pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
-    reaches_out: false,
     input: &[
         required("path", ANY_TEXT, PATH),
         required("content", ANY_TEXT, "The full content"),
