@@ -58,7 +58,7 @@ fn a_canvas_is_edited_and_not_rewritten() {
 fn another_title_rewrites_the_links_to_the_note() {
     let day =
         "Done: [[Old plan#Tasks|that]], ![[accomplishments/Old plan]] and [it](accomplishments/Old%20plan.md), not `[[Old plan]]`.\r\n";
-    let board = r#"{"nodes":[{"id":"t","type":"text","x":0,"y":0,"width":1,"height":1,"text":"see [[Old plan]]"}],"edges":[]}"#;
+    let board = r#"{"nodes":[{"id":"n","type":"file","x":9,"y":9,"width":1,"height":1,"file":"accomplishments/Old plan.md"},{"id":"t","type":"text","x":0,"y":0,"width":1,"height":1,"text":"see [[Old plan]]"}],"edges":[]}"#;
     let folder = Folder::with(&[("day.md", day.as_bytes()), ("boards/own.canvas", board.as_bytes())]);
     let server = serve(&folder);
     let made = create(&server, "Old plan", &[]);

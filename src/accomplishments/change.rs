@@ -42,7 +42,10 @@ impl Accomplishments {
             let snapshot = self.snapshot_of_index(vault)?;
             let mut change =
                 Change { projects: self, vault, snapshot: &snapshot, notes: BTreeMap::new(), canvases: BTreeMap::new(), moved: Vec::new() };
-            let planned = plan(&mut change)?;
+            let planned = match plan(&mut change) {
+                Err(Error::Vault(VaultError::Busy)) => continue,
+                other => other?,
+            };
             match transaction.change(&change.steps()?) {
                 Err(VaultError::Busy) => {}
                 other => return other.map(|_| planned).map_err(Error::Vault),
@@ -191,9 +194,12 @@ impl Change<'_> {
     fn steps(mut self) -> Result<Vec<Step>, Error> {
         if let Some(Step::Rename { from, to }) = self.moved.first().cloned() {
             for canvas in self.canvases_with(&from)? {
-                self.canvas(&canvas, false)?.rename_file(&from, &to)?;
+                // What is not open is rewritten as a whole, with the links in its texts.
+                if self.canvases.contains_key(&canvas) || !self.moved.iter().any(|step| step.path() == canvas.as_str()) {
+                    self.canvas(&canvas, false)?.rename_file(&from, &to)?;
+                    self.moved.retain(|step| step.path() != canvas.as_str());
+                }
             }
-            self.moved.retain(|step| !self.canvases.keys().any(|canvas| canvas.as_str() == step.path()));
         }
         self.canvases.values().try_for_each(|open| open.now.check())?;
         let notes = self.notes.iter().map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));

@@ -1,5 +1,6 @@
 //! The lines of a note and what each is: the part of CommonMark's block structure that tools and search need, with
-//! Obsidian's comments and math. Containers (quotes, callouts, lists) are not nested: a line is what stands behind its markers.
+//! Obsidian's comments and math. Containers (quotes, callouts, lists) are not nested: a line is what stands behind its markers, but
+//! what is in one is no heading of the note, as in Obsidian.
 
 use super::frontmatter;
 use crate::slice::Part;
@@ -103,10 +104,10 @@ pub fn lines(text: &str) -> Vec<Line> {
         } else if let Some(mark) = unclosed(trimmed) {
             open = Some(Open::Until(mark));
             (Kind::Hidden, trimmed)
-        } else if let Some((level, title)) = heading(trimmed) {
+        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && list.is_none_or(|column| indent < column)) {
             (Kind::Heading(level), title)
         } else if let Some(level) =
-            underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes == quotes_before && !is_table_or_html)
+            underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes + quotes_before == 0 && !is_table_or_html)
         {
             for line in lines.iter_mut().rev().take_while(|line| line.kind == Kind::Text) {
                 line.kind = Kind::Setext(level);

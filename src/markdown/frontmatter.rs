@@ -138,30 +138,28 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// A value and the comment after it, with the white space between.
-pub(super) fn without_comment(rest: &str) -> (&str, &str) {
+/// The characters outside of quotes: where each stands, the one before it, and it.
+pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
     let (mut quote, mut before, mut first) = (None, ' ', true);
-    for (at, c) in rest.char_indices() {
+    text.char_indices().filter_map(move |(at, c)| {
+        let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         match quote {
             // In double quotes a backslash takes the meaning from what follows.
-            Some('"') if before == '\\' => {
-                before = ' ';
-                continue;
-            }
+            Some('"') if was == '\\' => before = ' ',
             Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '#' && before.is_whitespace() => {
-                let value = rest.part(..at).trim_end();
-                return (value, rest.part(value.len()..));
-            }
-            None if matches!(c, '"' | '\'') && (first || matches!(before, '[' | ',' | ' ')) => quote = Some(c),
-            None => {}
+            None if matches!(c, '"' | '\'') && (first || "[{,: ".contains(was)) => quote = Some(c),
+            _ => {}
         }
         first &= c.is_whitespace();
-        before = c;
-    }
-    let value = rest.trim_end();
-    (value, "")
+        is_outside.then_some((at, was, c))
+    })
+}
+
+/// A value and the comment after it, with the white space between.
+pub(super) fn without_comment(rest: &str) -> (&str, &str) {
+    let comment = outside_quotes(rest).find(|(_, before, c)| *c == '#' && before.is_whitespace());
+    let value = rest.part(..comment.map_or(rest.len(), |(at, ..)| at)).trim_end();
+    (value, if comment.is_some() { rest.part(value.len()..) } else { "" })
 }
 
 #[cfg(test)]

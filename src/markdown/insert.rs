@@ -123,8 +123,10 @@ fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
 }
 
 fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> Insertion<'a> {
-    // What comes behind a block comes behind its id, too.
-    let with_id = block.lines.start..block.id_line.map_or(block.lines.end, |line| line + 1);
+    // What comes behind a block comes behind its id, too, unless it goes on a list, a quote or a table.
+    let marker = |line: &str| line.trim_start().chars().next().filter(|mark| "|>-*+".contains(*mark));
+    let goes_on = position == Position::End && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
+    let with_id = block.lines.start..block.id_line.filter(|_| !goes_on).map_or(block.lines.end, |line| line + 1);
     if position != Position::Replace {
         return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
     }
@@ -365,6 +367,11 @@ mod tests {
         assert_eq!(put("# A\nx\ny\n\n# B\n", Target::Heading("A"), Replace, ""), "# A\n\n# B\n");
         assert_eq!(put("# A\n", Target::Heading("A"), After, "b"), "# A\nb\n");
         assert_eq!(put("# A\nSet\n---\n", Target::Heading("A"), Start, "b"), "# A\nb\n\nSet\n---\n", "a heading stays what it is");
+        // What is in a quote or an item is no heading of the note.
+        let boxed = "## A\n> [!info]\n> # Box\n> a\n\nout\n1. root:\n   # ls\n2. b\n\n## B\n";
+        assert_eq!(put(boxed, Target::Heading("A"), End, "3. c"), boxed.replace("2. b\n", "2. b\n3. c\n"));
+        assert_eq!(put(boxed, Target::Heading("A"), Replace, "- new"), "## A\n- new\n\n## B\n");
+        assert!(matches!(put_or_create(boxed, Target::Heading("Box"), Replace, "x", false), Err(Refused::Target(FindError::Missing(_)))));
     }
 
     #[test]
@@ -385,6 +392,16 @@ mod tests {
         assert_eq!(put("> a\n\n^x\n", Target::Block("x"), Replace, "> new"), "> new\n\n^x\n");
         assert_eq!(put("> a\n^x\n", Target::Block("x"), After, "- new"), "> a\n^x\n- new\n");
         assert_eq!(put("> a\n\n^x\n\nb\n", Target::Block("x"), After, "> new"), "> a\n\n^x\n> new\n\nb\n");
+        // The list, table or quote alone, and all of it; what goes on it stands before its id.
+        for (block, new) in
+            [("- a\n  b\n\n- c\n", "- new\n"), ("> [!x] t\n> - a\n>\n> b\n", "> new\n"), ("| a |\n|---|\n| b |\n", "| new |\n")]
+        {
+            let text = |block: &str| format!("Things:\n{block}\n^x\n\nend\n");
+            // A row alone is no table, and would be a line of the paragraph.
+            let before = if new.starts_with('|') { "\n" } else { "" };
+            assert_eq!(put(&text(block), Target::Block("x"), Replace, new), text(&format!("{before}{new}")));
+            assert_eq!(put(&text(block), Target::Block("x"), Position::End, new), text(&format!("{block}{new}")));
+        }
         assert_eq!(
             put("- a ^x\n  - child\n\n  more\n- b\n", Target::Block("x"), After, "- new"),
             "- a ^x\n  - child\n\n  more\n- new\n- b\n"

@@ -178,9 +178,7 @@ impl<'a> Note<'a> {
 
     /// All blocks with an id, in order.
     pub fn blocks(&self) -> Vec<Block> {
-        let is_part = |kind: Kind| !matches!(kind, Kind::Blank | Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
-        let (part_starts, text_starts) = (self.starts_of(&is_part), self.starts_of(&|kind| kind == Kind::Text));
-        let start = |starts: &[usize], number: usize| starts.get(number).copied().unwrap_or(number);
+        let text_starts = self.text_starts();
         let mut blocks = Vec::new();
         for (number, line) in self.lines.iter().enumerate() {
             if !matches!(line.kind, Kind::Text | Kind::Item { .. }) {
@@ -192,10 +190,11 @@ impl<'a> Note<'a> {
             if before.trim().is_empty() && line.kind == Kind::Text {
                 let above =
                     [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
+                let is_part = |kind: Kind| !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
                 let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
-                blocks.push(Block { id: id.into(), lines: start(&part_starts, last)..last + 1, id_line: Some(number) });
+                blocks.push(Block { id: id.into(), lines: self.start_of_part(last, &text_starts)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !goes_on {
-                let first = if line.kind == Kind::Text { start(&text_starts, number) } else { number };
+                let first = text_starts.get(number).copied().unwrap_or(number);
                 let is_of_item = line.kind == Kind::Text && first > 0 && matches!(self.kind(first - 1), Some(Kind::Item { .. }));
                 blocks.push(Block { id: id.into(), lines: first - usize::from(is_of_item)..number + 1, id_line: None });
             }
@@ -203,14 +202,44 @@ impl<'a> Note<'a> {
         blocks
     }
 
-    /// For each line the first line of its run of lines of these kinds; for a line of another kind its own number.
-    fn starts_of(&self, is_in: &dyn Fn(Kind) -> bool) -> Vec<usize> {
+    /// For each line of a paragraph its first line, for any other line its own number.
+    fn text_starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
         for (number, line) in self.lines.iter().enumerate() {
-            let goes_on = is_in(line.kind) && number.checked_sub(1).and_then(|before| self.kind(before)).is_some_and(is_in);
+            let goes_on = line.kind == Kind::Text && number.checked_sub(1).and_then(|before| self.kind(before)) == Some(Kind::Text);
             starts.push(if goes_on { starts.last().copied().unwrap_or(number) } else { number });
         }
         starts
+    }
+
+    /// The first line of the quote, table, list, code block or paragraph that ends with a line.
+    fn start_of_part(&self, last: usize, text_starts: &[usize]) -> usize {
+        let text = |line: usize| self.line(line).trim_start();
+        let first_of = |is_in: &dyn Fn(usize) -> bool| (0..=last).rev().take_while(|line| is_in(*line)).last().unwrap_or(last);
+        let paragraph = |line: usize| text_starts.get(line).copied().unwrap_or(line);
+        // A line that goes on a list item without being set in.
+        let is_of_item =
+            |line: usize| paragraph(line).checked_sub(1).is_some_and(|above| matches!(self.kind(above), Some(Kind::Item { .. })));
+        let is_set_in = |line: usize| self.line(line).starts_with([' ', '\t']);
+        let is_of_list = |line: usize| match self.kind(line) {
+            Some(Kind::Item { .. } | Kind::Blank) => !text(line).starts_with('>'),
+            Some(Kind::Text) => is_set_in(line) || is_of_item(line),
+            _ => is_set_in(line),
+        };
+        let list = first_of(&is_of_list);
+        let first_item = (list..=last).find(|line| matches!(self.kind(*line), Some(Kind::Item { .. })));
+        if text(last).starts_with('>') {
+            first_of(&|line| text(line).starts_with('>'))
+        } else if let Some(item) = first_item {
+            item
+        } else if self.kind(last) == Some(Kind::Code) {
+            first_of(&|line| self.kind(line) == Some(Kind::Code))
+        } else {
+            let rows = paragraph(last)..=last;
+            let is_delimiter =
+                |line: &usize| text(*line).contains('-') && text(*line).chars().all(|c| "|-: \t".contains(c)) && text(*line).contains('|');
+            rows.clone().skip(1).find(is_delimiter).map_or(*rows.start(), |line| line - 1)
+        }
     }
 
     /// The block with an id, without case.
@@ -299,8 +328,8 @@ mod tests {
         let note = Note::of(text);
         let headings = note.headings();
         let shown: Vec<_> = headings.iter().map(|heading| (heading.level, heading.text.as_str(), heading.lines.clone())).collect();
-        assert_eq!(shown, [(1, "One", 3..4), (2, "Two lines", 6..9), (3, "C#", 9..10), (1, "Quoted", 13..14), (1, "Last", 14..15)]);
-        assert_eq!((note.section_end(&headings, 0), note.section_end(&headings, 1), note.section_end(&headings, 4)), (13, 13, 15));
+        assert_eq!(shown, [(1, "One", 3..4), (2, "Two lines", 6..9), (3, "C#", 9..10), (1, "Last", 14..15)]);
+        assert_eq!((note.section_end(&headings, 0), note.section_end(&headings, 1), note.section_end(&headings, 3)), (14, 14, 15));
     }
 
     #[test]

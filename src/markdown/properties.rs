@@ -2,7 +2,7 @@
 //! made is parsed again, and if it says anything but what was meant, it is not used.
 
 use super::blocks::line_end;
-use super::frontmatter::{self, without_comment};
+use super::frontmatter::{self, outside_quotes, without_comment};
 use crate::slice::Part;
 use crate::yaml;
 use serde_json::Value as Json;
@@ -161,21 +161,8 @@ pub fn key_range(text: &str, key: &str) -> Option<Range<usize>> {
 
 /// How many brackets a piece of YAML leaves open; as good as it has to be, since the outcome is parsed again.
 fn depth(line: &str) -> i32 {
-    let (value, _) = without_comment(line.trim_end());
-    let (mut open, mut quote, mut before) = (0, None, ' ');
-    for c in value.chars() {
-        match (quote, c) {
-            (Some('"'), _) if before == '\\' => {
-                before = ' ';
-                continue;
-            }
-            (Some(opened), _) => quote = Some(opened).filter(|opened| *opened != c),
-            (None, '"' | '\'') if matches!(before, ' ' | '[' | '{' | ',' | ':') => quote = Some(c),
-            (None, _) => open += i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}')),
-        }
-        before = c;
-    }
-    open
+    let bracket = |c: char| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'));
+    outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
 /// `None` where comments would be lost.
@@ -286,6 +273,8 @@ fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let plain = !text.contains(is_flow)
         && text.trim() == text
         && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
+        // Other readers of YAML take the zeros of a post code away.
+        && !(text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok())
         && !text.contains(" #");
     match quote {
         None if plain => text.to_owned(),
