@@ -108,6 +108,29 @@ fn text_is_inserted_where_it_was_asked_for_and_every_other_byte_stays() {
 }
 
 #[test]
+fn a_note_is_made_with_its_ending_and_nothing_else_is_written_into() {
+    let nfd = "U\u{308}bungen";
+    let folder = Folder::with(&[("Inbox.md", b"- a\n"), ("b.canvas", b"{}"), (&format!("{nfd}/a.md"), b"# A\n# A\n")]);
+    let server = serve(&folder);
+    for (path, made) in [("Inbox", "Inbox.md"), ("New", "New.md"), ("\u{dc}bungen/Other", &*format!("{nfd}/Other.md"))] {
+        let put = server.call("vault_insert", json!({ "path": path, "text": "- b", "create": true }));
+        assert_eq!(put["path"], made, "{put}");
+    }
+    assert_eq!(text(&folder, "Inbox.md"), "- a\n- b\n");
+    for (tool, arguments) in [
+        ("vault_insert", json!({ "path": "b.canvas", "text": "- b" })),
+        ("vault_insert", json!({ "path": "c.canvas", "text": "- b", "create": true })),
+        ("vault_write", json!({ "path": "Inbox", "content": "x" })),
+    ] {
+        assert_eq!(server.fail(tool, arguments.clone())["code"], "INVALID_ARGUMENT", "{arguments}");
+    }
+    server.call("vault_move", json!({ "from": "New.md", "to": "\u{dc}bungen/" }));
+    assert!(folder.vault().join(nfd).join("New.md").exists() && !folder.vault().join("\u{dc}bungen").exists());
+    let missing = server.call("vault_read_notes", json!({ "paths": [format!("{nfd}/a.md")], "heading": "A" }))["missing"][0].clone();
+    assert!(missing["message"].as_str().unwrap().contains("candidates: ["), "{missing}");
+}
+
+#[test]
 fn daily_notes_are_found_and_made_from_their_template() {
     let settings: [(&str, &[u8]); 6] = [
         (".obsidian/daily-notes.json", br#"{ "folder": "Journal", "format": "YYYY/MM/YYYY-MM-DD", "template": "Templates/Day" }"#),

@@ -134,6 +134,8 @@ fn shown(mut answer: Value) -> String {
             Value::Object(members) => members.iter_mut().for_each(|(name, value)| match name.as_str() {
                 "modified" | "lastModified" => *value = "{time}".into(),
                 "version" => *value = "{version}".into(),
+                // It has the time of a file in it.
+                "next_cursor" => *value = "{cursor}".into(),
                 _ => plain(value),
             }),
             Value::Array(items) => items.iter_mut().for_each(plain),

@@ -178,7 +178,7 @@ impl<'a> Note<'a> {
 
     /// All blocks with an id, in order.
     pub fn blocks(&self) -> Vec<Block> {
-        let text_starts = self.text_starts();
+        let (text_starts, part_starts) = (self.text_starts(), self.part_starts());
         let mut blocks = Vec::new();
         for (number, line) in self.lines.iter().enumerate() {
             if !matches!(line.kind, Kind::Text | Kind::Item { .. }) {
@@ -192,7 +192,11 @@ impl<'a> Note<'a> {
                     [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
                 let is_part = |kind: Kind| !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
                 let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
-                blocks.push(Block { id: id.into(), lines: self.start_of_part(last, &text_starts)..last + 1, id_line: Some(number) });
+                blocks.push(Block {
+                    id: id.into(),
+                    lines: part_starts.get(last).copied().unwrap_or(last)..last + 1,
+                    id_line: Some(number),
+                });
             } else if before.ends_with([' ', '\t']) && !goes_on {
                 let first = text_starts.get(number).copied().unwrap_or(number);
                 let is_of_item = line.kind == Kind::Text && first > 0 && matches!(self.kind(first - 1), Some(Kind::Item { .. }));
@@ -212,34 +216,33 @@ impl<'a> Note<'a> {
         starts
     }
 
-    /// The first line of the quote, table, list, code block or paragraph that ends with a line.
-    fn start_of_part(&self, last: usize, text_starts: &[usize]) -> usize {
-        let text = |line: usize| self.line(line).trim_start();
-        let first_of = |is_in: &dyn Fn(usize) -> bool| (0..=last).rev().take_while(|line| is_in(*line)).last().unwrap_or(last);
-        let paragraph = |line: usize| text_starts.get(line).copied().unwrap_or(line);
-        // A line that goes on a list item without being set in.
-        let is_of_item =
-            |line: usize| paragraph(line).checked_sub(1).is_some_and(|above| matches!(self.kind(above), Some(Kind::Item { .. })));
-        let is_set_in = |line: usize| self.line(line).starts_with([' ', '\t']);
-        let is_of_list = |line: usize| match self.kind(line) {
-            Some(Kind::Item { .. } | Kind::Blank) => !text(line).starts_with('>'),
-            Some(Kind::Text) => is_set_in(line) || is_of_item(line),
-            _ => is_set_in(line),
-        };
-        let list = first_of(&is_of_list);
-        let first_item = (list..=last).find(|line| matches!(self.kind(*line), Some(Kind::Item { .. })));
-        if text(last).starts_with('>') {
-            first_of(&|line| text(line).starts_with('>'))
-        } else if let Some(item) = first_item {
-            item
-        } else if self.kind(last) == Some(Kind::Code) {
-            first_of(&|line| self.kind(line) == Some(Kind::Code))
-        } else {
-            let rows = paragraph(last)..=last;
-            let is_delimiter =
-                |line: &usize| text(*line).contains('-') && text(*line).chars().all(|c| "|-: \t".contains(c)) && text(*line).contains('|');
-            rows.clone().skip(1).find(is_delimiter).map_or(*rows.start(), |line| line - 1)
+    /// For each line the first line of the quote, table, list, code block or paragraph that it may be the end of.
+    fn part_starts(&self) -> Vec<usize> {
+        let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
+        // Where the list begins that goes on.
+        let mut list: Option<usize> = None;
+        for (number, line) in self.lines.iter().enumerate() {
+            let text = self.line(number).trim_start();
+            let before = number.checked_sub(1);
+            let kind_before = before.and_then(|before| self.kind(before));
+            let goes_on = |is_same: bool| starts.last().copied().filter(|_| is_same).unwrap_or(number);
+            let is_quote = text.starts_with('>');
+            let is_lazy = line.kind == Kind::Text && matches!(kind_before, Some(Kind::Item { .. } | Kind::Text));
+            let is_of_list = line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
+            list = match line.kind {
+                _ if is_quote => None,
+                Kind::Item { .. } => list.or(Some(number)),
+                _ => list.filter(|_| is_of_list),
+            };
+            let is_delimiter = || text.contains('|') && text.contains('-') && text.chars().all(|c| "|-: \t".contains(c));
+            starts.push(match (list, before) {
+                (Some(list), _) => list,
+                _ if is_quote => goes_on(before.is_some_and(|before| self.line(before).trim_start().starts_with('>'))),
+                (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter() => header,
+                _ => goes_on(matches!(line.kind, Kind::Text | Kind::Code) && kind_before == Some(line.kind)),
+            });
         }
+        starts
     }
 
     /// The block with an id, without case.

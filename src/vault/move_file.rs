@@ -99,7 +99,7 @@ impl Vault {
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Conflict`], [`Error::Invalid`], and those of
     /// [`super::transaction::Transaction::change`].
     pub fn move_file(&self, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Rewritten, Error> {
-        let from = &self.spelled(from);
+        let (from, to) = (&self.spelled(from), &self.spelled(&to.parent()).child(to.name())?);
         if from == to {
             return Err(Error::Invalid(format!("{} has this path already.", from.as_str())));
         }

@@ -43,7 +43,12 @@ impl Vault {
                 return self.periodic_note(name, format, when.trim(), now);
             }
             if creates || path.is_err() {
-                return path.map(plain);
+                let path = path?;
+                let note = VaultPath::known(&format!("{}.md", path.as_str()));
+                if !is_note(path.name()) && exists(&note) {
+                    return Err(Error::Invalid(format!("There is the note {}; name it with its ending.", note.as_str())));
+                }
+                return Ok(plain(path));
             }
         }
         let target = wikilink.map_or(text, |inner| inner.split('|').next().unwrap_or(inner));
@@ -122,7 +127,7 @@ impl Vault {
         let mut above = String::new();
         for name in path.segments() {
             above = if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-            if first_missing.is_none() && self.jail.existing(&VaultPath::known(&above)).is_ok() {
+            if first_missing.is_none() && self.jail.existing(&self.jail.as_on_disk(VaultPath::known(&above))).is_ok() {
                 continue;
             }
             if let Some(why) = refused_elsewhere(name) {

@@ -6,7 +6,9 @@ use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::media::is_note;
 use crate::vault::notes::Inserted;
+use crate::vault::{Named, VaultPath};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_insert",
@@ -45,6 +47,23 @@ result! {
     }
 }
 
+/// The note that is named; one that is to be made gets the ending of notes.
+fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error> {
+    let mut named = context.named(name, create && is_note(name))?;
+    if create && !is_note(name) && context.vault.entry(&named.path).is_err() {
+        named = context.named(name, true)?;
+        if !named.path.name().contains('.') {
+            named.path = VaultPath::file(&format!("{}.md", named.path.as_str()))?;
+        }
+    }
+    named.path = context.vault.spelled(&named.path);
+    if !is_note(named.path.name()) {
+        let message = format!("{} is no note: text is inserted only into files that end in .md.", named.path.as_str());
+        return Err(Error::new(Code::InvalidArgument, message));
+    }
+    Ok(named)
+}
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let target = target(arguments)?;
     let position = match arguments.text("where") {
@@ -59,7 +78,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidArgument, "Argument text is empty; there is nothing to insert."));
     }
     let create = arguments.flag("create");
-    let named = context.named(arguments.text("path"), create)?;
+    let named = note(context, arguments.text("path"), create)?;
     let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
     let Inserted { written, line, has_template_code } = inserted;
     let warning = has_template_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");

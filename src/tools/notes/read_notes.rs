@@ -135,7 +135,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 break;
             }
             Err(error) => {
-                let candidates = error.beside.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
+                let candidates = error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
                 let message = error.message + &candidates.unwrap_or_default();
                 missing.push(Missing { path, code: error.code.as_str(), message });
             }

@@ -59,7 +59,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "max_chars",
             Shape::Integer { min: 200, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
-            "Characters of the answer at most, but for one result; with passages 8000 unless given. Below about 600 there may be no room for next_cursor",
+            "Characters of the answer at most, but for one result; with passages 8000 unless given",
         ),
         CURSOR,
     ],
