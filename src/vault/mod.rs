@@ -32,7 +32,6 @@
 //! | `notes` | parts of notes, tasks, properties of several notes |
 //! | `links` | which links mean which files |
 //! | `template` | the text of a new note |
-//! | `facts` | the frontmatter of all notes beside each other, for queries |
 //! | `rewrite`, `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
 //! | [`transaction`], [`journal`], `moves`, `recovery`, `shown` | several files changed as one, or not at all, also after a crash |
@@ -41,7 +40,7 @@
 //! | [`media`] | what a file is by its name |
 //! | [`error`] | why the vault says no |
 //!
-//! A build without toolset `notes` has none of `notes`, `template`, `links`, `facts`, `rewrite` and `move_file`, one without `context` no `grep`,
+//! A build without toolset `notes` has none of `notes`, `template`, `links`, `rewrite` and `move_file`, one without `context` no `grep`,
 //! one without `git` no `shown`.
 
 mod candidate;
@@ -53,8 +52,6 @@ mod entry;
 pub mod error;
 #[cfg_attr(not(target_os = "linux"), path = "no_events.rs")]
 mod events;
-#[cfg(feature = "notes")]
-pub mod facts;
 #[cfg(fuzzing)]
 pub mod fuzz;
 #[cfg(feature = "context")]
@@ -161,8 +158,6 @@ pub struct Shared {
     postings: postings::Cache,
     #[cfg(feature = "notes")]
     links: Mutex<links::LinkIndex>,
-    #[cfg(feature = "notes")]
-    facts: Mutex<Arc<facts::Facts>>,
 }
 
 /// What the whole vault and its parts have in common.
@@ -187,8 +182,6 @@ impl Shared {
             postings: postings::Cache::default(),
             #[cfg(feature = "notes")]
             links: Mutex::default(),
-            #[cfg(feature = "notes")]
-            facts: Mutex::default(),
         }
     }
 }

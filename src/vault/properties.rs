@@ -138,6 +138,20 @@ impl Vault {
         Ok(found)
     }
 
+    /// All files by path; the frontmatter of none is read when it is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    #[cfg(feature = "notes")]
+    pub fn files_with_frontmatter(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
+        self.refresh()?;
+        let entries = self.files_below(&super::VaultPath::root(), "");
+        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
+        // That of many notes may be parsed here for the first time.
+        self.on_all_cores(&entries, bytes, &|entry| entry.properties_json().map_or(0, str::len), go_on)?;
+        Ok(entries)
+    }
+
     /// When a file was created; where the file system does not say, when it was changed.
     pub fn created(&self, entry: &Entry) -> Now {
         let found = std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());

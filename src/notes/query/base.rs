@@ -11,9 +11,10 @@ use serde_yaml::Value as Yaml;
 use std::collections::BTreeSet;
 
 /// A base.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Base {
-    pub(super) filter: Filter,
+    /// Which files are wanted.
+    pub(super) filter: Expr,
     pub(super) formulas: Vec<(String, Formula)>,
     /// Summaries of its own, by name.
     pub(super) summaries: Vec<(String, Expr)>,
@@ -30,7 +31,8 @@ pub(super) type Formula = Result<Expr, String>;
 /// One view of a base.
 #[derive(Debug)]
 pub(super) struct View {
-    pub(super) filter: Filter,
+    /// Which files are wanted.
+    pub(super) filter: Expr,
     /// Property ids of its columns.
     pub(super) order: Vec<String>,
     pub(super) sort: Vec<Sort>,
@@ -45,21 +47,6 @@ pub(super) struct View {
 pub(super) struct Sort {
     pub(super) id: String,
     pub(super) is_descending: bool,
-}
-
-/// Which files are wanted.
-#[derive(Debug)]
-pub(super) enum Filter {
-    Is(Expr),
-    All(Vec<Filter>),
-    Any(Vec<Filter>),
-    NoneOf(Vec<Filter>),
-}
-
-impl Default for Filter {
-    fn default() -> Filter {
-        Filter::All(Vec::new())
-    }
 }
 
 /// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`.
@@ -110,7 +97,7 @@ impl Base {
         let formulas: Vec<(String, Formula)> = formulas.into_iter().map(of_text).collect();
         let of_text = |(name, text): (String, String)| Ok((name.clone(), parsed("summary", &name, &text).map_err(Failure::Wrong)?));
         let summaries = expressions("summaries")?.into_iter().map(of_text).collect::<Result<Vec<_>, Failure>>()?;
-        let filter = Filter::parse(yaml.get("filters"), &names, "filters of the base", 0)?;
+        let filter = filter(yaml.get("filters"), &names, "filters of the base", 0)?;
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
             Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view.clone())).collect(),
@@ -161,7 +148,7 @@ impl View {
             summaries.push((text_of(id, "summaries")?, text_of(summary, "summaries")?));
         }
         Ok(View {
-            filter: Filter::parse(yaml.get("filters"), formulas, &format!("filters of view {name:?}"), 0)?,
+            filter: filter(yaml.get("filters"), formulas, &format!("filters of view {name:?}"), 0)?,
             order: list("order").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
             sort: list("sort").iter().filter_map(sort).collect(),
             group_by: yaml.get("groupBy").and_then(sort),
@@ -171,51 +158,42 @@ impl View {
     }
 }
 
-impl Filter {
-    /// Its expressions.
-    pub(super) fn expressions(&self) -> Vec<&Expr> {
-        match self {
-            Filter::Is(expr) => vec![expr],
-            Filter::All(parts) | Filter::Any(parts) | Filter::NoneOf(parts) => parts.iter().flat_map(Filter::expressions).collect(),
-        }
+/// The expression of filters; `part` says in messages where they are.
+fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Expr, Failure> {
+    let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
+    if depth > limits::QUERY_DEPTH {
+        return Err(wrong("filters are nested too deeply", "filters"));
     }
-
-    fn parse(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Filter, Failure> {
-        let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
-        if depth > limits::QUERY_DEPTH {
-            return Err(wrong("filters are nested too deeply", "filters"));
+    let all = |list: &Yaml| match list {
+        Yaml::Sequence(list) => {
+            list.iter().map(|one| filter(Some(one), formulas, part, depth + 1)).collect::<Result<Vec<_>, _>>()
         }
-        let all = |list: &Yaml| match list {
-            Yaml::Sequence(list) => {
-                list.iter().map(|one| Filter::parse(Some(one), formulas, part, depth + 1)).collect::<Result<Vec<_>, _>>()
+        one => Ok(vec![filter(Some(one), formulas, part, depth + 1)?]),
+    };
+    match yaml {
+        None | Some(Yaml::Null) => Ok(Expr::All(Vec::new())),
+        Some(Yaml::String(text)) => {
+            parse(text, formulas).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}")))
+        }
+        Some(Yaml::Bool(truth)) => Ok(if *truth { Expr::All(Vec::new()) } else { Expr::Any(Vec::new()) }),
+        Some(Yaml::Mapping(members)) => {
+            let mut parts = Vec::new();
+            for (key, list) in members {
+                parts.push(match key.as_str() {
+                    Some("and") => Expr::All(all(list)?),
+                    Some("or") => Expr::Any(all(list)?),
+                    Some("not") => Expr::Not(Box::new(Expr::Any(all(list)?))),
+                    _ => {
+                        let key = text_of(key, part)?;
+                        return Err(wrong(&format!("there is {key:?} where and, or or not should be"), &key));
+                    }
+                });
             }
-            one => Ok(vec![Filter::parse(Some(one), formulas, part, depth + 1)?]),
-        };
-        match yaml {
-            None | Some(Yaml::Null) => Ok(Filter::All(Vec::new())),
-            Some(Yaml::String(text)) => {
-                parse(text, formulas).map(Filter::Is).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}")))
-            }
-            Some(Yaml::Bool(truth)) => Ok(if *truth { Filter::All(Vec::new()) } else { Filter::Any(Vec::new()) }),
-            Some(Yaml::Mapping(members)) => {
-                let mut parts = Vec::new();
-                for (key, list) in members {
-                    parts.push(match key.as_str() {
-                        Some("and") => Filter::All(all(list)?),
-                        Some("or") => Filter::Any(all(list)?),
-                        Some("not") => Filter::NoneOf(all(list)?),
-                        _ => {
-                            let key = text_of(key, part)?;
-                            return Err(wrong(&format!("there is {key:?} where and, or or not should be"), &key));
-                        }
-                    });
-                }
-                Ok(Filter::All(parts))
-            }
-            Some(other) => {
-                let near = text_of(other, part).unwrap_or_else(|_| "filters".to_owned());
-                Err(wrong("a filter is neither an expression nor and, or or not", &near))
-            }
+            Ok(Expr::All(parts))
+        }
+        Some(other) => {
+            let near = text_of(other, part).unwrap_or_else(|_| "filters".to_owned());
+            Err(wrong("a filter is neither an expression nor and, or or not", &near))
         }
     }
 }

@@ -127,6 +127,8 @@ impl<'a> Evaluator<'a> {
                 Value::Null => Ok(Value::Null),
                 other => Err(format!("a {} has no negative", other.type_name())),
             },
+            Expr::All(parts) => Ok(Value::Bool(parts.iter().all(|part| self.is_true(part, row, locals)))),
+            Expr::Any(parts) => Ok(Value::Bool(parts.iter().any(|part| self.is_true(part, row, locals)))),
             Expr::Binary(operator @ (Operator::And | Operator::Or), left, right) => {
                 let left = self.value(left, row, locals)?;
                 if left.is_truthy() == (*operator == Operator::Or) { Ok(left) } else { self.value(right, row, locals) }
@@ -136,6 +138,11 @@ impl<'a> Evaluator<'a> {
                 self.apply(*operator, &left, &right)
             }
         }
+    }
+
+    /// Whether the value is true; one that cannot be computed is not.
+    pub(super) fn is_true(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> bool {
+        self.value(expr, row, locals).is_ok_and(|value| value.is_truthy())
     }
 
     /// Counts work, so that no expression takes longer than a search may; cancelling and the time are looked at now and then.

@@ -30,6 +30,9 @@ pub(super) enum Expr {
     Not(Box<Expr>),
     Negative(Box<Expr>),
     Binary(Operator, Box<Expr>, Box<Expr>),
+    /// Filters of a base: a part that cannot be computed is not true.
+    All(Vec<Expr>),
+    Any(Vec<Expr>),
 }
 
 impl Expr {
@@ -37,7 +40,9 @@ impl Expr {
     pub(super) fn visit<'a>(&'a self, look: &mut dyn FnMut(&'a Expr)) {
         look(self);
         match self {
-            Expr::List(parts) | Expr::Call(_, parts) => parts.iter().for_each(|part| part.visit(look)),
+            Expr::List(parts) | Expr::Call(_, parts) | Expr::All(parts) | Expr::Any(parts) => {
+                parts.iter().for_each(|part| part.visit(look));
+            }
             Expr::Method(of, _, parts) => {
                 of.visit(look);
                 parts.iter().for_each(|part| part.visit(look));
@@ -46,43 +51,6 @@ impl Expr {
             Expr::Index(one, another) | Expr::Binary(_, one, another) => {
                 one.visit(look);
                 another.visit(look);
-            }
-            Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => {}
-        }
-    }
-
-    /// Whether it has the same value for every file.
-    fn is_constant(&self) -> bool {
-        let mut is_constant = true;
-        self.visit(&mut |part| {
-            is_constant &= match part {
-                Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => false,
-                Expr::Call(name, _) => !matches!(*name, "random" | "file" | "link"),
-                _ => true,
-            };
-        });
-        is_constant
-    }
-
-    /// Puts the values of parts that have the same one for every file in their place; a part that has none stays.
-    pub(super) fn fold(&mut self, value: &dyn Fn(&Expr) -> Option<Value>) {
-        if matches!(self, Expr::Value(_)) {
-            return;
-        }
-        if let Some(value) = self.is_constant().then(|| value(self)).flatten() {
-            *self = Expr::Value(value);
-            return;
-        }
-        match self {
-            Expr::List(parts) | Expr::Call(_, parts) => parts.iter_mut().for_each(|part| part.fold(value)),
-            Expr::Method(of, _, parts) => {
-                of.fold(value);
-                parts.iter_mut().for_each(|part| part.fold(value));
-            }
-            Expr::Member(of, _) | Expr::Not(of) | Expr::Negative(of) => of.fold(value),
-            Expr::Index(one, another) | Expr::Binary(_, one, another) => {
-                one.fold(value);
-                another.fold(value);
             }
             Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => {}
         }

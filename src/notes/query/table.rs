@@ -1,7 +1,7 @@
 //! The answer to a query: the files that are wanted as rows, in their order and groups, with summaries; or only counts.
 
 use super::Failure;
-use super::base::{Base, Filter, Sort, in_note, names_of, property, refuse_broken};
+use super::base::{Base, Sort, in_note, names_of, property, refuse_broken};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
@@ -12,10 +12,10 @@ use crate::limits;
 use crate::slice::Part;
 use crate::text::fitting_in;
 use crate::text::fold::fold;
-use crate::vault::facts::Facts;
 use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Vault, VaultPath};
+use memchr::memmem;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;
@@ -108,14 +108,14 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
             let entry = source.vault.entry(path)?;
             (read_base(source.vault, &entry, *number)?, Some(entry))
         }
-        None => (Base::default(), None),
+        None => (Base::parse("", 0)?, None),
     };
     let view = base.view(query.view.as_deref())?;
     let view = view.as_ref();
     let Base { filter, formulas, summaries, .. } = base;
     let names = names_of(&formulas);
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
-    let mut condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
+    let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
     let id = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
     let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
     if order.is_empty() {
@@ -130,27 +130,23 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         None => Vec::new(),
     };
     let cells = columns.iter().map(|column| Ok((column.clone(), id("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let filters: Vec<&Filter> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
+    let filters: Vec<&Expr> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let summarized = view.into_iter().flat_map(|view| &view.summaries);
     let summarized = summarized.map(|(column, name)| Ok((column, name, id("summary of", column)?))).collect::<Result<Vec<_>, Failure>>()?;
     let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:"));
     let counted = counted.map(|property| id("count", property.trim())).transpose()?;
-    let of_filters = filters.iter().flat_map(|filter| filter.expressions()).chain(&condition).chain(&counted);
+    let of_filters = filters.iter().copied().chain(&condition).chain(&counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
     let of_order = order.iter().chain(&group).map(|(expr, _)| expr);
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas))?;
-    let facts = source.vault.facts(source.go_on)?;
+    let files = source.vault.files_with_frontmatter(source.go_on)?;
     // What a base names need not be misspelt: it is written once for notes that come later.
     let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
     let asked = used.iter().filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
-    let unknown_properties = unknown_properties(&facts, asked.copied());
+    let unknown_properties = unknown_properties(&files, asked.copied());
     let mut evaluator = Evaluator::new(source, this, formulas);
-    if let (Some(condition), Some(first)) = (&mut condition, facts.first()) {
-        let row = Row::of(first, "");
-        condition.fold(&|expr| evaluator.value(expr, &row, &Locals::default()).ok());
-    }
-    let rows = select(source, query, &facts, &evaluator, condition.as_ref(), &filters)?;
+    let rows = select(source, query, &files, &evaluator, condition.as_ref(), &filters)?;
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, counted.as_ref(), &rows)?;
         let total = rows.len();
@@ -237,26 +233,29 @@ fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize) -> Result<Base, F
 fn select<'e>(
     source: &Source<'_>,
     query: &Query,
-    facts: &'e Facts,
+    files: &'e [Arc<Entry>],
     evaluator: &Evaluator<'_>,
     condition: Option<&Expr>,
-    filters: &[&Filter],
+    filters: &[&Expr],
 ) -> Result<Vec<Row<'e>>, Failure> {
-    let files = facts.below(query.path.as_ref().unwrap_or(&VaultPath::root()));
     // Without those whose frontmatter has not what an equality asks for.
     let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
-    let candidates = needle.map_or_else(|| files.iter().collect(), |needle| facts.with_text(files, &needle));
+    let needle = needle.as_deref().map(memmem::Finder::new);
+    let is_candidate = |entry: &Entry| {
+        query.path.as_ref().is_none_or(|path| path.contains(&entry.path) || path.as_str() == &*entry.path)
+            && (query.base.is_some() || entry.is_note())
+            && needle.as_ref().is_none_or(|needle| needle.find(properties_of(entry).as_bytes()).is_some())
+    };
     let mut rows = Vec::new();
-    for (number, file) in candidates.iter().enumerate() {
-        if number % limits::SEARCH_BLOCK == 0 && !(source.go_on)(number, candidates.len()) {
+    for (number, entry) in files.iter().enumerate() {
+        if number % limits::SEARCH_BLOCK == 0 && !(source.go_on)(number, files.len()) {
             return Err(Failure::Vault(crate::vault::Error::Cancelled));
         }
-        if query.base.is_none() && !file.is_note {
+        if !is_candidate(entry) {
             continue;
         }
-        let row = Row::of(&file.entry, facts.properties(file));
-        let is_wanted = condition.is_none_or(|condition| is_true(evaluator, condition, &row));
-        if is_wanted && filters.iter().all(|filter| passes(evaluator, filter, &row)) {
+        let row = Row::of(entry, properties_of(entry));
+        if condition.into_iter().chain(filters.iter().copied()).all(|expr| evaluator.is_true(expr, &row, &Locals::default())) {
             rows.push(row);
         }
         if evaluator.is_spent() {
@@ -264,20 +263,6 @@ fn select<'e>(
         }
     }
     Ok(rows)
-}
-
-/// A value that cannot be computed is not true.
-fn is_true(evaluator: &Evaluator<'_>, expr: &Expr, row: &Row<'_>) -> bool {
-    evaluator.value(expr, row, &Locals::default()).is_ok_and(|value| value.is_truthy())
-}
-
-fn passes(evaluator: &Evaluator<'_>, filter: &Filter, row: &Row<'_>) -> bool {
-    match filter {
-        Filter::Is(expr) => is_true(evaluator, expr, row),
-        Filter::All(parts) => parts.iter().all(|part| passes(evaluator, part, row)),
-        Filter::Any(parts) => parts.iter().any(|part| passes(evaluator, part, row)),
-        Filter::NoneOf(parts) => !parts.iter().any(|part| passes(evaluator, part, row)),
-    }
 }
 
 /// Rows in their groups and order. A value that cannot be computed is empty.
@@ -384,8 +369,13 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
     Answer { total, counts: Some(counts), last, ..Answer::default() }
 }
 
+/// The frontmatter of a file as JSON; empty where there is none.
+fn properties_of(entry: &Entry) -> &str {
+    entry.properties_json().unwrap_or_default()
+}
+
 /// Properties in an expression that no note has: most likely misspelt.
-fn unknown_properties<'e>(facts: &Facts, used: impl Iterator<Item = &'e Expr>) -> Vec<String> {
+fn unknown_properties<'e>(files: &[Arc<Entry>], used: impl Iterator<Item = &'e Expr>) -> Vec<String> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for expr in used {
         expr.visit(&mut |expr| {
@@ -394,12 +384,12 @@ fn unknown_properties<'e>(facts: &Facts, used: impl Iterator<Item = &'e Expr>) -
             }
         });
     }
-    names.retain(|name| !["value", "index", "acc"].contains(name) && !facts.may_have(name));
-    for file in facts.below(&VaultPath::root()) {
+    names.retain(|name| !["value", "index", "acc"].contains(name));
+    for file in files {
         if names.is_empty() {
             break;
         }
-        names.retain(|name| property_in(facts.properties(file), name).is_none());
+        names.retain(|name| property_in(properties_of(file), name).is_none());
     }
     names.into_iter().map(str::to_owned).collect()
 }
