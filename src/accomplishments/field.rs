@@ -3,7 +3,12 @@
 use super::markdown::{Kind, Line, with_block_id};
 use super::status::TaskStatus;
 use crate::slice::Part;
+use regex::Regex;
 use std::ops::Range;
+
+/// The words of a status, and hours with their unit, at the beginning of a line.
+const STATUS: &str = r"(?i)^(?:not started|in[ -]?progress|on[ -]?hold|incomplete|completed?|paused|hold|done|open|todo)\b";
+const HOURS: &str = r"(?i)^[0-9.]+(?: *(?:h|hrs?|hours?)\b)?";
 
 /// The fields, by the name they have in a note, in the order in which they are written.
 pub(super) const FIELDS: [&str; 6] = ["Goal", "Description", "Technical Notes", "Estimate", "Status", "Notes"];
@@ -27,11 +32,11 @@ impl Field {
             "Status" => {
                 let line = text.part(self.value.start..self.first_end);
                 let is_read = |line: &str| TaskStatus::named(value) == Some(TaskStatus::read(line));
-                (self.value.start..self.first_end, with_leading(line, value, status_words(line), is_read))
+                (self.value.start..self.first_end, with_leading(line, value, STATUS, is_read))
             }
             "Estimate" => {
                 let line = text.part(self.value.start..self.first_end);
-                (self.value.start..self.first_end, with_leading(line, value, hour_words(line), |line| hours(line) == hours(value)))
+                (self.value.start..self.first_end, with_leading(line, value, HOURS, |line| hours(line) == hours(value)))
             }
             "Goal" => (self.value.clone(), written(&with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
             _ => (self.value.clone(), written(value, eol)),
@@ -98,8 +103,9 @@ pub(super) fn value(lines: &[Line<'_>], field: &Field) -> String {
 
 /// A line with another value in front: in place of the words that said the old one, so that what a person wrote behind them
 /// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
-pub(super) fn with_leading(line: &str, value: &str, old_words: usize, is_read: impl Fn(&str) -> bool) -> String {
+pub(super) fn with_leading(line: &str, value: &str, words: &str, is_read: impl Fn(&str) -> bool) -> String {
     let old = line.trim_start();
+    let old_words = Regex::new(words).ok().and_then(|words| words.find(old)).map_or(0, |found| found.end());
     let rest = old.part(old_words..);
     let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
     let new = format!(" {value}{gap}{rest}");
@@ -110,51 +116,6 @@ pub(super) fn with_leading(line: &str, value: &str, old_words: usize, is_read: i
     let marks = old.part(super::markdown::marks_at(old)..);
     let words = old.part(..old.len() - marks.len()).replace("%%", "").trim().to_owned();
     format!(" {value} %% {words} %%{marks}")
-}
-
-/// Bytes of the words at the head of a line that say a status.
-pub(super) fn status_words(line: &str) -> usize {
-    pub(super) const WORDS: [&str; 15] = [
-        "not started",
-        "in progress",
-        "in-progress",
-        "inprogress",
-        "on hold",
-        "on-hold",
-        "onhold",
-        "incomplete",
-        "completed",
-        "complete",
-        "paused",
-        "hold",
-        "done",
-        "open",
-        "todo",
-    ];
-    let line = line.trim_start();
-    let lower = line.to_lowercase();
-    // Where lower case has other lengths, nothing is taken for such a word.
-    let found = WORDS.iter().find(|word| {
-        lower.starts_with(**word) && lower.get(word.len()..).and_then(|rest| rest.chars().next()).is_none_or(|next| !next.is_alphanumeric())
-    });
-    found.map_or(0, |word| word.len())
-}
-
-/// Bytes of the number of hours at the head of a line, with its unit.
-pub(super) fn hour_words(line: &str) -> usize {
-    let line = line.trim_start();
-    let number = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-    if number == 0 {
-        return 0;
-    }
-    let rest = line.part(number..);
-    let gap = rest.len() - rest.trim_start_matches(' ').len();
-    let unit = rest.part(gap..);
-    let letters = unit.len() - unit.trim_start_matches(|c: char| c.is_alphabetic()).len();
-    match unit.part(..letters).to_lowercase().as_str() {
-        "h" | "hr" | "hrs" | "hour" | "hours" => number + gap + letters,
-        _ => number,
-    }
 }
 
 pub(super) fn hours(text: &str) -> Option<f64> {

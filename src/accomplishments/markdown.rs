@@ -1,11 +1,12 @@
 //! The lines of a note: which are headings, and which only look like it because they stand in code or a comment.
 
-use crate::calendar::DateTime;
 use crate::markdown::blocks::{self, line_end};
 use crate::markdown::parts::without_closing;
 use crate::markdown::properties::splice;
 use crate::slice::Part;
+use regex::Regex;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,27 +107,10 @@ pub(super) fn end(lines: &[Line<'_>], heading: usize, level: usize) -> usize {
 /// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
 /// the Tasks plugin (`✅ 2026-11-22`). They belong to the place and not to its words.
 pub(super) fn marks_at(text: &str) -> usize {
-    const DATED: [&str; 6] = ["✅", "➕", "❌", "📅", "⏳", "🛫"];
-    let mut end = text.trim_end().len();
-    loop {
-        let rest = text.part(..end).trim_end();
-        let token_at = rest
-            .rfind(char::is_whitespace)
-            .map_or(0, |at| at + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8));
-        let token = rest.part(token_at..);
-        let before = rest.part(..token_at).trim_end();
-        let is_id =
-            token.strip_prefix('^').is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
-        let footnote = Some(token).filter(|token| token.ends_with(']')).and_then(|token| token.rfind("[^"));
-        let sign = DATED.iter().find(|sign| before.ends_with(**sign)).filter(|_| DateTime::of_date(token).is_some());
-        let mark_at = match (footnote, sign) {
-            _ if is_id && !before.is_empty() => token_at,
-            (Some(at), _) if token_at + at > 0 => token_at + at,
-            (_, Some(sign)) => before.len() - sign.len(),
-            _ => return end,
-        };
-        end = text.part(..mark_at).trim_end().len();
-    }
+    static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?:\s+\^[A-Za-z0-9-]+|\s*\[\^[^\]\s]+\]|\s*[✅➕❌📅⏳🛫]\s*\d{4}-\d\d-\d\d)*\s*$").ok()
+    });
+    MARKS.as_ref().and_then(|marks| marks.find(text)).map_or(text.len(), |found| found.start())
 }
 
 /// What stood in an empty section of a new note of earlier versions; it reads as nothing.
