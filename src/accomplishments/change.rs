@@ -108,6 +108,14 @@ impl Change<'_> {
         Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)
     }
 
+    /// A canvas, if it is there; as [`Change::canvas`].
+    pub(super) fn canvas_if_any(&mut self, path: &VaultPath) -> Result<Option<&mut Edited>, Error> {
+        match self.canvas(path, false) {
+            Err(Error::CanvasNotFound(_)) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
     /// The canvases that show a file.
     ///
     /// # Errors

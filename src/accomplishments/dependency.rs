@@ -1,28 +1,16 @@
 //! Dependencies: edges of a canvas and `depends_on` of notes, which say the same. Neither may go in a circle.
 
-use super::canvas::{Canvas, Edited, form, node_of};
+use super::canvas::{Canvas, form, node_of};
 use super::change::Change;
 use super::position::{Position, position_for};
 use super::snapshot::{Accomplishment, Snapshot};
-use super::{Accomplishments, Error, invalid};
-use crate::secret;
-use crate::slice::Part;
+use super::{Accomplishments, Error, new_id};
 use crate::vault::{Vault, VaultPath};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::iter::successors;
-use std::sync::Arc;
-
-/// A dependency that was added or removed.
-#[derive(Debug)]
-pub struct Dependency {
-    /// Where the blocked one's node is now.
-    pub position: Option<Position>,
-    /// What was done, in words.
-    pub message: String,
-}
 
 /// What a note was brought in line with.
 #[derive(Debug, Serialize)]
@@ -127,30 +115,7 @@ fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a s
     (mapped, unmapped)
 }
 
-/// How many dependencies between accomplishments on a canvas stand only there, or only in the notes.
-pub(super) fn count_differences(canvas: &Canvas, snapshot: &Snapshot) -> usize {
-    let drawn: HashSet<(&str, &str)> = edges_of(canvas, snapshot).0.into_iter().collect();
-    let shown = snapshot.on(canvas);
-    let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
-    let written: HashSet<(&str, &str)> = shown
-        .iter()
-        .flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())))
-        .filter(|(blocker, _)| ids.contains(blocker))
-        .collect();
-    drawn.symmetric_difference(&written).count()
-}
-
 const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas.";
-
-/// Draws an edge, unless there is one.
-pub(super) fn connect(canvas: &mut Edited, blocker: &str, blocked: &str) -> Result<(), Error> {
-    if canvas.read()?.edges.iter().any(|edge| edge.direction() == Some((blocker, blocked))) {
-        return Ok(());
-    }
-    let id = secret::new_id().map_err(|error| invalid(error.to_string()))?;
-    canvas.add_edge(id.part(..16), blocker, blocked);
-    Ok(())
-}
 
 /// Has an accomplishment depend on these and no others, where it depended on `old`: its note, and the edges of its canvas.
 pub(super) fn set_dependencies(
@@ -206,92 +171,62 @@ pub(super) fn set_dependencies(
         .collect();
     canvas.remove_edges(|edge| edge.direction().is_some_and(|(from, to)| gone.contains(from) && own_nodes.iter().any(|own| own == to)))?;
     for (blocker, blocked) in fresh {
-        connect(canvas, &blocker, &blocked)?;
+        canvas.add_edge(&new_id()?, &blocker, &blocked);
     }
     change.note(path)?.set("depends_on", wanted)
 }
 
 impl Accomplishments {
-    /// Has one accomplishment block another: an edge, `depends_on`, and the blocked one's node moved to the right of those it
-    /// waits for.
+    /// Has one accomplishment block another, or not any more: an edge and `depends_on`. With `add` the blocked one's node is moved to the
+    /// right of those it waits for. Gives where that node is now, if it is on a canvas, and in words what was done.
     ///
     /// # Errors
     /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Invalid`](crate::vault::Error::Invalid) when they are not on one canvas,
     /// [`Error::CanvasNotFound`], or the vault's.
-    pub fn add_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
-        self.change(vault, |change| {
-            change.snapshot.find(blocker)?;
-            let accomplishment = change.snapshot.find(blocked)?.clone();
+    pub fn set_dependency(&self, vault: &Vault, blocker: &str, blocked: &str, add: bool) -> Result<(Option<Position>, String), Error> {
+        let (position, message, canvas) = self.change(vault, |change| {
+            let snapshot = change.snapshot;
+            let accomplishment = snapshot.find(blocked)?;
             let others: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
             let known = others.len() < accomplishment.depends_on.len();
-            let wanted = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
-            let canvas_path = change.canvas_of(&accomplishment)?;
-            let before = change.canvas(&canvas_path, false)?.text.clone();
-            // A dependency that one side has already is completed on the other.
-            set_dependencies(change, &accomplishment, &others, &wanted)?;
-            let snapshot = change.snapshot;
-            let canvas = change.canvas(&canvas_path, false)?;
-            let read = canvas.read()?;
-            let own = node_of(&read, &accomplishment.path, blocked, &canvas_path)?.id.to_string();
-            let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
-            // One that is there already moves nothing.
-            let here = read.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y });
-            let position = match here.filter(|_| known && canvas.text == before) {
-                Some(here) => here,
-                None => position_for(&read, &blockers, Some(&own)),
-            };
-            if here != Some(position) {
-                canvas.move_node(&own, position)?;
+            if add || !known {
+                // One that is gone may still be depended on; but something must know it.
+                snapshot.find(blocker)?;
             }
-            if !known {
+            let all = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
+            // What one side has already is completed on the other, and what only the canvas has goes all the same.
+            let (old, wanted) = if add { (&others, &all) } else { (&all, &others) };
+            let path = change.canvas_of(accomplishment)?;
+            let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());
+            set_dependencies(change, accomplishment, old, wanted)?;
+            let (mut position, mut is_redrawn) = (None, false);
+            if let Some(canvas) = change.canvas_if_any(&path)? {
+                is_redrawn = before.as_ref() != Some(&canvas.text);
+                let read = canvas.read()?;
+                let own = read.node_of(&accomplishment.path);
+                position = own.map(|node| Position { x: node.x, y: node.y });
+                // One that is there already moves nothing.
+                if let Some(own) = own.filter(|_| add && (is_redrawn || !known)) {
+                    let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
+                    let to = position_for(&read, &blockers, Some(&own.id));
+                    if position.replace(to) != Some(to) {
+                        canvas.move_node(&own.id, to)?;
+                    }
+                }
+            }
+            if known != add {
                 change.touch(&accomplishment.path)?;
             }
-            let message =
-                if known { format!("{blocked} depends on {blocker} already.") } else { format!("{blocker} blocks {blocked} now.") };
-            Ok(Dependency {
-                position: Some(position),
-                message: message + describe_differences(change, &canvas_path, &accomplishment, &wanted)?,
-            })
-        })
-    }
-
-    /// Has one accomplishment not block another any more. Its node stays where it is.
-    ///
-    /// # Errors
-    /// As [`Accomplishments::add_dependency`].
-    pub fn remove_dependency(&self, vault: &Vault, blocker: &str, blocked: &str) -> Result<Dependency, Error> {
-        self.change(vault, |change| {
-            let accomplishment = change.snapshot.find(blocked)?.clone();
-            let left: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
-            let known = left.len() < accomplishment.depends_on.len();
-            if !known {
-                // It may be gone and still be depended on; but something must know it.
-                change.snapshot.find(blocker)?;
-            }
-            let canvas_path = change.canvas_of(&accomplishment)?;
-            let drawn = |change: &mut Change<'_>| match change.canvas(&canvas_path, false) {
-                Ok(canvas) => canvas.read().map(Some),
-                Err(Error::CanvasNotFound(_)) => Ok(None),
-                Err(other) => Err(other),
+            let message = match (add, known) {
+                (true, false) => format!("{blocker} blocks {blocked} now."),
+                (true, true) => format!("{blocked} depends on {blocker} already."),
+                (false, false) if !is_redrawn => format!("{blocked} did not depend on {blocker}."),
+                (false, _) => format!("{blocker} does not block {blocked} any more."),
             };
-            let edges = |canvas: &Option<Canvas>| canvas.as_ref().map_or(0, |canvas| canvas.edges.len());
-            let before = drawn(change)?;
-            // One that only the canvas has is named all the same.
-            set_dependencies(change, &accomplishment, &[left.as_slice(), &[blocker.to_owned()]].concat(), &left)?;
-            let after = drawn(change)?;
-            let known = known || edges(&after) < edges(&before);
-            if known {
-                change.touch(&accomplishment.path)?;
-            }
-            let position = after.and_then(|canvas| canvas.node_of(&accomplishment.path).map(|node| Position { x: node.x, y: node.y }));
-            let message = if known {
-                format!("{blocker} does not block {blocked} any more.")
-            } else {
-                format!("{blocked} did not depend on {blocker}.")
-            };
-            let more = if position.is_some() { describe_differences(change, &canvas_path, &accomplishment, &left)? } else { "" };
-            Ok(Dependency { position, message: message + more })
-        })
+            Ok((position, message, path))
+        })?;
+        let disagree = self.on_canvas(vault, &self.snapshot(vault)?, &canvas).is_ok_and(|(_, agrees)| !agrees);
+        Ok((position, message + if disagree { DISAGREE } else { "" }))
     }
 
     /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas stay:
@@ -342,9 +277,9 @@ impl Accomplishments {
                 let drawn = blockers.get(found.id.as_str()).map(Vec::as_slice).unwrap_or_default();
                 let stays = |id: &&String| drawn.contains(&id.as_str()) || kept(found).contains(id);
                 let mut new: Vec<String> = found.depends_on.iter().filter(stays).cloned().collect();
-                let fresh: Vec<String> =
-                    drawn.iter().filter(|id| !new.iter().any(|known| known == *id)).map(|id| (*id).to_owned()).collect();
-                new.extend(fresh);
+                // Those that are drawn and known have stayed.
+                let is_known = |id: &&&str| found.depends_on.iter().any(|known| known == **id);
+                new.extend(drawn.iter().filter(|id| !is_known(id)).map(|id| (*id).to_owned()));
                 if new != found.depends_on {
                     if let Err(error) = change.note(&found.path)?.set("depends_on", new.as_slice()) {
                         errors.push(error.to_string());
@@ -364,20 +299,6 @@ impl Accomplishments {
     }
 }
 
-/// Words about other dependencies in which canvas and notes differ, if there are any after a change.
-fn describe_differences(
-    change: &mut Change<'_>,
-    canvas: &VaultPath,
-    changed: &Accomplishment,
-    now: &[String],
-) -> Result<&'static str, Error> {
-    let mut all = change.snapshot.all.clone();
-    all.iter_mut().filter(|found| found.path == changed.path).for_each(|found| Arc::make_mut(found).depends_on = now.to_vec());
-    let after = Snapshot::of(all, Vec::new());
-    let count = count_differences(&change.canvas(canvas, false)?.read()?, &after);
-    Ok(if count > 0 { DISAGREE } else { "" })
-}
-
 impl Accomplishments {
     /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
     ///
@@ -386,7 +307,10 @@ impl Accomplishments {
     pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.on(&canvas);
-        let agrees = count_differences(&canvas, snapshot) == 0;
+        let drawn: HashSet<(&str, &str)> = edges_of(&canvas, snapshot).0.into_iter().collect();
+        let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
+        let all = shown.iter().flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())));
+        let agrees = drawn == all.filter(|(blocker, _)| ids.contains(blocker)).collect();
         Ok((shown, agrees))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::canvas::node_of;
 use super::change::{Change, Changed};
-use super::dependency::{Graph, connect, set_dependencies};
+use super::dependency::{Graph, set_dependencies};
 use super::field::{normal, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template};
@@ -10,12 +10,10 @@ use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::snapshot::{Accomplishment, number_of};
 use super::status::TaskStatus;
 use super::task::{self, Task};
-use super::{Accomplishments, Error, invalid};
+use super::{Accomplishments, Error, invalid, new_id};
 use crate::clock::Now;
 use crate::limits;
 use crate::markdown::properties::flow;
-use crate::secret;
-use crate::slice::Part;
 use crate::vault::journal::Step;
 use crate::vault::{Vault, VaultPath};
 use serde::Deserialize;
@@ -109,8 +107,7 @@ impl Accomplishments {
             write_sections(&mut note, data)?;
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, true)?;
-            let node = secret::new_id().map_err(no_randomness)?;
-            let node = node.part(..16);
+            let node = &new_id()?;
             let (at, from) = {
                 let canvas = canvas.read()?;
                 let mut nodes = Vec::new();
@@ -121,7 +118,7 @@ impl Accomplishments {
             };
             canvas.add_node(node, &path, at, (NODE_WIDTH, NODE_HEIGHT));
             for blocker in &from {
-                connect(canvas, blocker, node)?;
+                canvas.add_edge(&new_id()?, blocker, node);
             }
             change.create(&path, note);
             change.outcome(&path)
@@ -280,10 +277,6 @@ impl Accomplishments {
             Ok(outcome)
         })
     }
-}
-
-fn no_randomness(error: secret::NoRandomness) -> Error {
-    Error::Vault(crate::vault::Error::Disk { doing: "make an id", path: String::new(), cause: std::io::Error::other(error.to_string()) })
 }
 
 /// Writes the sections that are given.

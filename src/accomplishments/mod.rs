@@ -39,6 +39,8 @@ pub use snapshot::{Accomplishment, Snapshot};
 pub use status::TaskStatus;
 pub use task::Task;
 
+use crate::secret;
+use crate::slice::Part;
 use crate::vault::{Error as VaultError, Vault, VaultPath};
 use std::fmt;
 use std::sync::Mutex;
@@ -137,6 +139,11 @@ pub enum Error {
 
 fn invalid(words: impl Into<String>) -> Error {
     Error::Vault(VaultError::Invalid(words.into()))
+}
+
+/// The id of a new node or edge.
+fn new_id() -> Result<String, Error> {
+    secret::new_id().map(|id| id.part(..16).to_owned()).map_err(|error| invalid(error.to_string()))
 }
 
 /// That a note or canvas is not what it should be.

@@ -165,16 +165,12 @@ fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) ->
         return Err(wrong("filters are nested too deeply", "filters"));
     }
     let all = |list: &Yaml| match list {
-        Yaml::Sequence(list) => {
-            list.iter().map(|one| filter(Some(one), formulas, part, depth + 1)).collect::<Result<Vec<_>, _>>()
-        }
+        Yaml::Sequence(list) => list.iter().map(|one| filter(Some(one), formulas, part, depth + 1)).collect::<Result<Vec<_>, _>>(),
         one => Ok(vec![filter(Some(one), formulas, part, depth + 1)?]),
     };
     match yaml {
         None | Some(Yaml::Null) => Ok(Expr::All(Vec::new())),
-        Some(Yaml::String(text)) => {
-            parse(text, formulas).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}")))
-        }
+        Some(Yaml::String(text)) => parse(text, formulas).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}"))),
         Some(Yaml::Bool(truth)) => Ok(if *truth { Expr::All(Vec::new()) } else { Expr::Any(Vec::new()) }),
         Some(Yaml::Mapping(members)) => {
             let mut parts = Vec::new();

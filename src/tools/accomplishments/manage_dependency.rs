@@ -31,19 +31,15 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let (operation, blocker, blocked) = (arguments.text("operation"), arguments.text("blocker_id"), arguments.text("blocked_id"));
-    let dependency = match operation {
-        "add" => projects.add_dependency(context.vault, blocker, blocked),
-        _ => projects.remove_dependency(context.vault, blocker, blocked),
-    };
-    let dependency = dependency?;
+    let (at, message) = projects.set_dependency(context.vault, blocker, blocked, operation == "add")?;
     let mut reply = json!({
         "success": true,
         "operation": operation,
         "blocker_id": blocker,
         "blocked_id": blocked,
-        "message": dependency.message,
+        "message": message,
     });
-    if let (Some(at), Some(members)) = (dependency.position, reply.as_object_mut()) {
+    if let (Some(at), Some(members)) = (at, reply.as_object_mut()) {
         members.insert("new_position".into(), position(at));
     }
     Reply::of(&reply)
