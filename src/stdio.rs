@@ -104,7 +104,7 @@ impl Client {
                 }
                 rpc::decode::decode(&line)
             } else {
-                skip_line(&mut lines)?;
+                lines.skip_until(b'\n')?;
                 Err(Error::invalid_request("the message is too long"))
             };
             let running = match &incoming {
@@ -146,18 +146,15 @@ impl Client {
             let before = about.and_then(|path| last.insert(path, end));
             // Sessions are bounded by themselves, and take minutes.
             let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
-            let line = Arc::new(Mutex::new(Some((line, before, running, permit))));
-            let own = Arc::clone(&line);
+            let id = message.and_then(Message::id).cloned();
             let run = move || {
-                let taken = own.lock().unpoisoned().take();
-                if let Some((line, before, _running, _permit)) = taken {
-                    // Closed without a message when that call has ended.
-                    before.map(|before| before.recv());
-                    self.answer_line(line);
-                }
+                let _held = (running, permit);
+                // Closed without a message when that call has ended.
+                before.map(|before| before.recv());
+                self.answer_line(line);
             };
-            if std::thread::Builder::new().name("stdio call".into()).spawn_scoped(scope, run.clone()).is_err() {
-                run();
+            if std::thread::Builder::new().name("stdio call".into()).spawn_scoped(scope, run).is_err() {
+                self.pipe.send(&Error::internal().answering(id).to_json());
             }
             if !self.pipe.is_open() {
                 return;
@@ -167,33 +164,22 @@ impl Client {
 
     /// Answers a line; false when the answers are not read any more.
     fn answer_line(&self, line: Line) -> bool {
-        let answer = match line.incoming {
-            Err(error) => Some(error.to_json()),
-            Ok(incoming) => {
-                let id = match &incoming {
-                    Incoming::One(message) => message.id().cloned(),
-                    Incoming::Batch(_) => None,
-                };
-                // A mistake of ours is that request's error and nothing else's.
-                let answer = catch_unwind(AssertUnwindSafe(|| self.answer(incoming, line.running.as_ref())));
-                answer.unwrap_or_else(|_| id.map(|id| Error::internal().answering(Some(id)).to_json()))
-            }
-        };
-        answer.is_none_or(|answer| self.pipe.send(&answer))
+        let id = line.incoming.as_ref().ok().and_then(Incoming::one).and_then(Message::id).cloned();
+        // A mistake of ours is that request's error and nothing else's.
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(line.incoming, line.running.as_ref())));
+        let answer = answer.unwrap_or_else(|_| id.map_or(Ok(None), |id| Err(Error::internal().answering(Some(id)))));
+        answer.unwrap_or_else(|error| Some(error.to_json())).is_none_or(|answer| self.pipe.send(&answer))
     }
 
-    fn answer(&self, incoming: Incoming, running: Option<&Running>) -> Option<String> {
+    fn answer(&self, incoming: Result<Incoming, Error>, running: Option<&Running>) -> Result<Option<String>, Error> {
+        let incoming = incoming?;
         if running.is_some_and(Running::is_cancelled) {
-            return None;
+            return Ok(None);
         }
-        let session = self.session.get();
-        let revision = match era::classify(None, session.map(|session| session.revision), &incoming) {
-            Ok(revision) => revision,
-            Err(error) => return Some(error.to_json()),
-        };
+        let revision = era::classify(None, self.session.get().map(|session| session.revision), &incoming)?;
         match incoming {
             Incoming::One(message) => self.answer_one(&message, revision, running),
-            Incoming::Batch(messages) => Server::batch(messages, |message| self.handle(message, revision, None)),
+            Incoming::Batch(messages) => Ok(Server::batch(messages, |message| self.handle(message, revision, None))),
         }
     }
 
@@ -203,20 +189,18 @@ impl Client {
         self.server.handle(&exchange, message)
     }
 
-    fn answer_one(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Option<String> {
-        if let (true, Message::Request { id, method, params }) = (revision.is_modern(), message)
-            && let Err(error) = methods::check_modern(None, method, params)
-        {
-            return Some(error.answering(Some(id.clone())).to_json());
+    fn answer_one(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Result<Option<String>, Error> {
+        if let (true, Message::Request { id, method, params }) = (revision.is_modern(), message) {
+            methods::check_modern(None, method, params).map_err(|error| error.answering(Some(id.clone())))?;
         }
         match self.handle(message, revision, running) {
             Outcome::Nothing => {
                 if matches!(message, Message::Notification { method, .. } if method == "notifications/initialized") {
                     self.attach_stream();
                 }
-                None
+                Ok(None)
             }
-            Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Some(answer),
+            Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Ok(Some(answer)),
             Outcome::Initialized(answer, revision) => self.initialized(message, answer, revision),
             Outcome::Listen(wanted) => self.listen(wanted, running),
         }
@@ -229,21 +213,18 @@ impl Client {
         }
     }
 
-    fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Option<String> {
+    fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Result<Option<String>, Error> {
         let session = self.server.sessions.open(&self.principal, revision, Now::read());
         if session.is_ok_and(|session| self.session.set(session).is_err()) {
             let again = Error::invalid_request("this process was initialized already; start another one");
-            return Some(again.answering(message.id().cloned()).to_json());
+            return Err(again.answering(message.id().cloned()));
         }
-        Some(answer)
+        Ok(Some(answer))
     }
 
-    fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Option<String> {
+    fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Result<Option<String>, Error> {
         let id = wanted.id.clone();
-        let permit = match self.server.stream_permit(&self.principal) {
-            Ok(permit) => permit,
-            Err(busy) => return Some(busy.answering(Some(id)).to_json()),
-        };
+        let permit = self.server.stream_permit(&self.principal).map_err(|busy| busy.answering(Some(id.clone())))?;
         let subscription = self.server.subscribe(wanted, self.listener());
         let before = self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit));
         if let Some((before, _)) = before {
@@ -253,7 +234,7 @@ impl Client {
         if running.is_some_and(Running::is_cancelled) {
             self.cancel(&id);
         }
-        None
+        Ok(None)
     }
 
     fn listener(&self) -> Arc<dyn Listener> {
@@ -282,14 +263,4 @@ fn called_about(message: &Message) -> Option<Option<String>> {
     crate::mcp::called(message)?;
     let path = message.params()?.get("arguments").and_then(serde_json::Value::as_object).and_then(crate::mcp::tools::path_of);
     Some(path.map(|path| path.trim_matches('/').nfc().collect()))
-}
-
-fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let mut part = Vec::new();
-        let count = lines.take(64 * 1024).read_until(b'\n', &mut part)?;
-        if count == 0 || part.ends_with(b"\n") {
-            return Ok(());
-        }
-    }
 }

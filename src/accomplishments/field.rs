@@ -1,7 +1,7 @@
 //! The fields of a task, as list items: `- **Goal:** value`.
 
 use super::markdown::{Kind, Line, with_block_id};
-use super::status::TaskStatus;
+use super::status::task_status;
 use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;
@@ -31,7 +31,7 @@ impl Field {
         match self.name.as_str() {
             "Status" => {
                 let line = text.part(self.value.start..self.first_end);
-                let is_read = |line: &str| TaskStatus::named(value) == Some(TaskStatus::read(line));
+                let is_read = |line: &str| task_status(line) == value;
                 (self.value.start..self.first_end, with_leading(line, value, STATUS, is_read))
             }
             "Estimate" => {

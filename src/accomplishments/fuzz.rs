@@ -5,7 +5,6 @@
 use super::canvas::Edited;
 use super::note::Note;
 use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
-use super::status::TaskStatus;
 use super::task::{self, Task};
 use crate::markdown::properties;
 use crate::vault::VaultPath;
@@ -77,7 +76,7 @@ pub fn note(text: &str, value: &str) {
             let now: Vec<Task> = taken.tasks().into_iter().map(|found| found.task).collect();
             assert!(now == expected && taken.properties().ok() == note.properties().ok(), "{text:?} became {:?}", taken.text);
         }
-        let edited = found.with(&note.text, "Status", TaskStatus::Complete.name());
+        let edited = found.with(&note.text, "Status", "Complete");
         let again = Note::new(edited.clone(), "a.md").expect("still a note");
         if let Some(same) = again.tasks().get(number) {
             assert!(same.task.number == found.task.number, "{text:?} became {edited:?}");

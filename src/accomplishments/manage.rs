@@ -8,9 +8,9 @@ use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template};
 use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::snapshot::{Accomplishment, number_of};
-use super::status::TaskStatus;
+use super::status::TASK_STATUSES;
 use super::task::{self, Task};
-use super::{Accomplishments, Error, invalid, new_id};
+use super::{Accomplishments, Error, invalid, new_id, one_of};
 use crate::clock::Now;
 use crate::limits;
 use crate::markdown::properties::flow;
@@ -46,7 +46,7 @@ pub struct TaskData<'a> {
     pub technical_notes: Option<&'a str>,
     /// Hours.
     pub estimate: Option<f64>,
-    /// One of [`TaskStatus::NAMES`].
+    /// One of [`TASK_STATUSES`].
     pub status: Option<&'a str>,
     pub notes: Option<&'a str>,
 }
@@ -199,7 +199,7 @@ impl Accomplishments {
         self.change_tasks(vault, id, if_match, |note| {
             let before: Vec<Task> = note.tasks().into_iter().map(|found| found.task).collect();
             let number = before.iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1);
-            let nothing = Task { number, ..Task::default() };
+            let nothing = Task { number, status: "Open", ..Task::default() };
             let task = with_data(&nothing, data)?;
             let always = |name: &str| matches!(name, "Goal" | "Description" | "Status");
             let fields: Vec<(&str, String)> =
@@ -253,7 +253,7 @@ impl Accomplishments {
                 Some((task_id, status)) => Some(edit_task(note, id, task_id, &TaskData { status: Some(status), ..TaskData::default() })?),
                 None => None,
             };
-            let begun = task.as_ref().is_some_and(|task| task.status == TaskStatus::InProgress).then_some(true);
+            let begun = task.as_ref().is_some_and(|task| task.status == "InProgress").then_some(true);
             if let Some(truth) = in_progress.or(begun) {
                 note.set("inProgress", truth)?;
             }
@@ -316,7 +316,7 @@ fn written(task: &Task) -> [(&'static str, String); 6] {
         ("Description", task.description.clone()),
         ("Technical Notes", task.technical_notes.clone().unwrap_or_default()),
         ("Estimate", task.estimate.map(shown_hours).unwrap_or_default()),
-        ("Status", task.status.name().to_owned()),
+        ("Status", task.status.to_owned()),
         ("Notes", task.notes.clone().unwrap_or_default()),
     ]
 }
@@ -346,7 +346,7 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
     task.description = data.description.map_or(task.description, normal);
     task.technical_notes = data.technical_notes.map_or(task.technical_notes, filled);
     task.notes = data.notes.map_or(task.notes, filled);
-    task.status = data.status.and_then(TaskStatus::named).unwrap_or(task.status);
+    task.status = data.status.and_then(|status| one_of(&TASK_STATUSES, status)).unwrap_or(task.status);
     Ok(task)
 }
 

@@ -36,7 +36,7 @@ pub use dependency::Update;
 pub use manage::{Data, TaskData};
 pub use position::Position;
 pub use snapshot::{Accomplishment, Snapshot};
-pub use status::TaskStatus;
+pub use status::TASK_STATUSES;
 pub use task::Task;
 
 use crate::secret;

@@ -3,6 +3,7 @@
 
 use super::canvas::{Canvas, form};
 use super::note::{Body, depends_on, text_of};
+use super::status::nearest;
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, one_of};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -79,30 +80,8 @@ impl Accomplishment {
 
     /// How many of its tasks are complete.
     pub fn completed_tasks(&self) -> usize {
-        self.body.tasks.iter().filter(|task| task.status == super::TaskStatus::Complete).count()
+        self.body.tasks.iter().filter(|task| task.status == "Complete").count()
     }
-}
-
-/// The known value that is nearest to what a person may have written for it.
-fn nearest(known: &[&'static str], text: &str) -> Option<&'static str> {
-    const WORDS: [(&str, &[&str]); 8] = [
-        ("Completed", &["done", "complete", "finished", "closed", "shipped"]),
-        ("In Progress", &["progress", "doing", "started", "active", "wip", "working"]),
-        ("Blocked", &["waiting", "hold", "paused", "stuck", "blocked"]),
-        ("Not Started", &["todo", "open", "new", "planned", "backlog", "not"]),
-        ("Critical", &["urgent", "highest", "asap", "blocker"]),
-        ("High", &["important", "high"]),
-        ("Medium", &["normal", "middle", "med"]),
-        ("Low", &["lowest", "minor", "later", "someday"]),
-    ];
-    let text = text.to_lowercase();
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let is_meant = |meant: &[&str]| words.iter().any(|word| meant.contains(word));
-    // What is not done is not done.
-    let negated = words.first() == Some(&"not");
-    let found =
-        WORDS.iter().filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started")).find(|(_, meant)| is_meant(meant));
-    found.and_then(|(value, _)| known.iter().find(|known| *known == value)).copied()
 }
 
 /// The number in `ACC-012`.

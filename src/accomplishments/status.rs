@@ -1,59 +1,36 @@
-//! The status of a task, on the wire and as people write it.
+//! Statuses and the like, as people write them.
 
-/// Where a task is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TaskStatus {
-    /// Not begun.
-    #[default]
-    Open,
-    /// Being worked on.
-    InProgress,
-    /// Done.
-    Complete,
-    /// Put aside.
-    OnHold,
+/// The values of a task's status.
+pub const TASK_STATUSES: [&str; 4] = ["Open", "InProgress", "Complete", "OnHold"];
+
+/// The status of a task that a person may have written.
+pub(super) fn task_status(text: &str) -> &'static str {
+    nearest(&TASK_STATUSES, &without_comments(text.lines().next().unwrap_or_default())).unwrap_or("Open")
 }
 
-impl TaskStatus {
-    /// The names on the wire.
-    pub const NAMES: [&'static str; 4] = ["Open", "InProgress", "Complete", "OnHold"];
-
-    /// The name on the wire and in notes.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskStatus::Open => "Open",
-            TaskStatus::InProgress => "InProgress",
-            TaskStatus::Complete => "Complete",
-            TaskStatus::OnHold => "OnHold",
-        }
-    }
-
-    /// The status of a name on the wire.
-    pub(super) fn named(name: &str) -> Option<TaskStatus> {
-        [TaskStatus::Open, TaskStatus::InProgress, TaskStatus::Complete, TaskStatus::OnHold]
-            .into_iter()
-            .find(|status| status.name() == name)
-    }
-
-    /// What a person may have written.
-    pub(super) fn read(text: &str) -> TaskStatus {
-        let text = without_comments(text.lines().next().unwrap_or_default()).to_lowercase();
-        if text.trim_start().starts_with("not ") || text.contains("to be ") || text.contains("incomplete") {
-            return TaskStatus::Open;
-        }
-        // Whole words: what is abandoned is not done.
-        let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-        let says = |known: &[&str]| words.iter().any(|word| known.contains(word));
-        if text.contains("progress") {
-            TaskStatus::InProgress
-        } else if says(&["complete", "completed", "done"]) {
-            TaskStatus::Complete
-        } else if says(&["hold", "onhold", "paused"]) {
-            TaskStatus::OnHold
-        } else {
-            TaskStatus::Open
-        }
-    }
+/// The known value that is nearest to what a person may have written for it.
+pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str> {
+    const WORDS: [(&str, &[&str]); 11] = [
+        ("InProgress", &["progress", "inprogress", "progressing"]),
+        ("Complete", &["complete", "completed", "done"]),
+        ("OnHold", &["hold", "onhold", "paused"]),
+        ("Completed", &["done", "complete", "finished", "closed", "shipped"]),
+        ("In Progress", &["progress", "doing", "started", "active", "wip", "working"]),
+        ("Blocked", &["waiting", "hold", "paused", "stuck", "blocked"]),
+        ("Not Started", &["todo", "open", "new", "planned", "backlog", "not"]),
+        ("Critical", &["urgent", "highest", "asap", "blocker"]),
+        ("High", &["important", "high"]),
+        ("Medium", &["normal", "middle", "med"]),
+        ("Low", &["lowest", "minor", "later", "someday"]),
+    ];
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_meant = |meant: &[&str]| words.iter().any(|word| meant.contains(word));
+    // What is not done is not done.
+    let negated = words.first() == Some(&"not") || text.contains("to be ");
+    let found =
+        WORDS.iter().filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started")).find(|(_, meant)| is_meant(meant));
+    found.and_then(|(value, _)| known.iter().find(|known| *known == value)).copied()
 }
 
 /// A line without its comments (`%%…%%`).

@@ -2,7 +2,7 @@
 
 use super::field::{FIELDS, Field, fields, hours, value, written};
 use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_section, without_block_id};
-use super::status::TaskStatus;
+use super::status::task_status;
 use crate::markdown::blocks::line_end;
 use crate::markdown::insert::{Edit, apply_all};
 use crate::markdown::properties::splice;
@@ -23,8 +23,8 @@ pub struct Task {
     pub technical_notes: Option<String>,
     /// Hours.
     pub estimate: Option<f64>,
-    /// Where it is.
-    pub status: TaskStatus,
+    /// One of [`super::TASK_STATUSES`].
+    pub status: &'static str,
     /// Anything else.
     pub notes: Option<String>,
 }
@@ -65,7 +65,7 @@ fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
         description: text("Description").unwrap_or_default(),
         technical_notes: filled("Technical Notes"),
         estimate: filled("Estimate").and_then(|text| hours(&text)),
-        status: TaskStatus::read(&text("Status").unwrap_or_default()),
+        status: task_status(&text("Status").unwrap_or_default()),
         notes: filled("Notes"),
     };
     Some(Found { task, heading, fields })
@@ -186,17 +186,17 @@ mod tests {
             (task.number, task.name.as_str(), task.goal.as_str(), task.description.as_str()),
             (1, "One", "a", "b\nmore\n\nand more")
         );
-        assert_eq!((task.estimate, task.status, &task.notes), (None, TaskStatus::InProgress, &None));
+        assert_eq!((task.estimate, task.status, &task.notes), (None, "InProgress", &None));
         assert_eq!((found[1].task.name.as_str(), found[1].task.goal.as_str(), found.len()), ("Two: b", "g", 2));
         for (text, status) in [
-            ("done!", TaskStatus::Complete),
-            ("not done", TaskStatus::Open),
-            ("Open\n- not done because", TaskStatus::Open),
-            ("paused", TaskStatus::OnHold),
-            ("On Hold", TaskStatus::OnHold),
-            ("?", TaskStatus::Open),
+            ("done!", "Complete"),
+            ("not done", "Open"),
+            ("Open\n- not done because", "Open"),
+            ("paused", "OnHold"),
+            ("On Hold", "OnHold"),
+            ("?", "Open"),
         ] {
-            assert_eq!(TaskStatus::read(text), status);
+            assert_eq!(task_status(text), status);
         }
         assert_eq!((hours("2.5h"), hours("4 hours"), hours("x")), (Some(2.5), Some(4.0), None));
     }
@@ -217,7 +217,7 @@ mod tests {
             let note = format!("## Tasks\n### Task 1: A\n- **Status:** {before}\n");
             let edited = all(&note)[0].with(&note, "Status", status);
             assert_eq!(edited, format!("## Tasks\n### Task 1: A\n- **Status:** {after}\n"), "{before:?}");
-            assert_eq!(all(&edited)[0].task.status.name(), status);
+            assert_eq!(all(&edited)[0].task.status, status);
         }
         for (before, after) in [("4h (with paint) ^e", "6h (with paint) ^e"), ("4 hours", "6h"), ("2.5", "6h")] {
             let note = format!("## Tasks\n### Task 1: A\n- **Estimate:** {before}\n");
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(once, "## Tasks\n### Task 1: A\n- **Status:** Open\n\nProse.\nMore.\n");
         assert_eq!(all(&once)[0].with(&once, "Status", "Complete"), once.replace("Open", "Complete"));
         let parted = "## Tasks\n### Task 1: A\n- **Goal:** g\n> quote\n\nText.\n- **Status:** Complete\n";
-        assert_eq!((all(parted)[0].task.status, all(parted)[0].task.goal.as_str()), (TaskStatus::Complete, "g"));
+        assert_eq!((all(parted)[0].task.status, all(parted)[0].task.goal.as_str()), ("Complete", "g"));
         assert_eq!(all(parted)[0].removed(parted), "## Tasks\n> quote\n\nText.\n");
         let mixed = "## Tasks\n### Task 1: A\nProse.\n- **Goal:** g\n\n- [x] mine\n";
         assert_eq!(all(mixed)[0].removed(mixed), "## Tasks\nProse.\n\n- [x] mine\n");

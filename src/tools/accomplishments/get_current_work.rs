@@ -1,7 +1,7 @@
 //! `get_current_work`: what is being worked on.
 
 use super::{by_id, page, snapshot};
-use crate::accomplishments::{Accomplishment, TaskStatus};
+use crate::accomplishments::Accomplishment;
 use crate::limits;
 use crate::text::fitting_in;
 use crate::tools::paging::{CURSOR, Next};
@@ -33,8 +33,8 @@ result! {
 }
 
 fn in_progress(found: &Accomplishment) -> impl Iterator<Item = Map<String, Value>> {
-    let tasks = found.body.tasks.iter().filter(|task| task.status == TaskStatus::InProgress);
-    tasks.map(|task| members([("task_id", json!(task.id(&found.id))), ("name", json!(task.name)), ("status", json!(task.status.name()))]))
+    let tasks = found.body.tasks.iter().filter(|task| task.status == "InProgress");
+    tasks.map(|task| members([("task_id", json!(task.id(&found.id))), ("name", json!(task.name)), ("status", json!(task.status))]))
 }
 
 fn members<const COUNT: usize>(members: [(&str, Value); COUNT]) -> Map<String, Value> {

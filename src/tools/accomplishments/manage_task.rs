@@ -1,7 +1,7 @@
 //! `manage_task`: the tasks of an accomplishment.
 
 use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects};
-use crate::accomplishments::{TaskData, TaskStatus};
+use crate::accomplishments::{TASK_STATUSES, TaskData};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
@@ -25,7 +25,7 @@ pub(super) static TOOL: Tool = Tool {
                 optional("description", ANY_TEXT, "Details; no headings"),
                 optional("technical_notes", ANY_TEXT, "How it is to be done; no headings"),
                 optional("estimate", Shape::Number, "Hours"),
-                optional("status", Shape::Status(&TaskStatus::NAMES), "Added with Open unless given"),
+                optional("status", Shape::Status(&TASK_STATUSES), "Added with Open unless given"),
                 optional("notes", ANY_TEXT, "Anything else; no headings"),
             ]),
             "What it is to be",
@@ -66,5 +66,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 
 /// The result for a task that was changed.
 pub(super) fn brief(id: &str, task: &crate::accomplishments::Task) -> serde_json::Value {
-    json!({ "task_id": task.id(id), "number": task.number, "name": task.name, "status": task.status.name() })
+    json!({ "task_id": task.id(id), "number": task.number, "name": task.name, "status": task.status })
 }

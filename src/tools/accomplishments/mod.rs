@@ -197,7 +197,7 @@ fn task(accomplishment: &str, task: &Task, long: usize) -> Value {
         "name": task.name,
         "goal": cut(&task.goal),
         "description": cut(&task.description),
-        "status": task.status.name(),
+        "status": task.status,
     });
     if let Some(members) = shown.as_object_mut() {
         let optional = [("technical_notes", &task.technical_notes), ("notes", &task.notes)];

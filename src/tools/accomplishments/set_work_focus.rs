@@ -2,7 +2,7 @@
 
 use super::manage_task::brief;
 use super::{ID, IF_MATCH, SUCCESS, full, projects, snapshot};
-use crate::accomplishments::TaskStatus;
+use crate::accomplishments::TASK_STATUSES;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
@@ -17,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
         required("accomplishment_id", ANY_TEXT, ID),
         optional("in_progress", Shape::Flag, "Whether the accomplishment is being worked on"),
         optional("task_id", ANY_TEXT, "A task, together with task_status"),
-        optional("task_status", Shape::Status(&TaskStatus::NAMES), "The task's new status"),
+        optional("task_status", Shape::Status(&TASK_STATUSES), "The task's new status"),
         IF_MATCH,
     ],
     output: &[
