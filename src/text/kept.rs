@@ -116,7 +116,7 @@ impl Kept {
 }
 
 /// Seven bits a byte, the lowest first; the highest bit says that more follow.
-fn push_number(into: &mut Vec<u8>, mut number: usize) {
+pub(crate) fn push_number(into: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
         number >>= 7;
@@ -124,7 +124,9 @@ fn push_number(into: &mut Vec<u8>, mut number: usize) {
     into.push(number as u8);
 }
 
-fn take_number(from: &mut &[u8]) -> Option<usize> {
+/// What [`push_number`] has written; `None` at the end.
+#[inline]
+pub(crate) fn take_number(from: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
     for shift in (0..usize::BITS).step_by(7) {
         let (&byte, rest) = from.split_first()?;

@@ -6,9 +6,7 @@ use super::entry::{Entry, Id};
 use super::error::Error;
 use super::posting::Posting;
 use crate::limits;
-use crate::slice::Part;
-use crate::text::words::{is_one_edit, is_spelling, kept_parts, stem};
-use memchr::memmem::Finder;
+use crate::text::words::{indexed_words, is_one_edit, is_spelling, stem};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -76,41 +74,31 @@ impl Vault {
             return Ok(None);
         }
         let unknown = Unknown { word, stem: stem(word), letters: word.chars().collect() };
-        let mut parts = vec![unknown.stem.to_owned()];
-        if unknown.is_corrected() {
-            parts.extend(kept_parts(word));
-            parts.push(unknown.letters.iter().take(ALIKE).collect());
-        }
-        parts.retain(|part| !part.is_empty() && part != word);
         let lexicon = self.lexicon();
         let mut near = NearWords::new();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
             let looked_at: Vec<&Arc<Entry>> = match newer {
                 Some((lexicon, changed)) => {
-                    let is_wanted = |file: Posting| table.entry(file.id()).is_some_and(|entry| wanted(entry));
+                    let ids: BTreeSet<Id> = changed.chain(lexicon.left_out.iter().copied()).collect();
+                    let is_wanted = |file: Posting| !ids.contains(&file.id()) && table.entry(file.id()).is_some_and(|entry| wanted(entry));
                     for (own, files) in lexicon.each() {
                         if let Some(relation) = unknown.relation(own).filter(|_| files.clone().any(is_wanted)) {
                             near.insert((relation, own.to_owned()), files.count());
                         }
                     }
-                    let ids: BTreeSet<Id> = changed.chain(lexicon.left_out.iter().copied()).collect();
                     ids.into_iter().filter_map(|id| table.entry(id)).collect()
                 }
                 None => table.all().collect(),
             };
             looked_at.into_iter().filter(|entry| wanted(entry)).cloned().collect()
         });
-        let finders: Vec<Finder<'_>> = parts.iter().map(Finder::new).collect();
         let look = |entry: &Arc<Entry>| {
             let mut near = NearWords::new();
             let text = self.folded_text(entry, read).unwrap_or_default();
-            for text in [&*text, entry.folded_path()] {
-                for at in finders.iter().flat_map(|finder| finder.find_iter(text.as_bytes())) {
-                    let own = word_around(text, at);
-                    if let Some(relation) = unknown.relation(own) {
-                        *near.entry((relation, own.to_owned())).or_default() += 1;
-                    }
+            for own in indexed_words(&text).chain(indexed_words(entry.folded_path())) {
+                if let Some(relation) = unknown.relation(own) {
+                    *near.entry((relation, own.to_owned())).or_default() += 1;
                 }
             }
             near
@@ -176,14 +164,4 @@ impl Unknown<'_> {
         };
         [Relation::Spelling, Relation::Form, Relation::Edit].into_iter().find_map(most).or_else(two).or_else(alike)
     }
-}
-
-/// The word in which an offset lies; as much of it as a word has that is corrected.
-fn word_around(text: &str, at: usize) -> &str {
-    let is_end = |c: char| !c.is_alphanumeric();
-    let before = text.part(..at).char_indices().rev().take(limits::CORRECTED_LETTERS + 1);
-    let start = before.take_while(|(_, c)| !is_end(*c)).last().map_or(at, |(start, _)| start);
-    let behind = text.part(at..).char_indices().take(limits::CORRECTED_LETTERS + 2);
-    let end = behind.take_while(|(_, c)| !is_end(*c)).last().map_or(at, |(end, c)| at + end + c.len_utf8());
-    text.part(start..end)
 }

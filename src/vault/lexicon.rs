@@ -4,12 +4,13 @@
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
-use super::posting::{IN_NAME, IN_PATH, IN_TAG, Posting};
+use super::posting::{IDS, IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::rank::aliases;
 use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
+use crate::text::kept::{push_number, take_number};
 use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -57,19 +58,14 @@ impl List {
     }
 
     /// Writes the posting that is counted: the distance from the one before, times four, seven bits a byte, with the lowest two bits
-    /// saying that the text has the word once, twice, or three times and nothing else does, or that two bytes follow.
+    /// saying that the text has the word once, twice, or three times and nothing else does, or that a number with the rest follows.
     fn close(&mut self) {
         let Some(posting) = self.open.take() else { return };
         let (place, rest) = (posting.id(), posting.without_id());
         let kind = if (1..=3).contains(&rest) { rest } else { 0 };
-        let mut number = u64::from(place.wrapping_sub(self.last)) << 2 | u64::from(kind);
-        while number >= 0x80 {
-            self.bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
+        push_number(&mut self.bytes, ((place.wrapping_sub(self.last) & IDS) as usize) << 2 | usize::from(kind));
         if kind == 0 {
-            self.bytes.extend_from_slice(&rest.to_le_bytes());
+            push_number(&mut self.bytes, usize::from(rest));
         }
         self.last = place;
     }
@@ -86,26 +82,13 @@ impl Iterator for Unpacked<'_> {
     type Item = Posting;
 
     fn next(&mut self) -> Option<Posting> {
-        let (mut number, mut shift) = (0_u64, 0);
-        loop {
-            let (&byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        self.place = self.place.wrapping_add((number >> 2) as u32);
+        let number = take_number(&mut self.bytes)?;
+        self.place = self.place.wrapping_add((number >> 2) as u32) & IDS;
         let rest = match number & 3 {
-            0 => {
-                let (two, rest) = self.bytes.split_first_chunk()?;
-                self.bytes = rest;
-                u16::from_le_bytes(*two)
-            }
-            count => count as u16,
+            0 => take_number(&mut self.bytes)?,
+            count => count,
         };
-        Some(Posting::of(self.place, rest))
+        Some(Posting::of(self.place, rest as u16))
     }
 }
 
@@ -214,22 +197,8 @@ impl Lexicon {
                 *if is_form { forms } else { others } += 1;
             }
         }
-        let total: usize = having.iter().map(|(number, ..)| self.files(*number).bytes.len()).sum();
-        let is_one = having.len() == 1;
         let each =
             having.into_iter().flat_map(|(number, forms, others)| self.files(number).map(move |posting| posting.times(forms, others)));
-        if is_one || total < table.numbers() / 8 {
-            let mut all: Vec<Posting> = each.collect();
-            all.sort_by_key(|posting| posting.id());
-            all.dedup_by(|next, kept| {
-                let is_same = kept.id() == next.id();
-                if is_same {
-                    kept.join(*next);
-                }
-                is_same
-            });
-            return all;
-        }
         let mut by_position: Vec<Option<Posting>> = vec![None; table.numbers()];
         for posting in each {
             if let Some(known) = by_position.get_mut(posting.id() as usize) {

@@ -16,6 +16,9 @@ const INSIDE: u32 = 1 << 8;
 /// The most occurrences that are counted.
 pub(super) const COUNT: u32 = INSIDE - 1;
 
+/// The bits of a file's number.
+pub(super) const IDS: u32 = (1 << 20) - 1;
+
 const _: () = assert!(limits::FILES <= 1 << 20, "a number takes what a posting has for it");
 
 impl Posting {

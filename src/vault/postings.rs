@@ -44,39 +44,13 @@ impl Postings {
     }
 }
 
-/// The postings of the texts that were asked for last, and what stands in for words that no file has.
+/// The postings of texts that were asked for, and what stands in for words that no file has.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     /// With the version of the table.
     corrections: Mutex<HashMap<String, (u64, Option<String>)>>,
-    lists: Mutex<Lists>,
-}
-
-#[derive(Debug, Default)]
-struct Lists {
-    /// By text, with the number of their last use.
-    by_text: HashMap<String, (usize, Arc<Postings>)>,
-    uses: usize,
-    /// The cost of all of them.
-    cost: usize,
-}
-
-impl Lists {
-    fn remove(&mut self, text: &str) {
-        self.cost -= self.by_text.remove(text).map_or(0, |(_, postings)| postings.cost());
-    }
-
-    /// Removes those not used for the longest time until an eighth of `most` is free, so that this is seldom needed.
-    fn evict(&mut self, most: usize) {
-        let mut by_use: Vec<(usize, String)> = self.by_text.iter().map(|(text, (used, _))| (*used, text.clone())).collect();
-        by_use.sort_unstable();
-        for (_, text) in by_use {
-            if self.cost <= most - most / 8 {
-                break;
-            }
-            self.remove(&text);
-        }
-    }
+    /// By text, and what they cost together.
+    lists: Mutex<(HashMap<String, Arc<Postings>>, usize)>,
 }
 
 impl Cache {
@@ -96,30 +70,20 @@ impl Cache {
 
     /// Those of a text that are not older than the index of words, or than can be said what has changed since.
     fn get(&self, text: &str, table: &Table, oldest: u64) -> Option<Arc<Postings>> {
-        let mut lists = self.lists.lock().unpoisoned();
-        lists.uses += 1;
-        let now = lists.uses;
-        let (used, postings) = lists.by_text.get_mut(text)?;
-        *used = now;
-        if postings.version >= oldest && table.changed_since(postings.version).is_some() {
-            return Some(Arc::clone(postings));
-        }
-        lists.remove(text);
-        None
+        let lists = self.lists.lock().unpoisoned();
+        let is_usable = |list: &&Arc<Postings>| list.version >= oldest && table.changed_since(list.version).is_some();
+        lists.0.get(text).filter(is_usable).cloned()
     }
 
-    /// Keeps postings; of a vault of `files`, at most a number of lists that have every file.
+    /// Keeps postings; of a vault of `files`, at most a number of lists that have every file. All are looked up again when there are more.
     fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
-        let mut lists = self.lists.lock().unpoisoned();
-        lists.remove(text);
-        lists.uses += 1;
-        lists.cost += postings.cost();
-        let now = lists.uses;
-        lists.by_text.insert(text.to_owned(), (now, Arc::clone(postings)));
-        let most = (files + limits::POSTINGS_LEAST) * limits::POSTINGS_LISTS;
-        if lists.cost > most {
-            lists.evict(most);
+        let (lists, cost) = &mut *self.lists.lock().unpoisoned();
+        if *cost > (files + limits::POSTINGS_LEAST) * limits::POSTINGS_LISTS {
+            lists.clear();
+            *cost = 0;
         }
+        *cost += postings.cost();
+        *cost -= lists.insert(text.to_owned(), Arc::clone(postings)).map_or(0, |old| old.cost());
     }
 }
 
@@ -362,7 +326,7 @@ mod tests {
         while vault.lexicon().is_none() {
             std::thread::yield_now();
         }
-        *vault.postings.lists.lock().unwrap() = super::Lists::default();
+        *vault.postings.lists.lock().unwrap() = Default::default();
         assert_eq!(ask(&vault), looked_at);
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(looked_at.iter().take(26).all(|found| !found.is_empty()));
