@@ -150,6 +150,7 @@ fn rows_have_what_is_selected_in_the_order_that_is_asked_for() {
     let odd = server
         .call("vault_query", json!({ "base": "Odd.base", "sort": ["formula.ratio desc", "formula.list desc"], "select": ["formula.far"] }));
     assert!(odd["rows"][0]["formula.far"].is_string(), "{odd}");
+    assert_eq!(server.call("vault_query", json!({ "where": "(date(\"2026-03-02\") - date(\"2026-03-01\")).hours == 24" }))["total"], 7);
     assert_eq!(server.call("vault_query", json!({ "where": "(today() + \"99999999999999999999s\").format(\"ww gggg\")" }))["total"], 7);
     let grouped = server.call("vault_query", json!({ "where": "price", "group_by": "status desc", "path": "Projects" }));
     assert_eq!(grouped["groups"], json!([{ "value": "done", "count": 1 }, { "value": "active", "count": 2 }]));

@@ -125,8 +125,7 @@ fn log_call(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Op
 /// of a document is not sent twice.
 fn success(reply: &Reply) -> String {
     let text = Value::from(reply.text.as_deref().unwrap_or(&reply.json));
-    let blocks: String =
-        reply.blocks.iter().filter_map(|block| serde_json::to_string(block).ok()).map(|block| format!(",{block}")).collect();
+    let blocks: String = reply.blocks.iter().map(|block| format!(",{block}")).collect();
     format!(r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#, reply.json)
 }
 

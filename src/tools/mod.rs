@@ -29,7 +29,7 @@ pub mod vault;
 
 pub use arguments::Arguments;
 pub use error::{Code, Error};
-pub use reply::{Block, Reply};
+pub use reply::Reply;
 pub use schema::{Field, Shape};
 
 #[cfg(feature = "accomplishments")]

@@ -5,37 +5,6 @@ use crate::limits;
 use crate::text::fitting_in;
 use serde::Serialize;
 
-/// A block of content beside the structured result (MCP, "ContentBlock").
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
-    /// A picture.
-    Image {
-        /// Its bytes in base64.
-        data: String,
-        /// Its media type.
-        #[serde(rename = "mimeType")]
-        mime_type: &'static str,
-    },
-    /// A file.
-    Resource {
-        /// The file itself.
-        resource: Embedded,
-    },
-}
-
-/// A file embedded in a result.
-#[derive(Debug, Serialize)]
-pub struct Embedded {
-    /// Its URI.
-    pub uri: String,
-    /// Its media type.
-    #[serde(rename = "mimeType")]
-    pub mime_type: &'static str,
-    /// Its bytes in base64.
-    pub blob: String,
-}
-
 /// The outcome of a tool.
 #[derive(Debug)]
 pub struct Reply {
@@ -43,8 +12,8 @@ pub struct Reply {
     pub json: String,
     /// The text for a model, where that is a document; otherwise it is the same JSON.
     pub text: Option<String>,
-    /// Further content.
-    pub blocks: Vec<Block>,
+    /// Blocks of content beside the structured result (MCP, "ContentBlock").
+    pub blocks: Vec<serde_json::Value>,
 }
 
 impl Reply {

@@ -59,11 +59,6 @@ impl<T: Member> Member for &[T] {
     const SHAPE: Shape = Shape::List(&T::SHAPE);
 }
 
-/// A text, or null where there is none.
-#[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub struct OrNull(pub Option<String>);
-
 macro_rules! shapes {
     ($($shape:expr => $($type:ty),+;)+) => { $($(impl Member for $type { const SHAPE: Shape = $shape; })+)+ };
 }
@@ -74,8 +69,7 @@ shapes! {
     Shape::Number => f64;
     Shape::Flag => bool;
     Shape::List(&COUNT) => (usize, usize);
-    Shape::TextOrNull => OrNull;
-    Shape::Anything => Map<String, Value>;
+    Shape::Anything => Map<String, Value>, Value;
 }
 
 /// A flag that is only there when it is true.

@@ -39,8 +39,6 @@ pub enum Shape {
         /// Characters.
         max: usize,
     },
-    /// A string, or null where there is none.
-    TextOrNull,
     /// One of some strings.
     OneOf(&'static [&'static str]),
     /// One of some strings that say where something stands; the error for another one has a code of its own.
@@ -145,7 +143,6 @@ fn of_shape(shape: &Shape) -> Value {
     match shape {
         Shape::Text { max: usize::MAX } => json!({ "type": "string" }),
         Shape::Text { max } => json!({ "type": "string", "maxLength": max }),
-        Shape::TextOrNull => json!({ "type": ["string", "null"] }),
         Shape::OneOf(names) | Shape::Status(names) => json!({ "type": "string", "enum": names }),
         Shape::Number => json!({ "type": "number" }),
         Shape::Integer { min, max, .. } if *max == i64::MAX => json!({ "type": "integer", "minimum": min }),
@@ -171,8 +168,7 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
                 Ok(())
             }
         }
-        (Shape::TextOrNull, Value::String(_) | Value::Null) => Ok(()),
-        (Shape::Text { .. } | Shape::TextOrNull, _) => wrong("a string"),
+        (Shape::Text { .. }, _) => wrong("a string"),
         (Shape::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
         (Shape::OneOf(names), _) => wrong(&format!("one of: {}", names.join(", "))),
         (Shape::Status(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),

@@ -8,6 +8,7 @@ use crate::lock::Unpoisoned;
 use crate::markdown::links::{Candidate, Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
 use crate::markdown::parts::Note;
 use crate::slice::Part;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard};
 
@@ -25,7 +26,7 @@ pub enum Show {
 }
 
 /// A link of the vault.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct VaultLink {
     pub path: String,
     /// From 1.
@@ -35,10 +36,14 @@ pub struct VaultLink {
     /// As it is written.
     pub target: String,
     pub resolved: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subpath: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub embed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
     /// What sorts it among all others.
+    #[serde(skip)]
     pub key: String,
 }
 
@@ -297,7 +302,7 @@ impl Vault {
         };
         let found: BTreeMap<&str, usize> = if show == Show::Outgoing {
             let count = |file: &str| links_of(file).iter().filter(|link| !link.path.is_empty()).count();
-            below(&in_reach).into_iter().map(|file| (file, count(file))).collect()
+            below(&in_reach).into_iter().map(|file| (file, count(file))).filter(|(_, count)| *count > 0).collect()
         } else {
             let key = key.filter(|_| show == Show::Backlinks && further.is_empty());
             index.select(key.as_deref(), &mut |source, resolved| is_wanted(source, resolved))

@@ -45,7 +45,6 @@ fn conforms(shape: &Shape, value: &Value, at: &str) {
         Shape::Anything => assert!(value.is_object(), "{at}"),
         Shape::List(items) => value.as_array().unwrap_or_else(|| panic!("{at}")).iter().for_each(|item| conforms(items, item, at)),
         Shape::Text { .. } => assert!(value.is_string(), "{at}: {value}"),
-        Shape::TextOrNull => assert!(value.is_string() || value.is_null(), "{at}: {value}"),
         Shape::OneOf(names) | Shape::Status(names) => assert!(value.as_str().is_some_and(|text| names.contains(&text)), "{at}: {value}"),
         Shape::Integer { min, .. } => assert!(value.as_i64().is_some_and(|number| number >= *min), "{at}: {value}"),
         Shape::Number => assert!(value.is_number(), "{at}"),

@@ -13,7 +13,7 @@ const DAY: f64 = 86_400.0;
 const DAYS_OF_MONTH: f64 = 146_097.0 / 4_800.0;
 
 /// Units by their names: months and seconds of each.
-const UNITS: [(&[&str], f64, f64); 7] = [
+const UNITS: [(&[&str], f64, f64); 8] = [
     (&["y", "year", "years"], 12.0, 0.0),
     (&["M", "month", "months"], 1.0, 0.0),
     (&["w", "week", "weeks"], 0.0, 7.0 * DAY),
@@ -21,6 +21,7 @@ const UNITS: [(&[&str], f64, f64); 7] = [
     (&["h", "hour", "hours"], 0.0, 3_600.0),
     (&["m", "minute", "minutes"], 0.0, 60.0),
     (&["s", "second", "seconds"], 0.0, 1.0),
+    (&["ms", "millisecond", "milliseconds"], 0.0, 0.001),
 ];
 
 impl Duration {

@@ -2,7 +2,7 @@
 
 use super::base::Formula;
 use super::duration::Duration;
-use super::parse::{Expr, Operator};
+use super::parse::Expr;
 use super::source::Source;
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::calendar::DateTime;
@@ -129,13 +129,13 @@ impl<'a> Evaluator<'a> {
             },
             Expr::All(parts) => Ok(Value::Bool(parts.iter().all(|part| self.is_true(part, row, locals)))),
             Expr::Any(parts) => Ok(Value::Bool(parts.iter().any(|part| self.is_true(part, row, locals)))),
-            Expr::Binary(operator @ (Operator::And | Operator::Or), left, right) => {
+            Expr::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.value(left, row, locals)?;
-                if left.is_truthy() == (*operator == Operator::Or) { Ok(left) } else { self.value(right, row, locals) }
+                if left.is_truthy() == (*operator == "||") { Ok(left) } else { self.value(right, row, locals) }
             }
             Expr::Binary(operator, left, right) => {
                 let (left, right) = (self.value(left, row, locals)?, self.value(right, row, locals)?);
-                self.apply(*operator, &left, &right)
+                self.apply(operator, &left, &right)
             }
         }
     }
@@ -201,47 +201,43 @@ impl<'a> Evaluator<'a> {
         outcome
     }
 
-    fn apply(&self, operator: Operator, left: &Value, right: &Value) -> Outcome {
+    fn apply(&self, operator: &str, left: &Value, right: &Value) -> Outcome {
         let ordered = |wanted: &[Ordering]| Ok(Value::Bool(self.compare(left, right).is_some_and(|order| wanted.contains(&order))));
         match operator {
-            Operator::Equal => Ok(Value::Bool(self.are_equal(left, right))),
-            Operator::Unequal => Ok(Value::Bool(!self.are_equal(left, right))),
-            Operator::Less => ordered(&[Ordering::Less]),
-            Operator::LessOrEqual => ordered(&[Ordering::Less, Ordering::Equal]),
-            Operator::Greater => ordered(&[Ordering::Greater]),
-            Operator::GreaterOrEqual => ordered(&[Ordering::Greater, Ordering::Equal]),
+            "==" => Ok(Value::Bool(self.are_equal(left, right))),
+            "!=" => Ok(Value::Bool(!self.are_equal(left, right))),
+            "<" => ordered(&[Ordering::Less]),
+            "<=" => ordered(&[Ordering::Less, Ordering::Equal]),
+            ">" => ordered(&[Ordering::Greater]),
+            ">=" => ordered(&[Ordering::Greater, Ordering::Equal]),
             _ => self.calculate(operator, left, right),
         }
     }
 
-    fn calculate(&self, operator: Operator, left: &Value, right: &Value) -> Outcome {
+    fn calculate(&self, operator: &str, left: &Value, right: &Value) -> Outcome {
         let wrong = || Err(format!("there is no such operation between a {} and a {}", left.type_name(), right.type_name()));
-        let is_sum = operator == Operator::Plus;
+        let is_sum = operator == "+";
         match (left, right) {
             (Value::Number(one), Value::Number(another)) => Ok(Value::Number(match operator {
-                Operator::Plus => one + another,
-                Operator::Minus => one - another,
-                Operator::Times => one * another,
-                Operator::Divided => one / another,
+                "+" => one + another,
+                "-" => one - another,
+                "*" => one * another,
+                "/" => one / another,
                 _ => one % another,
             })),
-            (Value::Date(date), Value::Date(other)) if operator == Operator::Minus => {
+            (Value::Date(date), Value::Date(other)) if operator == "-" => {
                 Ok(Value::Duration(Duration { months: 0.0, rest: date.at.seconds_since(other.at) as f64 }))
             }
-            (Value::Date(date), Value::Text(text)) if is_sum || operator == Operator::Minus => match Duration::parse(text) {
+            (Value::Date(date), Value::Text(text)) if is_sum || operator == "-" => match Duration::parse(text) {
                 Some(duration) => Ok(Value::Date(moved(*date, duration, is_sum))),
                 None if is_sum => Ok(Value::text_of(&format!("{}{text}", date.text()))),
                 None => Err(format!("{text:?} is no duration; write 7d, 2 weeks or 1M")),
             },
-            (Value::Date(date), Value::Duration(duration)) if is_sum || operator == Operator::Minus => {
-                Ok(Value::Date(moved(*date, *duration, is_sum)))
-            }
+            (Value::Date(date), Value::Duration(duration)) if is_sum || operator == "-" => Ok(Value::Date(moved(*date, *duration, is_sum))),
             (Value::Duration(one), Value::Duration(another)) if is_sum => Ok(Value::Duration(one.plus(*another))),
-            (Value::Duration(one), Value::Duration(another)) if operator == Operator::Minus => {
-                Ok(Value::Duration(one.plus(another.times(-1.0))))
-            }
-            (Value::Duration(one), Value::Number(factor)) if operator == Operator::Times => Ok(Value::Duration(one.times(*factor))),
-            (Value::Duration(one), Value::Number(part)) if operator == Operator::Divided => Ok(Value::Duration(one.times(1.0 / part))),
+            (Value::Duration(one), Value::Duration(another)) if operator == "-" => Ok(Value::Duration(one.plus(another.times(-1.0)))),
+            (Value::Duration(one), Value::Number(factor)) if operator == "*" => Ok(Value::Duration(one.times(*factor))),
+            (Value::Duration(one), Value::Number(part)) if operator == "/" => Ok(Value::Duration(one.times(1.0 / part))),
             (Value::List(one), Value::List(another)) if is_sum => self.list(one.iter().chain(another.iter()).cloned()),
             (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => self.made(format!("{}{}", left.text(), right.text())),
             (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
@@ -321,10 +317,15 @@ impl<'a> Evaluator<'a> {
                     _ => Err(format!("a date has no {name}")),
                 }
             }
+            (Value::Duration(duration), _) => match Duration::parse(&format!("1 {name}")) {
+                Some(unit) => Ok(Value::Number(duration.seconds() / unit.seconds())),
+                None => Err(format!("a duration has no {name}")),
+            },
             _ => Err(format!("a {} has no {name}", of.type_name())),
         }
     }
 }
+
 /// A date later or earlier by a duration; months first, as moment.js does.
 fn moved(date: Date, duration: Duration, is_later: bool) -> Date {
     let duration = if is_later { duration } else { duration.times(-1.0) };

@@ -29,7 +29,7 @@ pub(super) enum Expr {
     Method(Box<Expr>, &'static str, Vec<Expr>),
     Not(Box<Expr>),
     Negative(Box<Expr>),
-    Binary(Operator, Box<Expr>, Box<Expr>),
+    Binary(&'static str, Box<Expr>, Box<Expr>),
     /// Filters of a base: a part that cannot be computed is not true.
     All(Vec<Expr>),
     Any(Vec<Expr>),
@@ -60,8 +60,8 @@ impl Expr {
     /// hold.
     pub(super) fn required(&self) -> Vec<String> {
         match self {
-            Expr::Binary(Operator::And, one, another) => [one.required(), another.required()].concat(),
-            Expr::Binary(Operator::Equal, one, another) => match (&**one, &**another) {
+            Expr::Binary("&&", one, another) => [one.required(), another.required()].concat(),
+            Expr::Binary("==", one, another) => match (&**one, &**another) {
                 (Expr::Name(_), Expr::Value(Value::Text(text))) | (Expr::Value(Value::Text(text)), Expr::Name(_))
                     // A date and a link may be written in several ways.
                     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains("[[") =>
@@ -77,38 +77,21 @@ impl Expr {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
-    Or,
-    And,
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Plus,
-    Minus,
-    Times,
-    Divided,
-    Modulo,
-}
-
 /// Operators as they are written, those first that begin like others, with what binds more tightly having the higher number.
-const OPERATORS: [(&str, Operator, u8); 13] = [
-    ("||", Operator::Or, 1),
-    ("&&", Operator::And, 2),
-    ("==", Operator::Equal, 3),
-    ("!=", Operator::Unequal, 3),
-    ("<=", Operator::LessOrEqual, 4),
-    (">=", Operator::GreaterOrEqual, 4),
-    ("<", Operator::Less, 4),
-    (">", Operator::Greater, 4),
-    ("+", Operator::Plus, 5),
-    ("-", Operator::Minus, 5),
-    ("*", Operator::Times, 6),
-    ("/", Operator::Divided, 6),
-    ("%", Operator::Modulo, 6),
+const OPERATORS: [(&str, u8); 13] = [
+    ("||", 1),
+    ("&&", 2),
+    ("==", 3),
+    ("!=", 3),
+    ("<=", 4),
+    (">=", 4),
+    ("<", 4),
+    (">", 4),
+    ("+", 5),
+    ("-", 5),
+    ("*", 6),
+    ("/", 6),
+    ("%", 6),
 ];
 
 /// Properties of files.
@@ -194,13 +177,13 @@ impl<'a> Parser<'a> {
         loop {
             self.skip_space();
             let rest = self.rest();
-            let found = OPERATORS.iter().find(|(token, _, own)| *own >= tightness && rest.starts_with(token));
-            let Some((token, operator, own)) = found else { break };
+            let found = OPERATORS.iter().find(|(operator, own)| *own >= tightness && rest.starts_with(operator));
+            let Some((operator, own)) = found else { break };
             // A chain is a tree as deep as it is long.
             self.enter_nested()?;
-            self.at += token.len();
+            self.at += operator.len();
             let right = self.binary(own + 1)?;
-            left = Expr::Binary(*operator, Box::new(left), Box::new(right));
+            left = Expr::Binary(operator, Box::new(left), Box::new(right));
         }
         self.depth = outer;
         Ok(left)

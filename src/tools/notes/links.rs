@@ -3,7 +3,7 @@
 use super::PATH;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
-use crate::tools::result::{Inline, Members, OrNull, flag, result};
+use crate::tools::result::{Inline, Member, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::links::{Show, VaultLink};
@@ -38,33 +38,15 @@ pub(super) static TOOL: Tool = Tool {
 result! {
     struct Answer {
         total: usize,
-        links: Option<Vec<Row>>,
+        links: Option<Vec<VaultLink>>,
         /// Orphans or dead ends.
         paths: Option<Vec<String>>,
         next: Inline<Next>,
     }
 }
 
-result! {
-    struct Row {
-        /// Where the link is.
-        path: String,
-        line: usize,
-        /// The line.
-        text: String,
-        /// As written.
-        target: String,
-        resolved: OrNull,
-        subpath: Option<String>,
-        embed: Option<bool>,
-        candidates: Option<Vec<String>>,
-    }
-}
-
-fn row(link: VaultLink) -> Row {
-    let VaultLink { path, line, text, target, resolved, subpath, embed, candidates, .. } = link;
-    let candidates = Some(candidates).filter(|paths| !paths.is_empty());
-    Row { path, line, text, target, resolved: OrNull(resolved), subpath, embed: flag(embed), candidates }
+impl Member for VaultLink {
+    const SHAPE: Shape = Shape::Anything;
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -90,8 +72,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidArgument, format!("Argument path is missing: {PATH}.")));
     }
     let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &go_on)?;
-    let keys: Vec<String> = found.iter().map(|link| link.key.clone()).collect();
-    let links = fitting(found.into_iter().map(row));
-    let last = keys.get(..links.len()).and_then(<[String]>::last).filter(|_| more || links.len() < keys.len());
-    Reply::of(&Answer { total, links: Some(links), paths: None, next: Next::after(arguments, last.map(String::as_str)) })
+    let all = found.len();
+    let links = fitting(found.into_iter());
+    let next = Next::after(arguments, links.last().filter(|_| more || links.len() < all).map(|link| link.key.as_str()));
+    Reply::of(&Answer { total, links: Some(links), paths: None, next })
 }

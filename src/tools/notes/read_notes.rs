@@ -12,7 +12,7 @@ use crate::tools::result::{Inline, Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Error as VaultError, VaultPath, fitting, notes::not_one};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::ops::Range;
 
 pub(super) static TOOL: Tool = Tool {
@@ -40,7 +40,7 @@ pub(super) static TOOL: Tool = Tool {
 result! {
     struct Answer<'a> {
         notes: Vec<Shown>,
-        missing: Vec<Missing<'a>>,
+        missing: Vec<Value>,
         /// Something did not fit.
         truncated: Option<bool>,
         /// Notes that did not fit; ask for them next.
@@ -68,8 +68,8 @@ result! {
 
 result! {
     struct Outline {
-        headings: Vec<Heading>,
-        blocks: Vec<Block>,
+        headings: Vec<Value>,
+        blocks: Vec<Value>,
         words: usize,
         tasks: Tasks,
         /// Links in the note.
@@ -80,32 +80,9 @@ result! {
 }
 
 result! {
-    struct Heading {
-        level: u8,
-        text: String,
-        line: usize,
-    }
-}
-
-result! {
-    struct Block {
-        id: String,
-        line: usize,
-    }
-}
-
-result! {
     struct Tasks {
         open: usize,
         done: usize,
-    }
-}
-
-result! {
-    struct Missing<'a> {
-        path: &'a str,
-        code: &'static str,
-        message: String,
     }
 }
 
@@ -125,7 +102,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     // What is beside the texts takes the rest.
     let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - 8_000 };
-    let (mut notes, mut missing): (Vec<Shown>, Vec<Missing<'_>>) = (Vec::new(), Vec::new());
+    let (mut notes, mut missing): (Vec<Shown>, Vec<Value>) = (Vec::new(), Vec::new());
     let mut next_paths: &[&str] = &[];
     for (number, &path) in paths.iter().enumerate() {
         match show(context, path, arguments.text("view"), target, &mut budget, notes.is_empty()) {
@@ -137,7 +114,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             Err(error) => {
                 let candidates = error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
                 let message = error.message + &candidates.unwrap_or_default();
-                missing.push(Missing { path, code: error.code.as_str(), message });
+                missing.push(json!({ "path": path, "code": error.code.as_str(), "message": message }));
             }
         }
     }
@@ -251,8 +228,10 @@ fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Ran
     let headings = note.headings().into_iter().filter(|heading| lines.contains(&heading.lines.start));
     let blocks = note.blocks().into_iter().filter(|block| lines.contains(&block.lines.start));
     Ok(Outline {
-        headings: headings.map(|heading| Heading { level: heading.level, text: heading.text, line: heading.lines.start + 1 }).collect(),
-        blocks: blocks.map(|block| Block { id: block.id, line: block.lines.start + 1 }).collect(),
+        headings: headings
+            .map(|heading| json!({ "level": heading.level, "text": heading.text, "line": heading.lines.start + 1 }))
+            .collect(),
+        blocks: blocks.map(|block| json!({ "id": block.id, "line": block.lines.start + 1 })).collect(),
         words: words_of(note.text.part(body)).count(),
         tasks: Tasks { open: count(is_open), done: count(is_done) },
         links_out: links::links(note.text).iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty()).count(),

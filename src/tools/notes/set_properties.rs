@@ -32,15 +32,8 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 result! {
-    struct Changed {
-        path: String,
-        etag: String,
-    }
-}
-
-result! {
     struct Answer {
-        changed: Vec<Changed>,
+        changed: Vec<Value>,
         unchanged: Vec<String>,
     }
 }
@@ -77,7 +70,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
     for (path, written) in outcome {
         match written {
-            Some(written) => answer.changed.push(Changed { path: path.as_str().into(), etag: written.etag }),
+            Some(written) => answer.changed.push(json!({ "path": path.as_str(), "etag": written.etag })),
             None => answer.unchanged.push(path.as_str().into()),
         }
     }

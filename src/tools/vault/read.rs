@@ -2,15 +2,15 @@
 
 use super::PATH;
 use crate::limits;
-use crate::tools::reply::Embedded;
 use crate::tools::result::{Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
-use crate::tools::{Arguments, Block, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
 
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
@@ -37,6 +37,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 result! {
+    #[derive(Default)]
     struct Shown<'a> {
         path: &'a str,
         total_lines: Option<usize>,
@@ -69,17 +70,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let read = context.vault.read(&path, Range { offset, column, limit, max_chars })?;
     let mut shown = Shown {
         path: read.path.as_str(),
-        total_lines: None,
-        showing: None,
-        truncated: None,
-        next_offset: None,
-        next_column: None,
-        lossy: None,
-        mime_type: None,
         size: read.stamp.size,
         modified: read.stamp.modified().rfc3339(),
         etag: &read.etag,
-        content: None,
+        ..Shown::default()
     };
     match &read.content {
         Content::Lines(lines) => {
@@ -101,8 +95,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             }
             let data = STANDARD.encode(bytes);
             let block = match kind {
-                Kind::Image => Block::Image { data, mime_type: media_type },
-                _ => Block::Resource { resource: Embedded { uri: uri::of_path(read.path.as_str()), mime_type: media_type, blob: data } },
+                Kind::Image => json!({ "type": "image", "data": data, "mimeType": media_type }),
+                _ => {
+                    json!({ "type": "resource", "resource": { "uri": uri::of_path(read.path.as_str()), "mimeType": media_type, "blob": data } })
+                }
             };
             Ok(Reply { blocks: vec![block], ..Reply::of(&shown)? })
         }
