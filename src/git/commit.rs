@@ -67,7 +67,7 @@ pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
     check_with_hook(repository, &beside, targets)?;
     let tree = beside.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
-        check_tree(&beside, head, &tree, targets)?;
+        check_tree(&beside, &repository.head_or_empty(&beside)?, &tree, targets)?;
     }
     let file = repository.scratch("message")?;
     disk::replace::<std::io::Error>(&file.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
@@ -150,7 +150,7 @@ fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Targ
 }
 
 /// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
-fn check_tree(runner: &Runner<'_>, base: Option<&str>, made: &str, targets: &[Target]) -> Result<(), Failure> {
+fn check_tree(runner: &Runner<'_>, base: &str, made: &str, targets: &[Target]) -> Result<(), Failure> {
     let made = differences(runner, base, made)?;
     if made.iter().any(|file| !targets.iter().any(|target| target.is(file))) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));

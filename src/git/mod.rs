@@ -102,8 +102,6 @@ pub enum Failure {
     Refused(String),
     /// The note is not what the caller read, here or on the remote: in words, and its etag here if that is known.
     Conflict(String, Option<String>),
-    /// The remote's version has taken the place of files; the words say of which.
-    Replaced(String),
     /// Git said no, in its words.
     Git(String),
     /// The vault said no.
@@ -118,7 +116,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(words) | Failure::Conflict(words, _) | Failure::Replaced(words) | Failure::Git(words) => out.write_str(words),
+            Failure::Refused(words) | Failure::Conflict(words, _) | Failure::Git(words) => out.write_str(words),
             Failure::RolledBack(failure) => failure.fmt(out),
             Failure::Vault(error) => error.fmt(out),
             Failure::Cancelled => out.write_str("cancelled"),
@@ -196,11 +194,7 @@ impl Git {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Done, Failure> {
         let runner = self.runner(cancelled)?;
-        let _lock = self.lock(&runner)?;
-        let mut repository = self.open(vault, &runner)?;
-        if settle::recover(&repository, &runner)? {
-            repository = self.open(vault, &runner)?;
-        }
+        let (_lock, mut repository) = self.begin(vault, &runner)?;
         let path = &vault.spelled(path);
         let name = repository.name_of(path);
         let look = |repository: &Repository| {
@@ -266,25 +260,33 @@ impl Git {
         self.uncommitted.lock().unpoisoned()
     }
 
+    /// The locks, and the repository, in which nothing is left that a crash interrupted.
+    fn begin(&self, vault: &Vault, runner: &Runner<'_>) -> Result<([std::fs::File; 2], Repository), Failure> {
+        let locks = self.lock(runner)?;
+        let mut repository = self.open(vault, runner)?;
+        if settle::recover(&repository, runner)? {
+            repository = self.open(vault, runner)?;
+        }
+        Ok((locks, repository))
+    }
+
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
-        let _lock = self.lock(&runner)?;
-        let mut repository = self.open(&self.vault, &runner)?;
-        if settle::recover(&repository, &runner)? {
-            repository = self.open(&self.vault, &runner)?;
-        }
+        let (locks, repository) = self.begin(&self.vault, &runner)?;
         Index::refuse_locked(&repository)?;
         let (targets, left) = self.as_on_disk(&repository, &runner, paths)?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
-        match self.make(&repository, &runner, &targets, message) {
-            Ok(made) => Ok(Committed { left, ..made }),
-            Err(Failure::Conflict(words, etag)) => {
-                Err(publish::take_theirs(&repository, &runner, &targets).map_or_else(|_| Failure::Conflict(words, etag), Failure::Replaced))
-            }
-            Err(other) => Err(other),
-        }
+        let conflict = match self.make(&repository, &runner, &targets, message) {
+            Err(conflict @ Failure::Conflict(..)) => conflict,
+            made => return made.map(|made| Committed { left, ..made }),
+        };
+        let Ok(replaced) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
+        drop(locks);
+        // The rest is committed without those files.
+        let made = self.commit_all(paths, message).map_err(|failure| Failure::Git(format!("{replaced}; {failure}")))?;
+        Ok(Committed { left: [made.left, vec![replaced]].concat(), ..made })
     }
 
     /// Files as they are on disk, where that is not what the branch has; those that are gone are deleted. And why others cannot be committed.
@@ -301,22 +303,12 @@ impl Git {
                 }
                 Ok(note)
             });
-            let note = match looked {
-                Ok(note) => note,
-                Err(Failure::Refused(words)) => {
-                    left.push(words);
-                    continue;
-                }
-                Err(Failure::Vault(error)) => {
-                    left.push(error.to_string());
-                    continue;
-                }
+            match looked {
+                Ok(note) if note.bytes.is_some() || note.committed.is_some() => notes.push((path.clone(), name.clone(), note)),
+                Ok(_) => {}
+                Err(failure @ (Failure::Refused(_) | Failure::Vault(_))) => left.push(failure.to_string()),
                 Err(other) => return Err(other),
-            };
-            if note.bytes.is_none() && note.committed.is_none() {
-                continue;
             }
-            notes.push((path.clone(), name.clone(), note));
         }
         let names: Vec<&str> = notes.iter().filter(|(.., note)| note.bytes.is_some()).map(|(_, name, _)| name.as_str()).collect();
         let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
@@ -337,9 +329,9 @@ impl Git {
         for target in targets.iter().filter(|target| target.old.is_none()) {
             settle::refuse_left_out(repository, runner, target)?;
         }
-        let published = publish::publish(repository, runner, targets, &built)?;
-        let (commit, pushed) = (published.commit.clone(), published.pushed);
-        match settle::settle(repository, runner, targets, published) {
+        let (commit, news) = publish::publish(repository, runner, targets, &built)?;
+        let pushed = repository.remote.is_some();
+        match settle::settle(repository, runner, targets, &commit, news) {
             // Without a remote the commit is nowhere but here: what could not be moved was not made.
             Err(failure) if !pushed && !self.is_made(repository, runner, &commit) => Err(failure),
             outcome => {
@@ -434,13 +426,6 @@ impl Commits for Git {
         all.sort_unstable();
         all.dedup();
         let mut outcome = self.commit_all(&all, &message);
-        if let Err(Failure::Replaced(words)) = outcome {
-            // The rest is committed without those files.
-            outcome = match self.commit_all(&all, &message) {
-                Ok(made) => Ok(Committed { left: [made.left, vec![words]].concat(), ..made }),
-                Err(failure) => Err(Failure::Git(format!("{words}; {failure}"))),
-            };
-        }
         if outcome.is_err() && all.len() > paths.len() {
             // One of those may be what is refused.
             outcome = self.commit_all(&paths, &message);
@@ -448,12 +433,7 @@ impl Commits for Git {
         } else if outcome.is_ok() {
             all.clear();
         }
-        let mut left = self.uncommitted();
-        left.extend(all);
-        if left.len() > limits::GIT_LEFT {
-            log::warn!("git: {} changed files are not committed by themselves any more", left.len() - limits::GIT_LEFT);
-            left.truncate(limits::GIT_LEFT);
-        }
+        self.uncommitted().extend(all);
         // The change itself is done.
         let why = |words: String| words.replace("Nothing was done: ", "");
         let outcome = outcome.map(|made| Committed { left: made.left.into_iter().map(why).collect(), ..made });

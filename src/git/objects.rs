@@ -126,23 +126,10 @@ impl File {
     }
 }
 
-/// The files that differ between two commits or trees; with no `from`, all files of `to`.
-pub(super) fn differences(runner: &Runner<'_>, from: Option<&str>, to: &str) -> Result<Vec<File>, Failure> {
-    if let Some(from) = from {
-        return Ok(raw_differences(
-            &runner.must(&["diff-tree", "-r", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", from, to])?.stdout,
-        ));
-    }
-    let output = runner.must(&["ls-tree", "-r", "-z", "--full-tree", to])?;
-    // <mode> SP <type> SP <object> TAB <name>
-    let file = |part: &[u8]| {
-        let (about, name) = part.split_at_checked(memchr::memchr(b'\t', part)?)?;
-        let about = String::from_utf8_lossy(about);
-        let mut words = about.split(' ');
-        let new = Entry { mode: words.next()?.to_owned(), blob: words.nth(1)?.to_owned() };
-        Some(File { name: OsStr::from_bytes(name.strip_prefix(b"\t")?).into(), old: None, new: Some(new) })
-    };
-    Ok(output.raw_parts().filter_map(file).collect())
+/// The files that differ between two commits or trees.
+pub(super) fn differences(runner: &Runner<'_>, from: &str, to: &str) -> Result<Vec<File>, Failure> {
+    let command = ["diff-tree", "-r", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", from, to];
+    Ok(raw_differences(&runner.must(&command)?.stdout))
 }
 
 /// The raw format of git-diff-tree(1) with `-z`: `:<old mode> <new mode> <old object> <new object> <status>`, then the name.

@@ -8,7 +8,7 @@ use super::objects::{File, differences, has_attributes};
 use super::objects::{is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
-use super::settle::{self, Published};
+use super::settle;
 use crate::disk;
 use crate::limits;
 
@@ -19,23 +19,29 @@ enum Push {
     Refused(String),
 }
 
-/// Pushes a commit that was built on the branch. Until the remote has it, nothing here has moved.
+/// Pushes a commit that was built on the branch, where there is a remote. Until that has it, nothing here has moved. Gives the commit, and the
+/// files to be moved here if it was put on top of what the remote had.
 ///
 /// # Errors
 /// [`Failure`]; the local repository is as it was, or has what the remote had.
-pub(super) fn publish(repository: &Repository, runner: &Runner<'_>, targets: &[Target], built: &Built) -> Result<Published, Failure> {
-    let Some(remote) = &repository.remote else { return Ok(Published { commit: built.commit.clone(), pushed: false, news: None }) };
+pub(super) fn publish(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    targets: &[Target],
+    built: &Built,
+) -> Result<(String, Option<Checkout>), Failure> {
+    let Some(remote) = &repository.remote else { return Ok((built.commit.clone(), None)) };
     let (mut commit, mut news) = (built.commit.clone(), None);
     for attempt in 0..limits::GIT_PUSHES {
         match push(repository, runner, remote, &commit)? {
-            Push::Accepted => return Ok(Published { commit, pushed: true, news }),
+            Push::Accepted => return Ok((commit, news)),
             Push::Refused(words) => return Err(Failure::Git(words)),
             Push::Behind(words) => {
                 fetch(repository, runner, remote)?;
                 let base = merge_base(runner, &built.commit, FETCHED)?;
                 // A remote of several addresses may have taken it at one of them.
                 if base.as_ref() == Some(&commit) || attempt > 0 && is_ancestor(runner, &commit, FETCHED)? {
-                    return Ok(Published { commit, pushed: true, news });
+                    return Ok((commit, news));
                 }
                 // The remote has no commits that are new here, so the push was rejected for another reason.
                 if attempt > 0 && is_ancestor(runner, FETCHED, &commit)? {
@@ -57,7 +63,7 @@ pub(super) fn publish(repository: &Repository, runner: &Runner<'_>, targets: &[T
 
 /// Whether the remote's news can be brought in: it has not changed the same files, and what it has changed is not changed here.
 fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
-    let news = differences(runner, repository.head.as_deref(), FETCHED)?;
+    let news = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
     // The caller has to see what the remote has before anything else can be done about it.
     if let Some(target) = targets.iter().find(|target| news.iter().any(|file| target.is(file))) {
         let words = match settle::fast_forward(repository, runner, &news) {
@@ -82,7 +88,7 @@ fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) 
 /// # Errors
 /// [`Failure`]; then the files are as they were.
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<String, Failure> {
-    let news = differences(runner, repository.head.as_deref(), FETCHED)?;
+    let news = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
     let is_target = |file: &File| targets.iter().any(|target| target.is(file));
     let others: Vec<File> = news.iter().filter(|file| !is_target(file)).cloned().collect();
     Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &others, false)?.check()?;

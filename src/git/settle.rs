@@ -13,24 +13,20 @@ use super::repository::{FETCHED, Repository};
 use crate::limits;
 use crate::vault::Error as VaultError;
 
-/// A commit that is to become the branch.
-#[derive(Debug)]
-pub(super) struct Published {
-    pub(super) commit: String,
-    pub(super) pushed: bool,
-    /// The files to be moved here, if it is on top of what the remote had.
-    pub(super) news: Option<Checkout>,
-}
-
 /// Moves everything to a published commit.
 ///
 /// # Errors
 /// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the next operation finishes it, or, if the
 /// repository was used meanwhile, git pull brings it.
-pub(super) fn settle(repository: &Repository, runner: &Runner<'_>, targets: &[Target], published: Published) -> Result<(), Failure> {
+pub(super) fn settle(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    targets: &[Target],
+    commit: &str,
+    mut news: Option<Checkout>,
+) -> Result<(), Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let index = Index::lock(repository)?;
-    let Published { commit, pushed, mut news } = published;
     // The push took a while. Where the repository was used meanwhile, nothing here is touched.
     let mut as_it_was = repository.is_unchanged(&runner)?;
     if !repository.has_same_index() {
@@ -39,21 +35,16 @@ pub(super) fn settle(repository: &Repository, runner: &Runner<'_>, targets: &[Ta
         as_it_was &= targets.iter().all(|target| staged.get(&target.name).cloned().transpose().is_ok_and(|now| now == target.old));
     }
     if !as_it_was {
-        let brings = if pushed { "; the commit is made, and git pull brings it" } else { "; try again" };
+        let brings = if repository.remote.is_some() { "; the commit is made, and git pull brings it" } else { "; try again" };
         return Err(Failure::Git(format!("nothing was moved here, because the repository was used by another program meanwhile{brings}")));
     }
     if let Some(checkout) = &mut news {
         if !repository.has_same_index() {
-            *checkout = Checkout::prepare(repository, &runner, &index, &commit, &checkout.differences, false)?;
+            *checkout = Checkout::prepare(repository, &runner, &index, commit, &checkout.differences, false)?;
         }
         checkout.check()?;
     }
-    let why = match targets {
-        [target] => target.name.clone(),
-        several => format!("{} files", several.len()),
-    };
-    let to = Destination { commit: &commit, news: news.as_ref(), targets, pushed, reflog_message: &why };
-    move_to(repository, &runner, index, &to)
+    move_to(repository, &runner, index, &Destination { commit, news: news.as_ref(), targets })
 }
 
 /// What the branch, the index and the working tree are moved to.
@@ -61,11 +52,9 @@ struct Destination<'a> {
     commit: &'a str,
     /// Files that differ, but for the targets.
     news: Option<&'a Checkout>,
+    /// Where there are some, and no remote has the commit, what cannot be finished is taken back; otherwise it is left for the next
+    /// operation, with git's lock on the index.
     targets: &'a [Target],
-    /// Whether a remote has the commit. What cannot be finished then is left for the next operation, with git's lock on the
-    /// index; otherwise it is taken back.
-    pushed: bool,
-    reflog_message: &'a str,
 }
 
 fn move_to(repository: &Repository, runner: &Runner<'_>, index: Index, to: &Destination<'_>) -> Result<(), Failure> {
@@ -74,7 +63,7 @@ fn move_to(repository: &Repository, runner: &Runner<'_>, index: Index, to: &Dest
     let moved = move_files(repository, to, &mut kept, &mut written).and_then(|()| finish(repository, runner, &index, to));
     if let Err(failure) = moved {
         match failure {
-            _ if !to.pushed => {
+            _ if repository.remote.is_none() && !to.targets.is_empty() => {
                 written.into_iter().for_each(|target| put_back(repository, target));
                 repository.end_move();
             }
@@ -142,7 +131,12 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
         Some(head) => format!("update {} {} {head}", repository.branch, to.commit),
         None => format!("create {} {}", repository.branch, to.commit),
     };
-    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {}", to.reflog_message), "--stdin"];
+    let what = match to.targets {
+        [] => "what the remote has".to_owned(),
+        [target] => target.name.clone(),
+        several => format!("{} files", several.len()),
+    };
+    let change = ["update-ref", "-m", &format!("vault-sync-mcp: {what}"), "--stdin"];
     let fetched = if to.news.is_some() { format!("delete {FETCHED}\n") } else { String::new() };
     if let Err(failure) = runner.must_with(&change, format!("{branch}\n{fetched}").as_bytes()) {
         // The branch was moved all the same: nothing of ours may stay staged.
@@ -196,10 +190,9 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
     if !repository.is_unchanged(&runner)? {
         return Err(Failure::Git("the repository was used by another program at the same moment; try again".into()));
     }
-    let news = differences(&runner, repository.head.as_deref(), commit)?;
+    let news = differences(&runner, &repository.head_or_empty(&runner)?, commit)?;
     let checkout = Checkout::prepare(repository, &runner, &index, commit, &news, true)?;
-    let to = Destination { commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "finished after an interruption" };
-    match move_to(repository, &runner, index, &to) {
+    match move_to(repository, &runner, index, &Destination { commit, news: Some(&checkout), targets: &[] }) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),
         // Files that stayed as they were are a change on top of the commit.
         outcome => {
@@ -223,8 +216,7 @@ pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, news: &
     }
     let checkout = Checkout::prepare(repository, &runner, &index, &commit, news, false)?;
     checkout.check()?;
-    let to = Destination { commit: &commit, news: Some(&checkout), targets: &[], pushed: true, reflog_message: "what the remote has" };
-    move_to(repository, &runner, index, &to)
+    move_to(repository, &runner, index, &Destination { commit: &commit, news: Some(&checkout), targets: &[] })
 }
 
 /// Refuses a commit with a new note that sparse patterns would not have here: it would be gone with the next news.

@@ -222,6 +222,3 @@ pub const GIT_SETTLE: Duration = Duration::from_secs(20);
 pub const COMMIT_MESSAGE_CHARS: usize = 5_000;
 /// Versions of a note in one answer.
 pub const GIT_VERSIONS: usize = 200;
-
-/// Files that a failed commit left to the next one.
-pub const GIT_LEFT: usize = 1_000;
