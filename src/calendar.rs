@@ -99,12 +99,6 @@ const MONTHS: [&str; 12] =
     ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// What a format can have, the longest of those that begin alike first.
-const TOKENS: [&str; 36] = [
-    "YYYY", "YY", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDD", "DD", "Do", "D", "dddd", "ddd", "dd", "d", "E", "ww", "w", "WW", "W",
-    "gggg", "gg", "GGGG", "GG", "Q", "HH", "H", "hh", "h", "mm", "m", "ss", "s", "A", "a",
-];
-
 impl DateTime {
     /// Midnight of a day (`2026-11-22`); `None` for another text.
     pub fn of_date(text: &str) -> Option<DateTime> {
@@ -194,14 +188,14 @@ impl DateTime {
         let mut rest = format;
         while let Some(first) = rest.chars().next() {
             let literal = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
-            let token = TOKENS.iter().find_map(|token| Some((token, rest.strip_prefix(token)?)));
+            let token = (1..=4).rev().find_map(|length| Some((self.token(rest.get(..length)?)?, rest.part(length..))));
             rest = match (literal, token) {
                 (Some((text, behind)), _) => {
                     shown.push_str(text);
                     behind
                 }
                 (None, Some((token, behind))) => {
-                    shown.push_str(&self.token(token));
+                    shown.push_str(&token);
                     behind
                 }
                 (None, None) => {
@@ -224,57 +218,50 @@ impl DateTime {
         (seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 
-    fn token(self, token: &str) -> String {
+    /// What a token of a format stands for; `None` for what is none.
+    fn token(self, token: &str) -> Option<String> {
         let (year, month, day) = self.date();
         let (hour, minute, second) = self.time();
         let month_name = MONTHS.get(month as usize - 1).copied().unwrap_or_default();
         let weekday = WEEKDAYS.get(self.weekday() as usize).copied().unwrap_or_default();
-        let short = |name: &str, letters: usize| name.chars().take(letters).collect::<String>();
-        let hour_of_half = (hour + 11) % 12 + 1;
+        let short = |name: &str, letters: usize| Some(name.chars().take(letters).collect::<String>());
         let half = if hour < 12 { "am" } else { "pm" };
-        match token {
-            "YYYY" => format!("{year:04}"),
-            "YY" => format!("{:02}", year % 100),
-            "MMMM" => month_name.to_owned(),
-            "MMM" => short(month_name, 3),
-            "MM" => format!("{month:02}"),
-            "Mo" => ordinal(month),
-            "M" => month.to_string(),
-            "DDDD" => format!("{:03}", self.day_of_year() + 1),
-            "DDD" => (self.day_of_year() + 1).to_string(),
-            "DD" => format!("{day:02}"),
-            "Do" => ordinal(day),
-            "D" => day.to_string(),
-            "dddd" => weekday.to_owned(),
-            "ddd" => short(weekday, 3),
-            "dd" => short(weekday, 2),
-            "d" => ((self.weekday() + 1) % 7).to_string(),
-            "E" => (self.weekday() + 1).to_string(),
-            "ww" => format!("{:02}", self.english_week().1),
-            "w" => self.english_week().1.to_string(),
-            "WW" => format!("{:02}", self.iso_week().1),
-            "W" => self.iso_week().1.to_string(),
-            "gggg" => format!("{:04}", self.english_week().0),
-            "gg" => format!("{:02}", self.english_week().0 % 100),
-            "GGGG" => format!("{:04}", self.iso_week().0),
-            "GG" => format!("{:02}", self.iso_week().0 % 100),
-            "Q" => ((month - 1) / 3 + 1).to_string(),
-            "HH" => format!("{hour:02}"),
-            "H" => hour.to_string(),
-            "hh" => format!("{hour_of_half:02}"),
-            "h" => hour_of_half.to_string(),
-            "mm" => format!("{minute:02}"),
-            "m" => minute.to_string(),
-            "ss" => format!("{second:02}"),
-            "s" => second.to_string(),
-            "A" => half.to_uppercase(),
-            "a" => half.to_owned(),
-            other => other.to_owned(),
-        }
+        let number = match token {
+            "MMMM" => return Some(month_name.to_owned()),
+            "MMM" => return short(month_name, 3),
+            "dddd" => return Some(weekday.to_owned()),
+            "ddd" => return short(weekday, 3),
+            "dd" => return short(weekday, 2),
+            "A" => return Some(half.to_uppercase()),
+            "a" => return Some(half.to_owned()),
+            "YYYY" | "YY" => year,
+            "MM" | "Mo" | "M" => month as i64,
+            "DDDD" | "DDD" => self.day_of_year() + 1,
+            "DD" | "Do" | "D" => day as i64,
+            "d" => (self.weekday() + 1) % 7,
+            "E" => self.weekday() + 1,
+            "ww" | "w" => self.english_week().1,
+            "WW" | "W" => self.iso_week().1,
+            "gggg" | "gg" => self.english_week().0,
+            "GGGG" | "GG" => self.iso_week().0,
+            "Q" => (month as i64 - 1) / 3 + 1,
+            "HH" | "H" => hour,
+            "hh" | "h" => (hour + 11) % 12 + 1,
+            "mm" | "m" => minute,
+            "ss" | "s" => second,
+            _ => return None,
+        };
+        Some(match token {
+            "YY" | "gg" | "GG" => format!("{:02}", number % 100),
+            "Mo" | "Do" => ordinal(number),
+            "DDD" => number.to_string(),
+            "DDDD" => format!("{number:03}"),
+            _ => format!("{number:0width$}", width = token.len()),
+        })
     }
 }
 
-fn ordinal(number: u64) -> String {
+fn ordinal(number: i64) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
         (1, _) => "st",

@@ -4,6 +4,7 @@
 //! table instead of a mystery. Deadlines use the monotonic clock and are not affected by jumps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tz::UtcDateTime;
 
 /// A moment of the wall clock: whole seconds since 1970-01-01T00:00:00Z, never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,33 +54,17 @@ pub fn number(text: &str) -> Option<u64> {
     Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
-/// The Gregorian date of a day counted from 1970-01-01: the years are counted from 1 March of year 0, so that the leap
-/// day is the last of its year and month lengths follow one linear formula.
+/// The Gregorian date of a day counted from 1970-01-01; that day itself for one that is beyond all years.
 pub fn civil(days_since_1970: i64) -> (i64, u64, u64) {
-    let days = days_since_1970.saturating_add(DAYS_FROM_YEAR_0_TO_1970);
-    let era = days.div_euclid(DAYS_OF_400_YEARS);
-    let day_of_era = days.rem_euclid(DAYS_OF_400_YEARS).unsigned_abs();
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + i64::try_from(year_of_era).unwrap_or(0) + i64::from(month <= 2);
-    (year, month, day)
+    let date = UtcDateTime::from_timespec(days_since_1970.saturating_mul(86_400), 0);
+    date.map_or((1970, 1, 1), |date| (date.year().into(), date.month().into(), date.month_day().into()))
 }
 
 /// The day of a Gregorian date counted from 1970-01-01, as [`civil`]; `None` for a date that does not exist.
 pub fn days_of(year: i64, month: u64, day: u64) -> Option<i64> {
-    let (years, months) = if month > 2 { (year, month.checked_sub(3)?) } else { (year.checked_sub(1)?, month.checked_add(9)?) };
-    let day_of_year = (153_u64.checked_mul(months)? + 2) / 5 + day.checked_sub(1)?;
-    let year_of_era = years.rem_euclid(400);
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + i64::try_from(day_of_year).ok()?;
-    let days = years.div_euclid(400).checked_mul(DAYS_OF_400_YEARS)?.checked_add(day_of_era)? - DAYS_FROM_YEAR_0_TO_1970;
-    (civil(days) == (year, month, day)).then_some(days)
+    let (year, month, day) = (year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
+    UtcDateTime::new(year, month, day, 0, 0, 0, 0).ok().map(|date| date.unix_time().div_euclid(86_400))
 }
-
-const DAYS_FROM_YEAR_0_TO_1970: i64 = 719_468;
-const DAYS_OF_400_YEARS: i64 = 146_097;
 
 /// A point on the monotonic clock by which something has to be done.
 #[derive(Debug, Clone, Copy)]

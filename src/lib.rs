@@ -30,7 +30,7 @@
 //! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` `lock` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `calendar` `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `notes` `principal` `slice` `text` `uri` `vault` |

@@ -23,7 +23,7 @@ impl SecretHash {
     /// Reads 64 hex digits; `None` for anything else.
     pub fn from_hex(hex: &str) -> Option<SecretHash> {
         let mut bytes = [0_u8; 32];
-        if hex.len() != 64 || !hex.is_ascii() {
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
         for (slot, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {

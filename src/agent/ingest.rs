@@ -253,7 +253,11 @@ fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
 fn is_case(given: &str, recorded: &str) -> bool {
     let (given, recorded) = (given.trim(), recorded.trim());
     let after = given.strip_prefix(recorded).and_then(|rest| rest.chars().next());
-    given == recorded || recorded.contains(given) || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
+    let is_in =
+        |(at, _): (usize, &str)| recorded.get(at + given.len()..).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
+    given == recorded
+        || recorded.match_indices(given).any(is_in)
+        || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
 }
 
 fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> Result<String, Failure> {

@@ -50,7 +50,7 @@ pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
     };
-    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+    if port.is_some_and(|port| port.parse().map(|number: u16| number.to_string()).as_deref() != Ok(port)) {
         return Err("has a port that is not a number");
     }
     match (scheme, port) {

@@ -2,7 +2,7 @@
 
 use super::process::Runner;
 use super::{Failure, LOCK};
-use crate::disk::{self, Mode};
+use crate::disk;
 use crate::limits;
 use crate::vault::TRASH;
 use std::path::Path;
@@ -31,18 +31,14 @@ pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(),
     }
     let known = disk::if_there(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    let trash = format!("/{prefix}{TRASH}/");
-    let missing: Vec<&str> = [LOCK, disk::OWN_NAMES, &trash].into_iter().filter(|name| !has(name)).collect();
+    // Characters of patterns stand for themselves behind a backslash (gitignore(5)).
+    let escaped: String = prefix.chars().flat_map(|c| "\\*?[".contains(c).then_some('\\').into_iter().chain([c])).collect();
+    let trash = format!("/{escaped}{TRASH}/");
+    let missing: String = [LOCK, disk::OWN_NAMES, &trash].into_iter().filter(|name| !has(name)).map(|name| format!("{name}\n")).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let mut lines = known.clone();
-    if lines.last().is_some_and(|&last| last != b'\n') {
-        lines.push(b'\n');
-    }
-    missing.iter().for_each(|name| lines.extend_from_slice(format!("{name}\n").as_bytes()));
+    let joint = if known.last().is_some_and(|&last| last != b'\n') { "\n" } else { "" };
     exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
-    let before = std::fs::metadata(&exclude).ok();
-    let mode = before.as_ref().map_or(Mode::New, Mode::Like);
-    disk::replace(&exclude, &lines, mode, |_| Ok::<(), std::io::Error>(())).map_err(wrong)
+    disk::append(&exclude, format!("{joint}{missing}").as_bytes(), false).map_err(wrong)
 }

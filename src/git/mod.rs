@@ -211,8 +211,8 @@ impl Git {
         }
         // Whatever could not be moved here afterwards is found out before anything is pushed.
         Index::refuse_locked(&repository)?;
-        if let Some(bytes) = after {
-            vault.may_write(path, bytes.len())?;
+        if after.is_some() || note.bytes.is_some() {
+            vault.may_write(path, after.map_or(0, <[u8]>::len))?;
         }
         if note.committed.is_none() {
             known.refuse_clash(repository.head.as_deref(), &name)?;

@@ -44,7 +44,7 @@ pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: 
     let folders: BTreeSet<String> = names.iter().flat_map(|name| above(name)).collect();
     let files = names.iter().filter(|_| bytes).map(|name| format!("{commit}:{name}"));
     let committed = folders.iter().map(String::as_str).chain([""]).map(|folder| format!("{commit}:{folder}"));
-    let paths: BTreeSet<String> = committed.chain(folders.iter().map(|folder| format!(":{folder}"))).chain(files).collect();
+    let paths: BTreeSet<String> = committed.chain(folders.iter().map(|folder| format!(":0:{folder}"))).chain(files).collect();
     let asked: String = paths.iter().map(|path| format!("{path}\n")).collect();
     let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
     let mut rest = output.stdout.as_slice();

@@ -92,7 +92,7 @@ impl Known {
     /// Refuses a new file whose name is that of a folder in the index, or that needs a folder where the index has a file.
     pub(super) fn refuse_clash(&self, head: Option<&str>, name: &str) -> Result<(), Failure> {
         let head = head.unwrap_or_default();
-        let is_file = |folder: &str| matches!(self.objects.get(&format!(":{folder}")), Some(Object::File(_)));
+        let is_file = |folder: &str| matches!(self.objects.get(&format!(":0:{folder}")), Some(Object::File(_)));
         let below = format!("{name}/");
         // A submodule is no object of this repository.
         let is_in_commit = |folder| in_commit(&self.objects, head, folder).entry.is_some_and(|entry| entry.mode != TREE);

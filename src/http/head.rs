@@ -151,28 +151,14 @@ impl Head {
 
     /// RFC 9112 sections 6.1 to 6.3, without their leniencies: one plain length, or exactly `chunked`, never both.
     fn find_framing(&self) -> Result<Framing, Refusal> {
-        let mut lengths = self.all("content-length");
-        let mut codings = self.all("transfer-encoding");
-        match (lengths.next(), codings.next()) {
+        match (self.single("content-length")?, self.single("transfer-encoding")?) {
             (None, None) => Ok(Framing::None),
-            (Some(_), Some(_)) => Err(Refusal::malformed("Content-Length and Transfer-Encoding exclude each other")),
-            (Some(digits), None) => {
-                if lengths.next().is_some() {
-                    return Err(Refusal::malformed("there is more than one Content-Length"));
-                }
-                if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-                    return Err(Refusal::malformed("Content-Length is not a number"));
-                }
-                // A number too large for this machine is a body too large for every route.
-                let length = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<usize>().ok());
-                length.map(Framing::Length).ok_or(Refusal::BODY_TOO_LARGE)
+            // A number too large for this machine is a body too large for every route.
+            (Some(digits), None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse().map(Framing::Length).map_err(|_| Refusal::BODY_TOO_LARGE)
             }
-            (None, Some(coding)) => {
-                if codings.next().is_some() || self.is_http_1_0 || !coding.eq_ignore_ascii_case(b"chunked") {
-                    return Err(Refusal::malformed("the only Transfer-Encoding known here is chunked"));
-                }
-                Ok(Framing::Chunked)
-            }
+            (None, Some(coding)) if !self.is_http_1_0 && coding.eq_ignore_ascii_case("chunked") => Ok(Framing::Chunked),
+            _ => Err(Refusal::malformed("a body has one Content-Length, a number, or one Transfer-Encoding, chunked")),
         }
     }
 

@@ -47,47 +47,28 @@ pub(super) fn read_by(socket: &TcpStream, into: &mut [u8], deadline: Deadline) -
     }
 }
 
-/// Bytes read ahead of what was consumed: at most one head, or one piece of a body.
+/// Bytes read ahead of what was consumed: at most one head, or one piece of a body, and what came with it.
 #[derive(Default)]
-pub(super) struct Buffer {
-    storage: Vec<u8>,
-    start: usize,
-    end: usize,
-}
+pub(super) struct Buffer(Vec<u8>);
 
 impl Buffer {
-    const FIRST: usize = 4 * 1024;
-    const MOST: usize = limits::HEAD_BYTES + 1024;
+    /// Bytes that are read at once.
+    const PIECE: usize = 16 * 1024;
 
     pub(super) fn bytes(&self) -> &[u8] {
-        self.storage.part(self.start..self.end)
+        &self.0
     }
 
     pub(super) fn consume(&mut self, count: usize) {
-        self.start = (self.start + count).min(self.end);
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
+        self.0.drain(..count.min(self.0.len()));
     }
 
-    /// Reads more; the number of bytes, 0 at the end of the stream. A full buffer is never asked for more: every
-    /// caller consumes, or refuses at [`limits::HEAD_BYTES`], before that.
+    /// Reads more; the number of bytes, 0 at the end of the stream. Every caller consumes, or refuses at [`limits::HEAD_BYTES`], before
+    /// there is more than that and a piece.
     pub(super) fn fill(&mut self, socket: &TcpStream, deadline: Deadline) -> io::Result<usize> {
-        if self.end == self.storage.len() {
-            if self.start > 0 {
-                self.storage.copy_within(self.start..self.end, 0);
-                (self.start, self.end) = (0, self.end - self.start);
-            } else {
-                let size = (self.storage.len() * 2).clamp(Buffer::FIRST, Buffer::MOST);
-                self.storage.resize(size, 0);
-            }
-        }
-        let free = self.storage.get_mut(self.end..).unwrap_or_default();
-        if free.is_empty() {
-            return Err(ErrorKind::OutOfMemory.into());
-        }
-        let count = read_by(socket, free, deadline)?;
-        self.end += count;
+        let mut piece = [0; Buffer::PIECE];
+        let count = read_by(socket, &mut piece, deadline)?;
+        self.0.extend_from_slice(piece.part(..count));
         Ok(count)
     }
 }

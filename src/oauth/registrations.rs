@@ -98,8 +98,9 @@ impl Registrations {
             table.lines = lines.len();
             return Ok(());
         }
-        disk::append(file, &json_line(client)?, true)?;
-        table.lines += 1;
+        // Half a line may be there then: with the next client the file is written anew.
+        disk::append(file, &json_line(client)?, true).inspect_err(|_| table.lines = usize::MAX)?;
+        table.lines = table.lines.saturating_add(1);
         Ok(())
     }
 

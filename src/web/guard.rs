@@ -89,7 +89,7 @@ pub(super) fn finish(row: Option<&Row>, response: Response) -> Response {
     if !response.has("cache-control") {
         response = response.header("Cache-Control", "no-store");
     }
-    if matches!(route, Some(Route::Authorize | Route::Home)) {
+    if matches!(route, Some(Route::Authorize | Route::Home | Route::Open)) {
         return response.header("Content-Security-Policy", page::CONTENT_SECURITY_POLICY).header("X-Frame-Options", "DENY");
     }
     response
