@@ -71,7 +71,7 @@ fn whole_id(state: &State, id: &str) -> Result<String, String> {
 fn table(state: &State) -> String {
     let mut rows = vec![["ID", "USER", "CLIENT", "SENT BACK TO", "SCOPE", "CREATED", "LAST USED"].map(str::to_owned)];
     let mut grants: Vec<_> = state.grants.values().collect();
-    grants.sort_unstable_by_key(|grant| (std::cmp::Reverse(grant.used), &grant.id));
+    grants.sort_unstable_by_key(|grant| (std::cmp::Reverse(grant.last_use()), &grant.id));
     for grant in grants {
         let client = state.clients.get(&grant.client).cloned().or_else(|| documents::find(&grant.client));
         rows.push([
@@ -81,7 +81,7 @@ fn table(state: &State) -> String {
             destination(grant, client.as_deref()),
             grant.folders.as_ref().map_or_else(|| grant.access.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
             Now(grant.created).rfc3339(),
-            Now(grant.used).rfc3339(),
+            Now(grant.last_use()).rfc3339(),
         ]);
     }
     if rows.len() == 1 {

@@ -5,29 +5,27 @@ use crate::lock::Unpoisoned;
 use crate::rpc::Id;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
-/// The requests of one session or one stdio client.
-#[derive(Debug, Clone, Default)]
-pub struct Requests {
-    table: Arc<Mutex<HashMap<Id, Arc<AtomicBool>>>>,
-}
+/// The requests of one session or one stdio client, until what [`Requests::begin`] gave for each is dropped.
+#[derive(Debug, Default)]
+pub struct Requests(Mutex<HashMap<Id, Weak<AtomicBool>>>);
 
 impl Requests {
-    /// Notes a request, until what is returned is dropped.
+    /// Notes a request.
     pub fn begin(&self, id: &Id) -> Running {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let mut table = self.table.lock().unpoisoned();
+        let running = Running(Arc::default());
+        let mut table = self.0.lock().unpoisoned();
+        table.retain(|_, known| known.strong_count() > 0);
         if table.len() < limits::RUNNING_PER_CLIENT {
-            table.insert(id.clone(), Arc::clone(&cancelled));
+            table.insert(id.clone(), Arc::downgrade(&running.0));
         }
-        drop(table);
-        Running { requests: self.clone(), id: id.clone(), cancelled }
+        running
     }
 
     /// Cancels a request, if it is under way.
     pub fn cancel(&self, id: &Id) {
-        if let Some(cancelled) = self.table.lock().unpoisoned().get(id) {
+        if let Some(cancelled) = self.0.lock().unpoisoned().get(id).and_then(Weak::upgrade) {
             cancelled.store(true, Ordering::Release);
         }
     }
@@ -35,26 +33,12 @@ impl Requests {
 
 /// A request under way.
 #[derive(Debug)]
-pub struct Running {
-    requests: Requests,
-    id: Id,
-    cancelled: Arc<AtomicBool>,
-}
+pub struct Running(Arc<AtomicBool>);
 
 impl Running {
     /// Whether the client has cancelled it.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let mut table = self.requests.table.lock().unpoisoned();
-        // A client may use an id twice; only our own note is taken off.
-        if table.get(&self.id).is_some_and(|noted| Arc::ptr_eq(noted, &self.cancelled)) {
-            table.remove(&self.id);
-        }
+        self.0.load(Ordering::Acquire)
     }
 }
 

@@ -57,14 +57,12 @@ impl Sessions {
         let mut table = self.table.lock().unpoisoned();
         // What an expired one holds, the names it subscribed to among it, is free again.
         table.retain(|_, session| !session.is_expired(now));
-        let mine = table.values().filter(|known| known.owner == session.owner).count();
-        let victim = if mine >= limits::SESSIONS_PER_PRINCIPAL {
-            oldest(table.values().filter(|known| known.owner == session.owner))
-        } else if table.len() >= limits::SESSIONS {
-            oldest(table.values())
-        } else {
-            None
-        };
+        let is_mine = |known: &&Arc<Session>| known.owner == session.owner;
+        let is_my_share = table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
+        // One that only listens is in use too.
+        let order = |known: &&Arc<Session>| (known.subscription.is_open(), known.last_used.load(Ordering::Relaxed));
+        let oldest = || table.values().filter(|known| !is_my_share || is_mine(known)).min_by_key(order).map(|known| known.id.clone());
+        let victim = if is_my_share || table.len() >= limits::SESSIONS { oldest() } else { None };
         let evicted = victim.and_then(|id| table.remove(&id));
         table.insert(id, Arc::clone(&session));
         drop(table);
@@ -93,13 +91,6 @@ impl Sessions {
         ended.iter().for_each(|session| session.subscription.end());
         known
     }
-}
-
-fn oldest<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> Option<String> {
-    // One that only listens is in use too.
-    sessions
-        .min_by_key(|session| (session.subscription.is_open(), session.last_used.load(Ordering::Relaxed)))
-        .map(|session| session.id.clone())
 }
 
 #[cfg(test)]

@@ -210,17 +210,8 @@ impl Server {
         let vault = self.vault_of(&wanted.principal);
         let _ = vault.refresh();
         let names: Vec<String> = wanted.resources.iter().map(|(uri, _)| uri.clone()).collect();
-        let known = Known {
-            changes: 0,
-            listing: Some(vault.listing_generation()),
-            resources: (wanted.resources.into_iter())
-                .map(|(uri, path)| {
-                    let version = vault.version(&path);
-                    (uri, (path, version))
-                })
-                .collect(),
-            vault: Some(vault),
-        };
+        let resources = wanted.resources.into_iter().map(|(uri, path)| (uri, (path.clone(), vault.version(&path)))).collect();
+        let known = Known { changes: 0, listing: Some(vault.listing_generation()), resources, vault: Some(vault) };
         let subscription = Arc::new(Subscription {
             principal: wanted.principal,
             listener: Mutex::new(Some(listener)),
@@ -229,12 +220,8 @@ impl Server {
             known: Mutex::new(known),
         });
         let mut honoured = Map::new();
-        if wanted.list_changes {
-            honoured.insert("resourcesListChanged".into(), true.into());
-        }
-        if !names.is_empty() {
-            honoured.insert("resourceSubscriptions".into(), names.into());
-        }
+        honoured.extend(wanted.list_changes.then(|| ("resourcesListChanged".to_owned(), true.into())));
+        honoured.extend((!names.is_empty()).then(|| ("resourceSubscriptions".to_owned(), names.into())));
         let params = Map::from_iter([("notifications".into(), honoured.into())]);
         subscription.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
         self.listening(&subscription);

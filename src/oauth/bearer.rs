@@ -1,7 +1,6 @@
 //! The guard of the MCP endpoint: from an Authorization header to a [`Principal`], or the challenge to send.
 
 use super::Oauth;
-use super::store::{Grant, State};
 use crate::clock::Now;
 use crate::principal::{Access, Principal};
 use crate::secret::SecretHash;
@@ -29,42 +28,32 @@ impl Oauth {
             return Err(Challenge::NoToken);
         }
         let hash = SecretHash::of(token.trim());
-        let state = self.store.look();
-        let (principal, grant) = self.found(&state, hash, now).ok_or(Challenge::InvalidToken)?;
-        if let Some(grant) = grant {
-            self.note_use(grant, now);
-        }
-        Ok((principal, hash))
+        self.holder(hash, now).map(|principal| (principal, hash)).ok_or(Challenge::InvalidToken)
     }
 
-    /// Whose token this is, if it is valid at this moment.
+    /// Whose token this is, if it is valid at this moment; that is a use of it.
     pub fn holder(&self, token: SecretHash, now: Now) -> Option<Principal> {
-        self.found(&self.store.look(), token, now).map(|(principal, _)| principal)
-    }
-
-    /// The same, with the grant that it belongs to, where there is one.
-    fn found<'a>(&self, state: &'a State, token: SecretHash, now: Now) -> Option<(Principal, Option<&'a Grant>)> {
         if let Some((name, secret)) = self.logins.tokens.iter().find(|(_, secret)| secret.hash == token) {
             let (subject, login) = (format!("token:{name}"), name.clone());
-            return Some((
-                Principal { subject, client: String::new(), login, access: secret.access, folders: secret.folders.clone() },
-                None,
-            ));
+            return Some(Principal { subject, client: String::new(), login, access: secret.access, folders: secret.folders.clone() });
         }
+        let state = self.store.look();
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
         known.note_use();
-        let grant = known.grant.as_ref().and_then(|grant| state.grants.get(grant));
-        let subject = match &known.grant {
+        let client = known.client.clone();
+        let (subject, login, folders) = match &known.grant {
             None => {
-                let mark = self.logins.machine_mark(&known.client).filter(|mark| known.mark.as_ref() == Some(mark));
-                mark.map(|_| format!("client:{}", known.client))?
+                self.logins.machine_mark(&client).filter(|mark| known.mark.as_ref() == Some(mark))?;
+                let folders = self.logins.machines.get(&client).and_then(|machine| machine.folders.clone());
+                (format!("client:{client}"), client.clone(), folders)
             }
-            Some(_) => grant.filter(|grant| self.logins.stands(grant))?.user.clone(),
+            Some(grant) => {
+                let grant = state.grants.get(grant).filter(|grant| self.logins.stands(grant))?;
+                self.note_use(grant, now);
+                (grant.user.clone(), grant.short_id(), grant.folders.clone())
+            }
         };
-        let login = grant.map_or_else(|| known.client.clone(), Grant::short_id);
-        let machine = self.logins.machines.get(&known.client).and_then(|machine| machine.folders.clone());
-        let folders = grant.map_or(machine, |grant| grant.folders.clone());
-        Some((Principal { subject, client: known.client.clone(), login, access: known.access, folders }, grant))
+        Some(Principal { subject, client, login, access: known.access, folders })
     }
 
     /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.

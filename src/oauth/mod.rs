@@ -51,15 +51,15 @@ pub use error::Error;
 
 use crate::clock::Now;
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::vault::Folders;
 use password::Passwords;
 use redirect::RedirectTarget;
 use registrations::Registrations;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::{Client, State, Store};
 use throttle::Throttle;
@@ -141,8 +141,6 @@ pub struct Oauth {
     pub policy: Policy,
     /// Clients, grants, codes and tokens.
     pub store: Store,
-    /// When the use of a grant was noted last.
-    noted: Mutex<HashMap<String, Now>>,
     passwords: Passwords,
     throttle: Throttle,
     registrations: Registrations,
@@ -154,7 +152,7 @@ impl Oauth {
         let passwords = Passwords::new(&logins.users);
         let registrations = Registrations::open(store.folder(), Now::read());
         let throttle = Throttle::default();
-        Oauth { origin, logins, policy, store, noted: Mutex::default(), passwords, throttle, registrations }
+        Oauth { origin, logins, policy, store, passwords, throttle, registrations }
     }
 }
 
@@ -167,24 +165,11 @@ impl Oauth {
 
     /// Notes that a grant is used, to the hour: a list of grants should show which are no longer used.
     fn note_use(&self, grant: &store::Grant, now: Now) {
-        let hour = limits::USE_NOTED_EVERY;
-        if now.since(Now(grant.used)) < hour {
-            return;
+        if now.since(Now(grant.last_use())) >= limits::USE_NOTED_EVERY {
+            grant.used.store(now.0, Ordering::Relaxed);
+            // Where it cannot be stored, it is not tried again with each request.
+            let _ = self.store.change(now, |_| Ok::<(), store::Failed>(()));
         }
-        // Where it cannot be stored, it is not tried again with each request.
-        let mut noted = self.noted.lock().unpoisoned();
-        if noted.get(&grant.id).is_some_and(|last| now.since(*last) < hour) {
-            return;
-        }
-        noted.retain(|_, last| now.since(*last) < hour);
-        noted.insert(grant.id.clone(), now);
-        drop(noted);
-        let _ = self.store.change(now, |state| {
-            if let Some(grant) = state.grants.get_mut(&grant.id) {
-                grant.used = now.0;
-            }
-            Ok::<(), store::Failed>(())
-        });
     }
 
     /// Ends a grant, or all of them, for the owner. Gives how many there were.

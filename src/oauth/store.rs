@@ -71,8 +71,8 @@ pub struct Grant {
     pub folders: Option<Arc<Folders>>,
     /// When.
     pub created: u64,
-    /// The last use, to the hour.
-    pub used: u64,
+    /// See [`Grant::last_use`].
+    pub used: Arc<AtomicU64>,
     /// Hash of the refresh token that is valid now.
     pub refresh: SecretHash,
     /// Refresh tokens that were exchanged, and when: oldest first.
@@ -80,6 +80,11 @@ pub struct Grant {
 }
 
 impl Grant {
+    /// The last use, to the hour.
+    pub fn last_use(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// The first characters of its id, which are enough to name it.
     pub fn short_id(&self) -> String {
         self.id.chars().take(12).collect()
@@ -238,7 +243,7 @@ impl State {
         self.access_tokens.retain(|_, token| token.expires > now.0);
         let idle = limits::REFRESH_IDLE.as_secs();
         let expired: Vec<String> =
-            self.grants.values().filter(|grant| grant.used.saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
+            self.grants.values().filter(|grant| grant.last_use().saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
         expired.iter().for_each(|id| self.end_grant(id));
         let unused = limits::UNUSED_CLIENT_LIFE.as_secs();
         self.clients.retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);

@@ -18,6 +18,7 @@ use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const BAD_CODE: Error = Error::of(400, "invalid_grant", "the code is unknown, expired, used, or meant for another client");
@@ -97,7 +98,7 @@ impl Oauth {
                 access: known.access,
                 folders: known.folders.clone(),
                 created: now.0,
-                used: now.0,
+                used: Arc::new(now.0.into()),
                 refresh: SecretHash::of(&refresh_token),
                 retired: Vec::new(),
             };
@@ -107,7 +108,7 @@ impl Oauth {
             }
             state.add_client(client);
             if state.grants.len() >= limits::GRANTS {
-                let oldest = state.grants.values().min_by_key(|grant| grant.used).map(|grant| grant.id.clone());
+                let oldest = state.grants.values().min_by_key(|grant| grant.last_use()).map(|grant| grant.id.clone());
                 oldest.inspect(|oldest| state.end_grant(oldest));
             }
             state.grants.insert(grant_id.clone(), grant);
@@ -147,7 +148,7 @@ impl Oauth {
                 state.end_grant(&grant.id);
                 return Ok(None);
             };
-            grant.used = now.0;
+            grant.used.store(now.0, Ordering::Relaxed);
             // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token only.
             let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access);
             let access = asked.min(grant.access);
