@@ -295,25 +295,13 @@ impl Store {
             }
         };
         let fresh = || secret::random().map(|key| State { key, ..State::default() }).map_err(|error| error.to_string());
-        let state = match disk::read_at_most(&file, limits::STATE_BYTES) {
-            Ok(bytes) => match decode(&bytes) {
-                Ok(state) => state,
-                Err(Undecodable::LaterVersion(version)) => {
-                    return Err(format!(
-                        "{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"
-                    ));
-                }
-                Err(Undecodable::Damaged(why)) => {
-                    set_aside(&file, now, &why)?;
-                    fresh()?
-                }
-            },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => fresh()?,
-            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                set_aside(&file, now, "larger than any that is written")?;
+        let state = match read(&file)? {
+            Some(Ok(state)) => state,
+            Some(Err(why)) => {
+                set_aside(&file, now, &why)?;
                 fresh()?
             }
-            Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
+            None => fresh()?,
         };
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(disk::is_temporary) {
@@ -331,12 +319,7 @@ impl Store {
     /// # Errors
     /// In words for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
-        let read = disk::if_there(disk::read_at_most(&folder.join(FILE), limits::STATE_BYTES));
-        let Some(bytes) = read.map_err(|error| format!("{FILE} cannot be read: {}", error.kind()))? else { return Ok(State::default()) };
-        decode(&bytes).map_err(|error| match error {
-            Undecodable::LaterVersion(version) => format!("{FILE} has version {version}; this program knows {VERSION}"),
-            Undecodable::Damaged(why) => format!("{FILE} is damaged: {why}"),
-        })
+        read(&folder.join(FILE))?.unwrap_or_else(|| Ok(State::default())).map_err(|why| format!("{FILE} is damaged: {why}"))
     }
 
     /// Whether a server is using a folder at the moment.
@@ -413,9 +396,27 @@ struct Stored {
     sources: Vec<String>,
 }
 
-enum Undecodable {
-    LaterVersion(u32),
-    Damaged(String),
+/// What a file has, if it is there: a state, or why it is none.
+///
+/// # Errors
+/// In words for the owner, when it is not to be touched: it cannot be read, or a later version wrote it.
+fn read(file: &Path) -> Result<Option<Result<State, String>>, String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let bytes = match disk::read_at_most(file, limits::STATE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Ok(Some(Err("larger than any that is written".into()))),
+        Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(Versioned { version }) if version > VERSION => {
+            Err(format!("{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"))
+        }
+        _ => Ok(Some(decode(&bytes))),
+    }
 }
 
 fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
@@ -431,18 +432,9 @@ fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&stored)
 }
 
-fn decode(bytes: &[u8]) -> Result<State, Undecodable> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
-    }
-    let damaged = |error: serde_json::Error| Undecodable::Damaged(error.to_string());
-    let Versioned { version } = serde_json::from_slice(bytes).map_err(damaged)?;
-    if version > VERSION {
-        return Err(Undecodable::LaterVersion(version));
-    }
-    let stored: Stored = serde_json::from_slice(bytes).map_err(damaged)?;
-    let key = SecretHash::from_hex(&stored.key).ok_or_else(|| Undecodable::Damaged("key".into()))?;
+fn decode(bytes: &[u8]) -> Result<State, String> {
+    let stored: Stored = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let key = SecretHash::from_hex(&stored.key).ok_or("key")?;
     Ok(State {
         key: key.bytes(),
         clients: stored.clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect(),
