@@ -39,6 +39,17 @@ fn an_unknown_value_counts_as_its_nearest_meaning_is_listed_and_can_be_set() {
 }
 
 #[test]
+fn underlined_sections_rules_between_criteria_and_statuses_that_say_not_yet_are_what_they_are() {
+    let body = "\nOutcome\n-------\n\nold\n\n## Acceptance Criteria\n\n- [ ] one\n\n- - -\n\n- [ ] two\n";
+    let (folder, server) = serve(&note("status: to be done\n", body));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!((&got["outcome"], &got["acceptance_criteria"]), (&json!("old"), &json!(["one", "two"])));
+    assert_ne!(got["status"], "Completed");
+    update(&server, json!({ "outcome": "new", "acceptance_criteria": ["[x] one", "two"] }));
+    assert_eq!(text_of(&folder), note("status: to be done\n", &body.replace("old", "new").replace("[ ] one", "[x] one")));
+}
+
+#[test]
 fn an_integer_of_twenty_digits_loses_no_other_property() {
     let (_folder, server) = serve(&note("serial: 12345678901234567890123\nstatus: Blocked\n", ""));
     let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));

@@ -13,6 +13,10 @@ use std::sync::LazyLock;
 pub(super) enum Kind {
     /// A heading of this level.
     Heading(usize),
+    /// Further lines of a heading, and what underlines it.
+    Underline,
+    /// The first line of a list item.
+    Item,
     /// Anything else that is read.
     Text,
     /// In a code block or a comment: it is kept, and means nothing here.
@@ -48,7 +52,7 @@ impl<'a> Line<'a> {
 
     /// What follows the sign of a list item that is not set in.
     pub(super) fn item(&self) -> Option<&'a str> {
-        if self.kind != Kind::Text {
+        if self.kind != Kind::Item {
             return None;
         }
         let line = self.text.strip_prefix(' ').unwrap_or(self.text);
@@ -63,7 +67,7 @@ impl<'a> Line<'a> {
 /// A part of a note that a heading of the second level begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
-    /// Which line the heading is.
+    /// The last line of the heading.
     pub(super) heading: usize,
     /// The lines after it, up to the next heading of the first or second level.
     pub(super) body: Range<usize>,
@@ -80,8 +84,10 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
             blocks::Kind::Heading(level) => Kind::Heading(usize::from(level)),
             // The first line of it is the heading.
             blocks::Kind::Setext(level) if !is_setext_open => Kind::Heading(usize::from(level)),
-            blocks::Kind::Setext(_) | blocks::Kind::Underline | blocks::Kind::Code | blocks::Kind::Hidden => Kind::Opaque,
-            blocks::Kind::Blank | blocks::Kind::Text | blocks::Kind::Item { .. } => Kind::Text,
+            blocks::Kind::Setext(_) | blocks::Kind::Underline => Kind::Underline,
+            blocks::Kind::Code | blocks::Kind::Hidden => Kind::Opaque,
+            blocks::Kind::Item { .. } => Kind::Item,
+            blocks::Kind::Blank | blocks::Kind::Text => Kind::Text,
         };
         is_setext_open = matches!(line.kind, blocks::Kind::Setext(_));
         let end = all.get(number + 1).map_or(text.len(), |next| next.range.start);
@@ -94,7 +100,8 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
 /// The first section of this name, in any case.
 pub(super) fn section(lines: &[Line<'_>], name: &str) -> Option<Section> {
     let is_it = |line: &Line<'_>| line.kind == Kind::Heading(2) && line.heading().eq_ignore_ascii_case(name);
-    let heading = lines.iter().position(is_it)?;
+    let first = lines.iter().position(is_it)?;
+    let heading = first + lines.iter().skip(first + 1).take_while(|line| line.kind == Kind::Underline).count();
     Some(Section { heading, body: heading + 1..end(lines, heading, 2) })
 }
 
