@@ -38,24 +38,14 @@ pub fn own_executable() -> io::Result<PathBuf> {
     if own.exists() { Ok(own.to_path_buf()) } else { std::env::current_exe() }
 }
 
-/// What becomes of a program's standard output.
-#[derive(Debug, Clone, Copy)]
-pub enum Stdout {
-    /// It is kept whole, up to the bound.
-    Whole,
-    /// Each line is an event.
-    Lines,
-}
-
 /// How a program is run.
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnOptions {
-    /// What becomes of its output.
-    pub stdout: Stdout,
+    /// It is talked with: each line of its output is an event, and its standard input stays open until [`Process::hang_up`] or the end of
+    /// this process, however that comes about. Otherwise its output is kept whole.
+    pub lines: bool,
     /// Bytes kept of its output, or of one line of it, and of its errors.
     pub keep: usize,
-    /// Its standard input stays open until [`Process::hang_up`] or the end of this process, however that comes about.
-    pub lifeline: bool,
     /// Whatever is left of its group when it has ended is ended too.
     pub kill_group_at_end: bool,
 }
@@ -95,11 +85,12 @@ impl Process {
         let (hold, held) = channel();
         let (stdout, stderr) = (Collected::default(), Collected::default());
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
-        let process = Process { events, group, lifeline: spawn.lifeline.then_some(hold), stdout, stderr };
+        let process = Process { events, group, lifeline: spawn.lines.then_some(hold), stdout, stderr };
         let threads = || {
-            match spawn.stdout {
-                Stdout::Whole => collect(out, &process.stdout, spawn.keep, &tell)?,
-                Stdout::Lines => read_lines(out, spawn.keep, &tell)?,
+            if spawn.lines {
+                read_lines(out, spawn.keep, &tell)?
+            } else {
+                collect(out, &process.stdout, spawn.keep, &tell)?
             }
             collect(err, &process.stderr, spawn.keep, &tell)?;
             if let Some(mut pipe) = input_pipe {

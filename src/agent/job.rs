@@ -86,16 +86,6 @@ pub struct JobView {
     pub outcome: Option<Arc<Result<Ingested, Failure>>>,
 }
 
-/// The jobs that are remembered, oldest first.
-#[derive(Debug, Default)]
-pub(super) struct Jobs(Mutex<Vec<Arc<Job>>>);
-
-impl Jobs {
-    fn list(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
-        self.0.lock().unpoisoned()
-    }
-}
-
 impl Agent {
     /// Begins to file material, or joins the job of the same login that does so already. `by` is the owner's name of the login, for kept
     /// versions and commits.
@@ -107,7 +97,7 @@ impl Agent {
         let route = self.options.route(Work::Ingest, &request.wanted)?;
         let text = serde_json::to_string(&request).map_err(|error| Failure::Failed(error.to_string()))?;
         let fingerprint = SecretHash::of(&text);
-        let mut jobs = self.jobs.list();
+        let mut jobs = self.jobs.lock().unpoisoned();
         let same = |job: &&Arc<Job>| job.login == login && job.request == fingerprint && job.join(background);
         if let Some(job) = jobs.iter().find(same) {
             return Ok(Arc::clone(job));
@@ -171,7 +161,7 @@ impl Agent {
 
     /// The jobs of a login, newest first.
     pub fn jobs_of(&self, login: &str) -> Vec<Arc<Job>> {
-        self.jobs.list().iter().rev().filter(|job| job.login == login).cloned().collect()
+        self.jobs.lock().unpoisoned().iter().rev().filter(|job| job.login == login).cloned().collect()
     }
 }
 

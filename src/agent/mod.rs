@@ -49,11 +49,12 @@ use crate::quota::{Bounds, Permit, Quota};
 use crate::vault::Vault;
 use crate::vault::commits::{Commits, Committed};
 use gate::Gate;
+use job::Job;
 use ledger::Ledger;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
@@ -270,7 +271,7 @@ pub struct Agent {
     commits: Option<Arc<dyn Commits>>,
     options: Options,
     gate: Arc<Gate>,
-    jobs: job::Jobs,
+    jobs: Mutex<Vec<Arc<Job>>>,
     ledger: Ledger,
     stopping: AtomicBool,
     /// Calls that wait for a session.
@@ -290,7 +291,7 @@ impl Agent {
             ledger: Ledger::of(options.state.as_deref()),
             options,
             gate,
-            jobs: job::Jobs::default(),
+            jobs: Mutex::default(),
             stopping: AtomicBool::new(false),
             callers,
             version: OnceLock::new(),

@@ -11,7 +11,7 @@ use super::transcript::{End, Status, Transcript};
 use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
-use crate::process::{self, Event, Process, SpawnOptions, Stdout};
+use crate::process::{self, Event, Process, SpawnOptions};
 use crate::wiki::TREES;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
@@ -159,7 +159,7 @@ fn start(order: &Order) -> std::io::Result<Process> {
     command.arg0("vault-sync-mcp").arg("supervise").env_clear().current_dir("/");
     let mut input = serde_json::to_vec(order)?;
     input.push(b'\n');
-    let spawn = SpawnOptions { stdout: Stdout::Lines, keep: limits::AGENT_LINE_BYTES, lifeline: true, kill_group_at_end: true };
+    let spawn = SpawnOptions { lines: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
     Process::start(&mut command, input, spawn)
 }
 
@@ -295,7 +295,7 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::AGENT_WORDS, lifeline: false, kill_group_at_end: true };
+        let spawn = SpawnOptions { lines: false, keep: limits::AGENT_WORDS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
         if running.finished(limits::AGENT_VERSION_WAIT).is_none() {

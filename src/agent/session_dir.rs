@@ -46,29 +46,19 @@ impl SessionDir {
         let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
         let folder = base.join(format!("{SESSION_DIR}{id}"));
         disk::create_private_folder(&folder)?;
-        let copy = || Copy::make(vault, folder.join("vault"), goes_on);
-        let made = SessionDir::fill(&folder, state.map(|_| base.join("home")), &copy, skills, system_prompt);
-        if made.is_err() {
-            let _ = disk::remove_copy(&folder);
-        }
-        made
-    }
-
-    fn fill(
-        folder: &Path,
-        home: Option<PathBuf>,
-        copy: &dyn Fn() -> io::Result<Copy>,
-        skills: &[Skill],
-        system_prompt: &str,
-    ) -> io::Result<SessionDir> {
-        let _lock = disk::take_lock(&folder.join(LOCK))?;
-        let (home, temporary, plugin) = (home.unwrap_or_else(|| folder.join("home")), folder.join("tmp"), folder.join("plugin"));
-        for made in [&home, &temporary, &plugin] {
-            disk::create_private_folder(made)?;
-        }
-        skills::write_plugin(skills, &plugin)?;
-        skills::put(&folder.join("system.md"), system_prompt.as_bytes())?;
-        Ok(SessionDir { folder: folder.to_path_buf(), home, temporary, copy: copy()?, _lock })
+        let fill = || {
+            let _lock = disk::take_lock(&folder.join(LOCK))?;
+            let home = state.map_or_else(|| folder.join("home"), |_| base.join("home"));
+            let (temporary, plugin) = (folder.join("tmp"), folder.join("plugin"));
+            for made in [&home, &temporary, &plugin] {
+                disk::create_private_folder(made)?;
+            }
+            skills::write_plugin(skills, &plugin)?;
+            skills::put(&folder.join("system.md"), system_prompt.as_bytes())?;
+            let copy = Copy::make(vault, folder.join("vault"), goes_on)?;
+            Ok(SessionDir { folder: folder.clone(), home, temporary, copy, _lock })
+        };
+        fill().inspect_err(|_| drop(disk::remove_copy(&folder)))
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn demo(raw: &Raw) -> u8 {
             let code = match Store::in_memory().ok().and_then(|store| serve::start(config, store)) {
                 Some(running) => {
                     print(&banner);
-                    serve::until_signal(running)
+                    serve::until_stopped(running)
                 }
                 None => FAILED,
             };

@@ -5,7 +5,7 @@
 
 use super::{print, wrong};
 use crate::limits;
-use crate::process::{self, Process, SpawnOptions, Stdout};
+use crate::process::{self, Process, SpawnOptions};
 use crate::web::routes;
 use serde_json::Value;
 use std::io::ErrorKind;
@@ -108,7 +108,7 @@ impl Request<'_> {
             command.args(["--data-binary", "@-"]);
         }
         command.args(["--url", &self.url]);
-        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::CHECK_BYTES, lifeline: false, kill_group_at_end: true };
+        let spawn = SpawnOptions { lines: false, keep: limits::CHECK_BYTES, kill_group_at_end: true };
         let process = Process::start(&mut command, self.body.clone().into_bytes(), spawn).map_err(|error| match error.kind() {
             ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
             kind => format!("curl cannot be started: {kind}"),

@@ -10,8 +10,6 @@ use crate::oauth::Oauth;
 use crate::oauth::store::Store;
 use crate::web::App;
 use crate::web::guard::Guard;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +35,7 @@ pub(super) fn serve(config: Config) -> u8 {
             return FAILED;
         }
     };
-    start(config, store).map_or(FAILED, until_signal)
+    start(config, store).map_or(FAILED, until_stopped)
 }
 
 /// The store of a state folder, which is made if it is missing; in memory without one.
@@ -81,22 +79,22 @@ pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
 }
 
 /// Serves until SIGTERM or SIGINT, then stops in order.
-pub(super) fn until_signal(serving: Serving) -> u8 {
-    let mut signals = match Signals::new([SIGTERM, SIGINT]) {
-        Ok(signals) => signals,
-        Err(error) => {
-            log::error!("signals cannot be handled: {error}");
-            return FAILED;
+pub(super) fn until_stopped(serving: Serving) -> u8 {
+    let stop = || {
+        // What takes minutes is not waited for: it is ended, with an error to its caller.
+        serving.engine.systems.stop();
+        let busy = serving.running.stop();
+        serving.engine.systems.wait_for_sessions();
+        if busy > 0 {
+            log::warn!("stopped with {busy} connections still busy");
         }
     };
-    signals.forever().next();
-    log::info!("stopping");
-    // What takes minutes is not waited for: it is ended, with an error to its caller.
-    serving.engine.systems.stop();
-    let busy = serving.running.stop();
-    serving.engine.systems.wait_for_sessions();
-    if busy > 0 {
-        log::warn!("stopped with {busy} connections still busy");
-    }
-    0
+    super::until_signal(
+        || {
+            loop {
+                std::thread::park();
+            }
+        },
+        stop,
+    )
 }

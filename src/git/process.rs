@@ -4,7 +4,7 @@ use super::Failure;
 use crate::clock::Deadline;
 use crate::disk;
 use crate::limits;
-use crate::process::{self, Event, Process, SpawnOptions, Stdout};
+use crate::process::{self, Event, Process, SpawnOptions};
 use crate::settings::SETTINGS;
 use std::ffi::OsStr;
 use std::io;
@@ -101,7 +101,7 @@ impl<'a> Runner<'a> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
-        let spawn = SpawnOptions { stdout: Stdout::Whole, keep: limits::GIT_OUTPUT_BYTES, lifeline: false, kill_group_at_end: false };
+        let spawn = SpawnOptions { lines: false, keep: limits::GIT_OUTPUT_BYTES, kill_group_at_end: false };
         let started = self.command(arguments).and_then(|mut command| Process::start(&mut command, input.to_vec(), spawn));
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
