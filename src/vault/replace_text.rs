@@ -26,10 +26,16 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
         (false, _) => lines,
     };
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
+    let new = [None, Some(false), Some(true)].map(|ends| with_line_ends(edit.new, bytes, ends));
+    let (mut until, mut ends) = line_end_at(bytes, 0);
     for at in memchr::memmem::find_iter(bytes, old.as_bytes()) {
         made.extend_from_slice(bytes.part(from..at));
         from = at + old.len();
-        made.extend_from_slice(with_line_ends(edit.new, bytes, &(at..from)).as_bytes());
+        if at > until {
+            (until, ends) = line_end_at(bytes, at);
+        }
+        let [as_it_is, lf, crlf] = &new;
+        made.extend_from_slice(ends.map_or(as_it_is, |is_crlf| if is_crlf { crlf } else { lf }).as_bytes());
         count += 1;
     }
     made.extend_from_slice(bytes.part(from..));
@@ -48,7 +54,7 @@ pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Resu
         Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
         _ => find_with_any_line_ends(bytes, old_text)?,
     };
-    let new_text = with_line_ends(new_text, bytes, &place);
+    let new_text = with_line_ends(new_text, bytes, line_end_at(bytes, place.start).1);
     Ok([bytes.part(..place.start), new_text.as_bytes(), bytes.part(place.end..)].concat())
 }
 
@@ -74,18 +80,21 @@ fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Err
     }
 }
 
-/// A text with the line ends of a file, as they are at a place of it.
-fn with_line_ends(text: &str, bytes: &[u8], place: &Range<usize>) -> String {
-    let is_crlf = |end: usize| end > 0 && bytes.get(end - 1) == Some(&b'\r');
-    let within = bytes.get(place.clone()).and_then(|part| memchr::memchr(b'\n', part)).map(|at| place.start + at);
-    let behind = || bytes.get(place.end..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| place.end + at);
-    let before = || bytes.get(..place.start).and_then(|part| memchr::memrchr(b'\n', part));
-    let Some(end) = within.or_else(behind).or_else(before) else { return text.to_owned() };
+/// Whether the line ends at an offset are CR LF: the next one from there on, or the last of the file; and where that is not known any more.
+fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<bool>) {
+    let next = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
+    let end = next.or_else(|| memchr::memrchr(b'\n', bytes));
+    (next.unwrap_or(usize::MAX), end.map(|end| end > 0 && bytes.get(end - 1) == Some(&b'\r')))
+}
+
+/// A text with the line ends of a file; `ends` says whether they are CR LF, or that there are none.
+fn with_line_ends(text: &str, bytes: &[u8], ends: Option<bool>) -> String {
+    let Some(is_crlf) = ends else { return text.to_owned() };
     let lines = text.replace("\r\n", "\n");
     // A carriage return alone would become half of a line end beside what follows; in a file that has such it is kept.
-    let has_lone = memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
-    let lines = if has_lone { lines } else { lines.replace('\r', "\n") };
-    if is_crlf(end) { lines.replace('\n', "\r\n") } else { lines }
+    let has_lone = || memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
+    let lines = if !lines.contains('\r') || has_lone() { lines } else { lines.replace('\r', "\n") };
+    if is_crlf { lines.replace('\n', "\r\n") } else { lines }
 }
 
 /// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
@@ -225,5 +234,17 @@ mod tests {
         assert!(hint.contains("line 2"), "{hint}");
         let Err(Error::TextNotFound(hint)) = edit("a\nThe boiler is old.\n", "The boiler was old.", "") else { panic!() };
         assert!(hint.contains("nearest is line 2: \"The boiler is old.\""), "{hint}");
+    }
+
+    #[test]
+    fn a_text_that_stands_everywhere_is_replaced_in_one_pass() {
+        let edit = Replacement { old: "a", new: "b\n", all: true };
+        for (bytes, expected) in [(b"a\n".repeat(500_000), b"b\n\n".repeat(500_000)), (b"a".repeat(500_000), b"b\n".repeat(500_000))] {
+            let started = std::time::Instant::now();
+            let made = replace_all(&bytes, &edit).unwrap();
+            assert!(made == (expected, 500_000) && started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+        }
+        let mixed = Replacement { old: "x", new: "1\n2", all: true };
+        assert_eq!(replace_all(b"x\r\nx\nx", &mixed).unwrap().0, b"1\r\n2\r\n1\n2\n1\n2");
     }
 }
