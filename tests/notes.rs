@@ -112,7 +112,9 @@ fn a_note_is_made_with_its_ending_and_nothing_else_is_written_into() {
     let nfd = "U\u{308}bungen";
     let folder = Folder::with(&[("Inbox.md", b"- a\n"), ("b.canvas", b"{}"), (&format!("{nfd}/a.md"), b"# A\n# A\n")]);
     let server = serve(&folder);
-    for (path, made) in [("Inbox", "Inbox.md"), ("New", "New.md"), ("\u{dc}bungen/Other", &*format!("{nfd}/Other.md"))] {
+    for (path, made) in
+        [("Inbox", "Inbox.md"), ("New", "New.md"), ("v1.2 plan", "v1.2 plan.md"), ("\u{dc}bungen/Other", &*format!("{nfd}/Other.md"))]
+    {
         let put = server.call("vault_insert", json!({ "path": path, "text": "- b", "create": true }));
         assert_eq!(put["path"], made, "{put}");
     }

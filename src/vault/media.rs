@@ -20,6 +20,13 @@ pub fn is_note(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ending.eq_ignore_ascii_case("md"))
 }
 
+/// The ending of a name in lower case, if it has one: of `v1.2` and `v1.2 plan` the last part is none.
+pub fn ending_of(name: &str) -> Option<String> {
+    let (_, ending) = name.rsplit_once('.')?;
+    let is_ending = ending.len() <= 6 && ending.chars().all(char::is_alphanumeric) && ending.chars().any(char::is_alphabetic);
+    is_ending.then(|| ending.to_lowercase())
+}
+
 /// Kind and media type (RFC 6838) by the ending of a name, in any case.
 pub fn of(name: &str) -> (Kind, &'static str) {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();

@@ -54,7 +54,9 @@ impl Vault {
         let target = wikilink.map_or(text, |inner| inner.split('|').next().unwrap_or(inner));
         let (target, subpath) = if wikilink.is_some() { split_subpath(target) } else { (target, None) };
         if subpath.is_some() {
-            return Err(Error::Invalid("Name the note without #, and the heading or block in the argument for it.".into()));
+            return Err(Error::Invalid(
+                "Name the note without #; a tool that takes a heading or a block has an argument for it, as vault_read_notes.".into(),
+            ));
         }
         self.refresh()?;
         match self.resolved(target)? {

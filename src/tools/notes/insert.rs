@@ -6,9 +6,9 @@ use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::media::is_note;
+use crate::vault::media::{ending_of, is_note};
 use crate::vault::notes::Inserted;
-use crate::vault::{Named, VaultPath};
+use crate::vault::{Error as VaultError, Named, VaultPath};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_insert",
@@ -52,7 +52,7 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
     let mut named = context.named(name, create && is_note(name))?;
     if create && !is_note(name) && context.vault.entry(&named.path).is_err() {
         named = context.named(name, true)?;
-        if !named.path.name().contains('.') {
+        if ending_of(named.path.name()).is_none() {
             named.path = VaultPath::file(&format!("{}.md", named.path.as_str()))?;
         }
     }
@@ -79,7 +79,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let create = arguments.flag("create");
     let named = note(context, arguments.text("path"), create)?;
-    let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"))?;
+    let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
+    let inserted = inserted.map_err(|error| match error {
+        VaultError::NotFound { path, hint } if !create && hint.is_empty() => {
+            VaultError::NotFound { path, hint: "If it is to be made, set create to true.".into() }
+        }
+        other => other,
+    })?;
     let Inserted { written, line, has_template_code } = inserted;
     let warning = has_template_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");
     Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })

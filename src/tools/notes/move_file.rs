@@ -7,6 +7,7 @@ use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional,
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
+use crate::vault::media::{ending_of, is_note};
 use crate::vault::rewrite::Options;
 use serde_json::{Map, json};
 
@@ -90,11 +91,11 @@ fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath
     if is_folder && folder.as_str().to_lowercase() != from.as_str().to_lowercase() {
         return Ok(folder.child(from.name())?);
     }
-    let ending_of = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
     let (ending, new) = (ending_of(from.name()), ending_of(folder.name()));
-    // Of a name such as "v1.2" the last part is no ending.
-    let is_ending = new.len() <= 6 && new.chars().all(char::is_alphanumeric) && new.chars().any(char::is_alphabetic);
-    let keeps_ending = new == ending || ending != "md" && is_ending;
+    let keeps_ending = new == ending || new.is_some() && !is_note(from.name());
     let is_file = context.vault.list(from).is_err();
-    Ok(VaultPath::file(&if is_file && !keeps_ending && !ending.is_empty() { format!("{to}.{ending}") } else { to.to_owned() })?)
+    Ok(VaultPath::file(&match ending.filter(|_| is_file && !keeps_ending) {
+        Some(ending) => format!("{to}.{ending}"),
+        None => to.to_owned(),
+    })?)
 }
