@@ -22,8 +22,8 @@ pub const NOTES_CHARS: usize = 20_000;
 pub const NEAREST_SHOWN: usize = 200;
 /// Lines among which it is looked for: some milliseconds.
 pub const NEAREST_LINES: usize = 20_000;
-/// Bytes of a variable of a template, its format included.
-pub const TEMPLATE_VARIABLE_BYTES: usize = 256;
+/// Bytes of a template whose variables are filled in: a name in the place of each makes it longer.
+pub const TEMPLATE_BYTES: usize = 1024 * 1024;
 /// Characters of a task's text that a list shows; of a longer one the beginning names it.
 pub const TASK_CHARS: usize = 2_000;
 /// Tasks in one page of a list.

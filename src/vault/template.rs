@@ -4,9 +4,9 @@ use super::media::is_note;
 use super::{Error, Named, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
-use crate::slice::Part;
-use crate::text::floor;
+use regex::{Captures, Regex};
 use serde_json::Value;
+use std::sync::LazyLock;
 
 impl Vault {
     /// The text with which a named note begins: that of its template, or nothing.
@@ -38,36 +38,17 @@ impl Vault {
 
 /// A template with its variables filled in: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`, `{{time:FORMAT}}`.
 fn fill_template(template: &str, title: &str, day: DateTime, date_format: &str, time_format: &str) -> String {
-    let mut filled = String::new();
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("{{") {
-        filled.push_str(before);
-        // A variable is short; and what is too long for a note need not be made.
-        let near = behind.part(..floor(behind, limits::TEMPLATE_VARIABLE_BYTES));
-        let is_too_long = filled.len() as u64 > limits::NOTE_BYTES;
-        let variable = near.find("}}").filter(|_| !is_too_long).and_then(|end| {
-            let (variable, behind) = (behind.get(..end)?, behind.get(end + 2..)?);
-            let (name, format) = variable.split_once(':').map_or((variable, None), |(name, format)| (name, Some(format)));
-            let value = match name.trim().to_lowercase().as_str() {
-                "title" if format.is_none() => title.to_owned(),
-                "date" => day.format(format.unwrap_or(date_format).trim()),
-                "time" => day.format(format.unwrap_or(time_format).trim()),
-                _ => return None,
-            };
-            Some((value, behind))
-        });
-        match variable {
-            Some((value, behind)) => {
-                filled.push_str(&value);
-                rest = behind;
-            }
-            None => {
-                filled.push_str("{{");
-                rest = behind;
-            }
+    static VARIABLE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)\{\{\s*(?:title|(date|time)\s*(?::([^\n]*?))?)\s*\}\}").ok());
+    let Some(variable) = VARIABLE.as_ref().filter(|_| template.len() <= limits::TEMPLATE_BYTES) else { return template.to_owned() };
+    let value = |found: &Captures<'_>| match found.get(1) {
+        None => title.to_owned(),
+        Some(name) => {
+            let usual = if name.as_str().eq_ignore_ascii_case("date") { date_format } else { time_format };
+            day.format(found.get(2).map_or(usual, |format| format.as_str()).trim())
         }
-    }
-    filled + rest
+    };
+    variable.replace_all(template, value).into_owned()
 }
 
 #[cfg(test)]
