@@ -9,7 +9,6 @@ use crate::rpc::Error;
 use crate::tools::reply::fitting;
 use crate::tools::{Resource, Toolset};
 use crate::uri;
-use crate::vault::list::Filter;
 use crate::vault::read::{Content, Range};
 use crate::vault::{Entry, Error as VaultError, VaultPath, media};
 use base64::Engine;
@@ -35,13 +34,13 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         None | Some("") => None,
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
     };
-    let filter = Filter { after, limit: limits::RESOURCES_PAGE, ..Filter::default() };
-    let page = call.vault().list_all(&filter).map_err(|error| failed("resources/list", error))?;
+    let page = call.vault().list_all(None, None, after.as_deref(), limits::RESOURCES_PAGE);
+    let page = page.map_err(|error| failed("resources/list", error))?;
     let files = fitting(page.files.iter().map(|file| listing(file)));
     let more = page.more || files.len() < page.files.len();
     let last = files.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
     // What is no file comes first.
-    let others = resources_for(call).filter(|_| filter.after.is_none()).map(|resource| {
+    let others = resources_for(call).filter(|_| after.is_none()).map(|resource| {
         json!({
             "uri": resource.uri,
             "name": resource.name,

@@ -8,6 +8,7 @@ use crate::principal::Access;
 use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Code, Context, Error};
 use crate::vault::complete::Typing;
+use crate::vault::list::Page;
 use crate::vault::read::{Content as Read, Range};
 use crate::vault::search::Query;
 use crate::vault::{Entry, Vault, VaultPath, media};
@@ -78,9 +79,9 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         return Err(wrong("Argument date must be a day as YYYY-MM-DD."));
     }
     let is_daily = |entry: &Entry| entry.name().strip_suffix(".md") == Some(&day);
-    let (daily, _) = vault.matching(1, is_daily)?;
+    let daily = vault.matching(None, 1, is_daily)?.files;
     let touched = |entry: &Entry| !is_daily(entry) && (entry.name().contains(&day) || entry.stamp.modified().rfc3339().starts_with(&day));
-    let (others, total) = vault.matching(NAMED, touched)?;
+    let Page { files: others, total, .. } = vault.matching(None, NAMED, touched)?;
     let daily = daily.first().map(|daily| Attached::of(vault, &VaultPath::file(&daily.path)?)).transpose()?;
     if daily.is_none() && others.is_empty() {
         return Err(wrong(format!("There is no note of {day}, and none was last changed on that day.")));

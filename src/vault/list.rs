@@ -12,23 +12,10 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Which files [`Vault::list_all`] gives.
-#[derive(Debug, Default)]
-pub struct Filter {
-    /// Only below this folder.
-    pub below: Option<VaultPath>,
-    /// Only with this tag, or one nested below it; without `#`, in any case.
-    pub tag: Option<String>,
-    /// Only paths after this one.
-    pub after: Option<String>,
-    /// At most this many.
-    pub limit: usize,
-}
-
 /// Part of a list of all files, sorted by path.
 #[derive(Debug)]
 pub struct Page {
-    /// Files that pass the filter, on all pages together.
+    /// Files on all pages together.
     pub total: usize,
     /// The files of this page.
     pub files: Vec<Arc<Entry>>,
@@ -46,36 +33,30 @@ pub(super) fn wanted_tag(tag: Option<&str>) -> Option<String> {
 }
 
 impl Vault {
-    /// All files that pass a filter, sorted by path, a page at a time.
+    /// At most so many files after a path, sorted by path: those below a folder, and with a tag, without `#` and in any case, or one
+    /// nested below it.
     ///
     /// # Errors
-    /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder of the filter does not exist.
-    pub fn list_all(&self, filter: &Filter) -> Result<Page, Error> {
-        self.refresh()?;
-        let below = self.narrowed(filter.below.as_ref())?;
-        let tag = wanted_tag(filter.tag.as_deref());
-        let passes = |entry: &Entry| {
+    /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder does not exist.
+    pub fn list_all(&self, below: Option<&VaultPath>, tag: Option<&str>, after: Option<&str>, limit: usize) -> Result<Page, Error> {
+        let (below, tag) = (self.narrowed(below)?, wanted_tag(tag));
+        self.matching(after, limit, |entry| {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
-        };
-        Ok(self.index.read(|entries| {
-            let total =
-                if below.is_none() && tag.is_none() { entries.len() } else { entries.values().filter(|entry| passes(entry)).count() };
-            let start = filter.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let mut rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
-            let files: Vec<Arc<Entry>> = rest.by_ref().take(filter.limit).cloned().collect();
-            Page { total, files, more: rest.next().is_some() }
-        }))
+        })
     }
 
-    /// The first `limit` files that pass, sorted by path, and how many pass in all.
+    /// At most so many of the files that pass after a path, sorted by path.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    pub fn matching(&self, limit: usize, passes: impl Fn(&Entry) -> bool) -> Result<(Vec<Arc<Entry>>, usize), Error> {
+    pub fn matching(&self, after: Option<&str>, limit: usize, passes: impl Fn(&Entry) -> bool) -> Result<Page, Error> {
         self.refresh()?;
         Ok(self.index.read(|entries| {
-            let found: Vec<&Arc<Entry>> = entries.values().filter(|entry| passes(entry)).collect();
-            (found.iter().take(limit).map(|&entry| Arc::clone(entry)).collect(), found.len())
+            let total = entries.values().filter(|entry| passes(entry)).count();
+            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let mut rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
+            let files: Vec<Arc<Entry>> = rest.by_ref().take(limit).cloned().collect();
+            Page { total, files, more: rest.next().is_some() }
         }))
     }
 

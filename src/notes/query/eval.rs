@@ -35,15 +35,11 @@ pub(super) struct Evaluator<'a> {
     pub(super) names: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
     /// The files with links to a file, by what was asked for.
     pub(super) sources: RefCell<HashMap<String, Sources>>,
-    /// The last of these that a function asked for, with the text and the folder that it was asked with: the next file is often in the
-    /// same folder.
-    pub(super) last_sources: RefCell<Option<(String, Rc<str>, Sources)>>,
     /// Parts of expressions that may still be evaluated.
     steps: Cell<u64>,
     /// How many expressions are being evaluated inside each other.
     depth: Cell<usize>,
     deadline: Deadline,
-    random: Cell<u64>,
 }
 
 /// A file, and what was found out about it.
@@ -72,11 +68,9 @@ impl<'a> Evaluator<'a> {
             this,
             names: OnceCell::new(),
             sources: RefCell::default(),
-            last_sources: RefCell::default(),
             steps: Cell::new(limits::QUERY_STEPS),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
-            random: Cell::new(source.now.0 | 1),
         }
     }
 
@@ -175,16 +169,6 @@ impl<'a> Evaluator<'a> {
     /// Whether the query was stopped before its end: its steps are used up, its time is over, or it was cancelled.
     pub(super) fn is_spent(&self) -> bool {
         self.steps.get() == 0
-    }
-
-    pub(super) fn next_random(&self) -> f64 {
-        // xorshift64
-        let mut x = self.random.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.random.set(x);
-        (x >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     fn formula(&self, name: &str, row: &Row<'_>) -> Outcome {

@@ -123,22 +123,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-impl Evaluator<'_> {
-    /// The same for a link as it is written in a file of a folder.
-    pub(super) fn sources_of_text(&self, text: &str, folder: &Rc<str>) -> Result<Sources, String> {
-        if let Some((known, from, sources)) = &*self.last_sources.borrow()
-            && known == text
-            && from == folder
-        {
-            return Ok(Rc::clone(sources));
-        }
-        let link = Link::parse(text, folder);
-        let sources = self.sources(&self.file_of(&link).unwrap_or(link.path))?;
-        *self.last_sources.borrow_mut() = Some((text.to_owned(), Rc::clone(folder), Rc::clone(&sources)));
-        Ok(sources)
-    }
-}
-
 /// The folder of a file; nothing for the root.
 pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
     crate::vault::links::folder_of(&entry.path).into()

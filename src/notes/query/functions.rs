@@ -9,6 +9,7 @@ use crate::limits;
 use crate::text::fold::fold;
 use crate::vault::Entry;
 use crate::vault::properties::property_in;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ impl Evaluator<'_> {
         match (name, &first) {
             ("now", _) => Ok(Value::Date(Date { at: self.now, has_time: true })),
             ("today", _) => Ok(Value::Date(Date { at: self.now.midnight(), has_time: false })),
-            ("random", _) => Ok(Value::Number(self.next_random())),
+            ("random", _) => Ok(Value::Number((RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 53) as f64)),
             ("list", Value::List(_)) => Ok(first),
             ("list", _) => self.list([first]),
             ("min" | "max", _) if values.iter().any(|value| matches!(value, Value::Null)) => Ok(Value::Null),
@@ -290,7 +291,10 @@ impl Evaluator<'_> {
             Value::File(path) => self.sources(path)?,
             Value::Link(link) => self.sources(&self.file_of(link).unwrap_or_else(|| link.path.clone()))?,
             Value::Null => return Ok(Value::Bool(false)),
-            other => self.sources_of_text(&other.text(), &folder_of(entry))?,
+            other => {
+                let link = Link::parse(&other.text(), &folder_of(entry));
+                self.sources(&self.file_of(&link).unwrap_or(link.path))?
+            }
         };
         Ok(Value::Bool(sources.contains(&*entry.path)))
     }

@@ -70,18 +70,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             return false;
         };
         let wanted = if pattern.contains('/') { below } else { entry.name() };
-        entry.path.ends_with(".md")
-            && (recursive || !below.contains('/'))
-            && after.as_ref().is_none_or(|after| &*entry.path > after.as_str())
-            && compiled.matches_with(wanted, options)
+        entry.path.ends_with(".md") && (recursive || !below.contains('/')) && compiled.matches_with(wanted, options)
     };
-    let (found, total) = context.vault.matching(limits::LIST_PAGE, passes)?;
-    let files = fitting(found.iter().map(|entry| File {
+    let page = context.vault.matching(after.as_deref(), limits::LIST_PAGE, passes)?;
+    let files = fitting(page.files.iter().map(|entry| File {
         path: &entry.path,
         size_bytes: entry.stamp.size,
         modified_iso: entry.stamp.modified().rfc3339(),
     }));
-    let truncated = files.len() < total;
+    let truncated = page.more || files.len() < page.files.len();
     let next = Next::after(arguments, files.last().filter(|_| truncated).map(|last| last.path));
     Reply::of(&Listing { directory: folder.as_str(), files, next })
 }

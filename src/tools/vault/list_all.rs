@@ -5,7 +5,6 @@ use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::list::Filter;
 use crate::vault::{Entry, VaultPath};
 
 pub(super) static TOOL: Tool = Tool {
@@ -50,12 +49,9 @@ impl<'a> File<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let page = context.vault.list_all(&Filter {
-        below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
-        tag: arguments.maybe("tag").map(str::to_owned),
-        after: paging::after(arguments)?,
-        limit: arguments.number("limit"),
-    })?;
+    let below = arguments.maybe("path").map(VaultPath::folder).transpose()?;
+    let after = paging::after(arguments)?;
+    let page = context.vault.list_all(below.as_ref(), arguments.maybe("tag"), after.as_deref(), arguments.number("limit"))?;
     let files = fitting(page.files.iter().map(|entry| File::of(entry)));
     let truncated = page.more || files.len() < page.files.len();
     let next = Next::after(arguments, files.last().filter(|_| truncated).map(|last| last.path));
