@@ -137,27 +137,28 @@ impl Vault {
         create: bool,
         if_match: Option<&str>,
     ) -> Result<Inserted, Error> {
+        let path = &self.spelled(&named.path);
         let mut line = 0;
         let mut change = |bytes: &[u8]| {
-            let before = utf8(&named.path, bytes)?;
+            let before = utf8(path, bytes)?;
             let (edit, first) = insert(&Note::of(before), target, position, text, create).map_err(|error| refused(target, error))?;
             line = first;
             Ok(edit.apply(before).into_bytes())
         };
         for _ in 0..limits::EDIT_RETRIES {
-            match self.edit_bytes(&named.path, if_match, &mut change) {
+            match self.edit_bytes(path, if_match, &mut change) {
                 Err(Error::NotFound { .. }) if create && if_match.is_none() => {}
                 other => return Ok(Inserted { written: other?, line, has_template_code: false }),
             }
             let first = self.first_text(named)?;
             let made = change(first.as_bytes())?;
-            self.check_new_name(&named.path, None)?;
-            match self.exchange(&named.path, None, Some(&made)) {
+            self.check_new_name(path, None)?;
+            match self.exchange(path, None, Some(&made)) {
                 // Another call has made it.
                 Err(Error::Busy) => {}
                 other => {
                     other?;
-                    let written = Written::of(&named.path, true, &made);
+                    let written = Written::of(path, true, &made);
                     return Ok(Inserted { written, line, has_template_code: first.contains("<%") });
                 }
             }

@@ -138,7 +138,7 @@ impl Vault {
         Ok(found)
     }
 
-    /// All files by path; the frontmatter of none is read when it is asked for.
+    /// All files by path, with their frontmatter parsed.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -146,9 +146,9 @@ impl Vault {
     pub fn files_with_frontmatter(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
         self.refresh()?;
         let entries = self.files_below(&super::VaultPath::root(), "");
-        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        // That of many notes may be parsed here for the first time.
-        self.on_all_cores(&entries, bytes, &|entry| entry.properties_json().map_or(0, str::len), go_on)?;
+        let unread: Vec<&Arc<Entry>> = entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
+        let bytes = unread.iter().map(|entry| entry.text_bytes()).sum();
+        self.on_all_cores(&unread, bytes, &|entry| entry.properties_json().is_some(), go_on)?;
         Ok(entries)
     }
 

@@ -56,7 +56,6 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
             named.path = VaultPath::file(&format!("{}.md", named.path.as_str()))?;
         }
     }
-    named.path = context.vault.spelled(&named.path);
     if !is_note(named.path.name()) {
         let message = format!("{} is no note: text is inserted only into files that end in .md.", named.path.as_str());
         return Err(Error::new(Code::InvalidArgument, message));
