@@ -1,4 +1,4 @@
-//! The only place that asks what time it is.
+//! The clocks; nothing else asks what time it is.
 //!
 //! Decisions take a [`Now`] as an argument, so that a test can let a day pass and a clock that jumps is one case of a
 //! table instead of a mystery. Deadlines use the monotonic clock and are not affected by jumps.

@@ -10,7 +10,7 @@
 //! | `limits` | every bound, with unit and reason | |
 //! | `lock` | locks that stay in use after a panic | |
 //! | `slice` | parts of texts by ranges that were computed from them | |
-//! | `clock` | the only place that asks the time | |
+//! | `clock` | the clocks, which nothing else asks | |
 //! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` `slice` |
 //! | `secret` | random tokens, hashes, comparison in constant time | |
 //! | `percent` | percent-encoding | `secret` |
@@ -54,14 +54,14 @@
 //! | step | file | on failure |
 //! |---|---|---|
 //! | a thread of its own reads the head, under a total deadline | `http/server`, `http/conn`, `http/head` | 400, 408, 414, 417, 431, 505; 503 above the cap |
-//! | the route; the bearer token, before a byte of the body | `web/routes`, `web/mod`, `oauth/bearer` | 404; 401 with the way to a login |
+//! | the route; the bearer token, before a byte of the body | `web/routes`, `web/mod`, `oauth/bearer` | 404; 401 that leads to a login |
 //! | Host and Origin, method, size | `web/guard`, `web/mod` | 403, 405, 413 |
-//! | the body, whole, within the route's bound; a place among the workers | `http/conn`, `http/body` | 408, 413, 503 |
+//! | the body, whole, within the route's bound; a free worker | `http/conn`, `http/body` | 408, 413, 503 |
 //! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
 //! | of 2026-07-28: envelope and mirrored headers | `mcp/modern`, `mcp/methods` | 400 with -32602, -32020, -32022; 404 with -32601 |
 //! | the scope, the method, the tool | `mcp/methods`, `mcp/tools` | 403 `insufficient_scope`, -32601, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | a result that is an error, so that the model can mend it |
-//! | the tool, the path, the place inside the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
+//! | the tool, the path, what it is inside the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
 //! | the edit; the new bytes on the disk; the last look; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
 //! | the index learns of it; one line in the log | `vault/index`, `mcp/tools` | |
 //! | the answer, in one write; or an event stream, if the client wants to hear how far a long call is | `http/conn`, `http/events` | a peer that does not read is cut; hanging up cancels (2026-07-28) |

@@ -104,7 +104,7 @@ impl Process {
             Ok(())
         };
         let ready = threads();
-        // The one that waits for its end comes last, and gets the child when it is there: without it the process has to be ended here.
+        // The one that waits for its end comes last, and gets the child once it runs: without it the process has to be ended here.
         let (give, given) = channel::<Child>();
         let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end)))));
         match ready.and_then(|()| thread(waits)) {
@@ -261,7 +261,7 @@ fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
     line.extend_from_slice(piece.part(..left));
 }
 
-/// A program's words on their way to a client: one line of at most `most` characters, without absolute paths of this
+/// A program's words, for a client: one line of at most `most` characters, without absolute paths of this
 /// machine or a password in a URL.
 pub fn plain(text: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(text);
@@ -271,7 +271,7 @@ pub fn plain(text: &[u8], most: usize) -> String {
 
 /// Words without the user and password of a URL, and with no more of an absolute path than its last name.
 fn redacted(words: &str) -> String {
-    static PLACES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
+    static RULES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
         let rule = |pattern: &str, shown| Regex::new(pattern).ok().map(|pattern| (pattern, shown));
         [
             rule(r"([a-z][a-z0-9+.-]*://)[^/\s@']*@", "$1"),
@@ -280,7 +280,7 @@ fn redacted(words: &str) -> String {
             rule(r#"(^|[\s"(\[=:,<])(?:file://)?/(?:[^\s/'"\]):,>]+/)+"#, "$1.../"),
         ]
     });
-    let rules = PLACES.iter().flatten();
+    let rules = RULES.iter().flatten();
     rules.fold(words.to_owned(), |words, (pattern, shown)| pattern.replace_all(&words, *shown).into_owned())
 }
 

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_has_version_and_variant_in_place() {
+    fn a_uuid_has_its_version_and_variant() {
         for _ in 0..50 {
             let uuid = new_uuid().unwrap();
             assert_eq!(uuid.len(), 36);

@@ -49,7 +49,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "REFRESH_WINDOW" "SECONDS" "3600" "600"
         "How long a refresh token that was exchanged already leads to its successor; after it, its use ends the login.";
     "REDIRECT_HOSTS" "LIST" "" "app.example.com"
-        "Web sites, beside Claude's and other well-known clients', to which a login may lead back, separated by commas, or *.";
+        "Web sites, besides Claude's and other well-known clients', to which a login may lead back, separated by commas, or *.";
     "CLIENT_METADATA_DOCUMENTS" "" "false" "true"
         "Let Claude and Claude Code name themselves by their published documents, which are built in, instead of registering.";
     "TOOLSETS" "LIST" "vault" "vault,context"

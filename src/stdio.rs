@@ -71,7 +71,7 @@ impl Listener for Pipe {
     fn end(&self) {}
 }
 
-/// A line on its way to being answered; a request can be cancelled while it waits.
+/// A line that is being answered; a request can be cancelled while it waits.
 struct Line {
     incoming: Result<Incoming, Error>,
     running: Option<Running>,

@@ -55,7 +55,7 @@ mod tests {
         }
     }
 
-    /// No character is special: every one of them comes back, alone and beside others.
+    /// No character is special: every one of them comes back, alone and among others.
     #[test]
     fn every_character_comes_back_as_it_was() {
         let odd = (1..=0x2ff).chain([0x301, 0x2028, 0xfeff, 0xfffd, 0x1f3bb, 0x10ffff]).filter_map(char::from_u32);

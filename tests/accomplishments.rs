@@ -75,8 +75,8 @@ pub(crate) fn edges(canvas: &Value) -> Vec<(String, String)> {
 /// Every file of a vault, hidden ones of our own aside.
 pub(crate) fn all(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
     let (mut found, mut open) = (BTreeMap::new(), vec![folder.vault()]);
-    while let Some(place) = open.pop() {
-        for entry in std::fs::read_dir(place).unwrap() {
+    while let Some(on_disk) = open.pop() {
+        for entry in std::fs::read_dir(on_disk).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(folder.vault()).unwrap().to_str().unwrap().to_owned();
             if path.is_dir() {
@@ -382,9 +382,9 @@ fn prompts_show_the_project_and_begin_a_session() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let prompt = server.result_of("prompts/get", json!({ "name": "plan_project", "arguments": { "goal": "a heated house" } }));
+    let prompt = server.result_of("prompts/get", json!({ "name": "plan_project", "arguments": { "goal": "a heated home" } }));
     let said = prompt["messages"].to_string();
-    assert!(said.contains("a heated house") && said.contains("manage_accomplishment") && said.contains("flowchart LR"), "{said}");
+    assert!(said.contains("a heated home") && said.contains("manage_accomplishment") && said.contains("flowchart LR"), "{said}");
     let empty = Folder::with(&[]);
     let server = serve(&empty);
     assert!(server.result_of("prompts/get", json!({ "name": "plan_project" }))["messages"].to_string().contains("nothing on the canvas"));

@@ -122,7 +122,7 @@ fn dependencies_are_kept_on_both_sides_and_never_go_in_a_circle() {
     assert_eq!(server.call("get_accomplishment", json!({ "id": "ACC-003" }))["depends_on"], json!(["ACC-002"]));
     update(&server, "ACC-003", json!({ "depends_on": ["ACC-004"] }));
     assert_eq!(edges(&canvas(&folder)), [("A".into(), "B".into()), ("D".into(), "C".into())]);
-    // A circle that only the canvas closes: somebody drew D -> A.
+    // A circle that only the canvas closes: a person drew D -> A.
     let text = String::from_utf8(folder.read("projects/main.canvas")).unwrap();
     let read = canvas(&folder);
     let id = |file: &str| node(&read, &format!("accomplishments/{file}.md"))["id"].as_str().unwrap().to_owned();

@@ -155,7 +155,7 @@ fn titles_stay_in_the_folder_and_differ() {
     }
     assert_eq!(all(&folder), before);
     assert_eq!(all(&folder).keys().filter(|name| !name.starts_with("accomplishments/") && !name.starts_with("projects/")).count(), 0);
-    // Its own title in other letters is a new title, not somebody else's.
+    // Its own title in other letters is a new title, not that of another.
     assert_eq!(update(&server, "ACC-004", json!({ "title": "CAFÉ" }))["vault_path"], "accomplishments/CAFÉ.md");
 }
 
@@ -296,7 +296,7 @@ fn calls_at_once_lose_nothing() {
     assert_eq!(numbers, (1..=30).collect::<Vec<u64>>());
 }
 
-/// Killed at any moment, or refused by the disk half way: note and canvas are both changed, or both as before.
+/// Killed at any moment, or refused by the disk in between: note and canvas are both changed, or both as before.
 #[test]
 fn killed_at_random_moments_note_and_canvas_agree() {
     let folder = Folder::with(&[]);
@@ -340,12 +340,12 @@ fn killed_at_random_moments_note_and_canvas_agree() {
 }
 
 #[test]
-fn a_disk_that_refuses_half_way_leaves_both_as_before() {
+fn a_disk_that_refuses_in_between_leaves_both_as_before() {
     use std::os::unix::fs::PermissionsExt;
     let folder = by_hand();
     let server = serve(&folder);
-    let place = folder.vault().join("projects/main.canvas");
-    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let on_disk = folder.vault().join("projects/main.canvas");
+    std::fs::set_permissions(&on_disk, std::fs::Permissions::from_mode(0o444)).unwrap();
     let before = all(&folder);
     for arguments in [
         json!({ "operation": "create", "data": { "title": "X", "effort": "Infra" } }),

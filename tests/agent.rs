@@ -1,4 +1,4 @@
-//! Toolset `agent`, with programs in the place of Claude Code that do what it never should. What the real one does is tried
+//! Toolset `agent`, with programs instead of Claude Code that do what it never should. What the real one does is tried
 //! by `tests/agent/run`.
 
 use crate::support::{Folder, READ_TOKEN, Server, TOKEN, eventually};
@@ -14,7 +14,7 @@ pub const INIT: &str = r#"echo '{"type":"system","subtype":"init","tools":["Read
 pub const RESULT: &str = r#"echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"total_cost_usd":0.5,"result":"x","structured_output":{"answer":"yes","citations":["aliases.md","Nowhere"],"artifacts":[]}}'
 "#;
 
-/// A vault with the starter wiki, and a program beside it.
+/// A vault with the starter wiki, and a program next to it.
 pub struct Scene {
     pub folder: Folder,
     pub program: PathBuf,
@@ -79,7 +79,7 @@ impl Scene {
     }
 }
 
-/// Puts the starter wiki into a vault, and a program beside it.
+/// Puts the starter wiki into a vault, and a program next to it.
 pub(crate) fn prepare(folder: &Folder, body: &str) -> PathBuf {
     vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
     let program = folder.path().join("claude");
@@ -126,7 +126,7 @@ fn a_question_is_answered_and_what_is_cited_is_looked_up() {
     assert!(left.iter().all(|name| name == "home" || name == "ledger.jsonl"), "the session's own folder is gone: {left:?}");
 }
 
-/// Every way to fail is an error that says what to do, and the server goes on.
+/// Every failure is an error that says what to do, and the server goes on.
 #[test]
 fn failures_say_what_to_do() {
     let failing: &[(&str, &str, &[&str])] = &[
@@ -210,7 +210,7 @@ fn what_is_missing_is_named_before_anything_runs() {
     assert!(!scene.has("ran"), "no session was begun");
 }
 
-/// A disk that takes nothing more for the session's folder; /proc is one for everybody.
+/// A disk that takes nothing more for the session's folder; /proc is the same for all.
 #[test]
 fn a_folder_that_cannot_be_made_is_reported() {
     let scene = Scene::with(INIT);
@@ -253,7 +253,7 @@ fn bad_requests_are_refused_before_anything_runs() {
     assert!(!scene.has("ran"));
 }
 
-/// First come, first served; and whoever would be the ninth to wait is told so at once.
+/// First come, first served; and whoever would be the ninth to wait gets an error at once.
 #[test]
 fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     let body = format!("cat >> \"$HOME/order\"\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n{INIT}{RESULT}");
@@ -277,12 +277,12 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     let status = |job: &str| server.call("ingest_status", json!({ "job_id": job }))["status"].as_str().unwrap().to_owned();
     eventually("all end", || jobs.iter().all(|job| status(job) == "nothing_filed"));
     let order = order();
-    let places: Vec<usize> = (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
-    assert!(places.is_sorted(), "{places:?}");
+    let positions: Vec<usize> = (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
+    assert!(positions.is_sorted(), "{positions:?}");
     assert_ne!(server.call("ingest", json!({ "content": "mail 8.", "background": true }))["job_id"], jobs[8].as_str(), "that one is over");
 }
 
-/// Calls that wait for sessions leave room for others.
+/// Calls that wait for sessions leave workers for others.
 #[test]
 fn waiting_calls_leave_workers_for_others() {
     let scene = Scene::with(&format!("{INIT}sleep 98764"));
@@ -365,21 +365,21 @@ fn hanging_up_ends_a_session_where_it_means_that() {
 fn absolute_paths_and_long_lists_in_a_result_are_cut() {
     let long = "x".repeat(3_000);
     let given = json!({
-        "perDomain": { "work": format!("filed in PLACE/work {}", "y".repeat(90_000)), "other": { "deep": vec!["z"; 1000] }, "life": ["no"] },
-        "sourcesCreated": vec![long.as_str(); 300], "pagesResynthesized": ["PLACE/aliases.md", "aliases"], "contradictions": [5, "a"],
+        "perDomain": { "work": format!("filed in ROOT/work {}", "y".repeat(90_000)), "other": { "deep": vec!["z"; 1000] }, "life": ["no"] },
+        "sourcesCreated": vec![long.as_str(); 300], "pagesResynthesized": ["ROOT/aliases.md", "aliases"], "contradictions": [5, "a"],
         "boardRefsRecorded": ["CASE-1", "CASE-12 — Boiler"],
     });
     let result = json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "total_cost_usd": 0.5, "result": "x", "structured_output": given });
-    let scene = Scene::with(&format!("{INIT}sed \"s#PLACE#$PWD#g\" \"$HOME/result\""));
+    let scene = Scene::with(&format!("{INIT}sed \"s#ROOT#$PWD#g\" \"$HOME/result\""));
     std::fs::write(scene.home().join("result"), result.to_string()).unwrap();
     let server = scene.serve(&[]);
     let answer = server.result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler"] }));
     assert!(answer["content"][0]["text"].as_str().unwrap().len() < 95_000);
-    let told = &answer["structuredContent"];
-    assert!(!told.to_string().contains(scene.folder.path().to_str().unwrap()), "no place of this machine");
-    assert_eq!(told["pagesResynthesized"], json!(["aliases.md", "aliases"]), "{told}");
-    assert_eq!(told["perDomain"].as_object().unwrap().len(), 1);
-    assert_eq!((&told["contradictions"], &told["boardRefsRecorded"]), (&json!(["a"]), &json!(["CASE-12 — Boiler"])));
+    let shown = &answer["structuredContent"];
+    assert!(!shown.to_string().contains(scene.folder.path().to_str().unwrap()), "no path of this machine");
+    assert_eq!(shown["pagesResynthesized"], json!(["aliases.md", "aliases"]), "{shown}");
+    assert_eq!(shown["perDomain"].as_object().unwrap().len(), 1);
+    assert_eq!((&shown["contradictions"], &shown["boardRefsRecorded"]), (&json!(["a"]), &json!(["CASE-12 — Boiler"])));
 }
 
 #[test]

@@ -204,9 +204,9 @@ fn links_in_the_vault_lead_a_session_nowhere() {
 
 /// What no rule of the program is asked about: a program that reads and writes where it likes.
 #[test]
-fn the_kernel_keeps_a_session_from_the_vault_and_from_what_lies_beside_it() {
-    let script = "for place in VAULT/Diary.md VAULT/.obsidian/app.json OUTSIDE /etc/passwd /proc/PID/environ; do\n  cat $place > /dev/null 2>&1 && echo \"$place\" >> \"$HOME/reached\"\ndone\n\
-        for place in VAULT/Diary.md VAULT/life/x.md OUTSIDE /tmp/vault-sync-mcp-was-here ../x Diary.md raw/assets/x.md; do\n  ( echo x > $place ) 2>/dev/null && echo \"$place\" >> \"$HOME/reached\"\ndone\n\
+fn the_kernel_keeps_a_session_from_the_vault_and_from_what_is_next_to_it() {
+    let script = "for file in VAULT/Diary.md VAULT/.obsidian/app.json OUTSIDE /etc/passwd /proc/PID/environ; do\n  cat $file > /dev/null 2>&1 && echo \"$file\" >> \"$HOME/reached\"\ndone\n\
+        for file in VAULT/Diary.md VAULT/life/x.md OUTSIDE /tmp/vault-sync-mcp-was-here ../x Diary.md raw/assets/x.md; do\n  ( echo x > $file ) 2>/dev/null && echo \"$file\" >> \"$HOME/reached\"\ndone\n\
         echo x > work/x.md && cat Diary.md > /dev/null && echo done >> \"$HOME/reached\"\n";
     let scene = Scene::with("");
     let outside = scene.folder.path().join("outside.md");

@@ -63,7 +63,7 @@ fn a_session_gets_what_is_left_of_the_daily_budget_and_none_when_that_is_used_up
     let server = scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "1.2"), ("COS_VAULT_CONCURRENCY", "2")]);
     let allowed = || kept(&scene, "argv").lines().skip_while(|word| *word != "--max-budget-usd").nth(1).unwrap().parse::<f64>().unwrap();
     server.call("query", json!({ "question": "x" }));
-    assert_eq!(allowed(), 0.6, "half of it, since a second session may begin beside it");
+    assert_eq!(allowed(), 0.6, "half of it, since a second session may begin");
     server.call("query", json!({ "question": "y" }));
     assert_eq!(allowed(), 0.35);
     server.call("query", json!({ "question": "z" }));

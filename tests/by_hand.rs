@@ -57,7 +57,7 @@ fn an_integer_of_twenty_digits_loses_no_other_property() {
 }
 
 #[test]
-fn only_the_status_and_the_estimate_change_and_words_beside_them_stay() {
+fn only_the_status_and_the_estimate_change_and_other_words_stay() {
     let tasks = "\n## Tasks\n\n### Task 1: Paint\n- **Goal:** white ^g\n- **Estimate:** 4h if dry\n- **Status:** Open %% waiting for parts %% ^st\n";
     let (folder, server) = serve(&note("", tasks));
     let task = json!({ "operation": "update", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:Paint", "data": { "status": "OnHold", "estimate": 6, "goal": "grey" } });

@@ -52,11 +52,11 @@ fn all_mistakes_are_reported_at_once_and_nothing_starts() {
         "",
     );
     assert_eq!(output.status.code(), Some(2));
-    let told = err(&output);
+    let shown = err(&output);
     for word in ["5 mistakes", "--colour", "VAULT_PATH", "LISTEN_ADDR", "SERVER_URL", "AUTH_USERS"] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(shown.contains(word), "{word}: {shown}");
     }
-    assert!(!told.contains("secret-in-the-clear"));
+    assert!(!shown.contains("secret-in-the-clear"));
     assert_eq!(out(&output), "");
 }
 
@@ -68,9 +68,9 @@ fn a_misspelt_setting_is_reported() {
     let output =
         run(&["check", "--server-ulr", "x"], &[("VAULT_PAHT", vault.to_str().unwrap()), ("api_tokens", token), ("READONLY", "true")], "");
     assert_eq!(output.status.code(), Some(2));
-    let told = err(&output);
+    let shown = err(&output);
     for words in ["--server-ulr is not a flag, --server-url is;", "is required; VAULT_PAHT is set, which is no setting"] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(shown.contains(words), "{words}: {shown}");
     }
     // One that is not required: the server would run without it, and write.
     let good =
@@ -128,21 +128,24 @@ fn check_reports_what_would_be_served() {
     let good = [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "https://vault.example.com"), ("AUTH_USERS", users.as_str())];
     let output = run(&["check"], &good, "");
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    let told = out(&output);
+    let shown = out(&output);
     assert!(
-        told.contains("56 files") && told.contains("https://vault.example.com/mcp") && told.contains("alex") && told.contains("in order"),
-        "{told}"
+        shown.contains("56 files")
+            && shown.contains("https://vault.example.com/mcp")
+            && shown.contains("alex")
+            && shown.contains("in order"),
+        "{shown}"
     );
-    assert!(!told.contains(&hash));
-    assert!(told.contains("Note: LISTEN_ADDR is [::]:8090: plain HTTP on every address"), "{told}");
+    assert!(!shown.contains(&hash));
+    assert!(shown.contains("Note: LISTEN_ADDR is [::]:8090: plain HTTP on every address"), "{shown}");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
-    let told = out(&output);
-    assert!(told.contains("Note: LISTEN_ADDR: something listens on 127.0.0.1:") && !told.contains("plain HTTP"), "{told}");
-    assert!(!told.contains("in order"), "{told}");
+    let shown = out(&output);
+    assert!(shown.contains("Note: LISTEN_ADDR: something listens on 127.0.0.1:") && !shown.contains("plain HTTP"), "{shown}");
+    assert!(!shown.contains("in order"), "{shown}");
     let empty = Folder::with(&[]);
-    let told = out(&run(&["check", "--vault-path", empty.vault().to_str().unwrap()], &good, ""));
-    assert!(told.contains("no files") && !told.contains("in order"), "{told}");
+    let shown = out(&run(&["check", "--vault-path", empty.vault().to_str().unwrap()], &good, ""));
+    assert!(shown.contains("no files") && !shown.contains("in order"), "{shown}");
     for (arguments, settings, words) in [
         (vec!["server"], &good[..], "Is serve meant?"),
         (vec!["chek"], &good, "Is check meant?"),
@@ -202,14 +205,14 @@ fn the_demo_works_as_printed() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut child = command(&["demo", "--listen-addr", &format!(":{port}")]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    let mut told = String::new();
-    while !told.contains("claude mcp add --transport http vault http") {
+    let mut shown = String::new();
+    while !shown.contains("claude mcp add --transport http vault http") {
         let mut bytes = [0; 4096];
         let count = stdout.read(&mut bytes).unwrap();
-        assert!(count > 0, "{told}");
-        told.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        assert!(count > 0, "{shown}");
+        shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
-    let curl = told.lines().find(|line| line.starts_with("curl ")).unwrap();
+    let curl = shown.lines().find(|line| line.starts_with("curl ")).unwrap();
     let quoted: Vec<&str> = curl.split('\'').collect();
     let (token, body) = (quoted[1], quoted[5]);
     let request = format!(
@@ -218,7 +221,7 @@ fn the_demo_works_as_printed() {
     );
     let answer = Connection::open(format!("127.0.0.1:{port}").parse().unwrap()).send(request).response();
     assert!(answer.text().contains("**heating controller**"), "{}", answer.text());
-    let folder = told.lines().find(|line| line.contains("vault-sync-mcp-demo-")).unwrap().trim().to_owned();
+    let folder = shown.lines().find(|line| line.contains("vault-sync-mcp-demo-")).unwrap().trim().to_owned();
     assert!(std::path::Path::new(&folder).join("Welcome.md").exists());
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -249,35 +252,35 @@ fn a_server_is_tried_from_outside() {
     let (_folder, server) = Server::sample();
     let url = before(&server, |_| None);
     let Some(output) = check_server(&format!("{url}/mcp")) else { return };
-    let told = out(&output);
-    assert!(output.status.success() && told.ends_with(&format!("with the URL {url}/mcp\n")), "{told}{}", err(&output));
-    assert_eq!(told.matches("ok  ").count(), 15, "{told}");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for (url, told) in [
+    let shown = out(&output);
+    assert!(output.status.success() && shown.ends_with(&format!("with the URL {url}/mcp\n")), "{shown}{}", err(&output));
+    assert_eq!(shown.matches("ok  ").count(), 15, "{shown}");
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (url, shown) in [
         (format!("{url}/mcp/"), "without the slash"),
         (url.replace("127.0.0.1", "localhost"), "SERVER_URL must be the URL in use"),
         (format!("https://{}", server.address), "TLS does not work"),
-        (format!("http://{nobody}"), "nothing listens there"),
+        (format!("http://{unused}"), "nothing listens there"),
         ("https://nowhere.invalid/mcp".into(), "not known to the DNS"),
         ("http://nowhere.invalid/mcp".into(), "it is http"),
         ("vault.example.com".into(), "is no URL like"),
         ("https://user:word@vault.example.com/mcp".into(), "is no URL like"),
     ] {
         let output = check_server(&url).unwrap();
-        let is_one_cause = told != "SERVER_URL must be the URL in use" || err(&output).contains("1 mistake:");
+        let is_one_cause = shown != "SERVER_URL must be the URL in use" || err(&output).contains("1 mistake:");
         assert!(is_one_cause, "{}", err(&output));
         assert_eq!(output.status.code(), Some(2), "{url}");
-        assert!(err(&output).contains(told), "{url}: {}", err(&output));
+        assert!(err(&output).contains(shown), "{url}: {}", err(&output));
     }
 }
 
-/// Proxies that are set up in the ways in which they are set up wrongly; each word is in the row of the one problem.
+/// Proxies that are set up as they often are set up wrongly; each word is in the row of the one problem.
 #[test]
 fn the_usual_mistakes_of_proxies_are_named() {
     let (_folder, server) = Server::sample();
     let page =
         |status: &str| format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
-    for (what, told) in [
+    for (what, shown) in [
         ("Claude-User", "a bot filter refuses Claude"),
         ("1500000", "client_max_body_size"),
         ("/.well-known", "does not pass this path on"),
@@ -298,7 +301,7 @@ fn the_usual_mistakes_of_proxies_are_named() {
         });
         let Some(output) = check_server(&url) else { return };
         assert_eq!(output.status.code(), Some(2));
-        assert!(err(&output).contains(told), "{told}: {}{}", out(&output), err(&output));
+        assert!(err(&output).contains(shown), "{shown}: {}{}", out(&output), err(&output));
     }
     let gone = before(&server, |_| Some("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()));
     assert!(err(&check_server(&gone).unwrap()).contains("does not reach the server"));

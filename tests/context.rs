@@ -227,7 +227,7 @@ fn one_note_is_loaded_by_its_path() {
         assert_eq!(error["code"], code, "{path}");
         assert!(path == absolute || !error["message"].as_str().unwrap().contains(&*folder.path().display().to_string()), "{error}");
     }
-    // What the sync program writes is there with the next call.
+    // What the sync program writes is seen by the next call.
     std::fs::write(folder.vault().join("job/old.md"), "new").unwrap();
     assert_eq!(fetch(&server, "fetch_specific_file", json!({ "file_path": "job/old.md" })).0, head("job/old.md") + "new");
 }
@@ -276,10 +276,10 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
             .args(["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--context-config", file.to_str().unwrap()])
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
-            output.status.code() == Some(2) && told.contains("CONTEXT_CONFIG (--context-config) is not what it should be"),
-            "{wrong}: {told}"
+            output.status.code() == Some(2) && shown.contains("CONTEXT_CONFIG (--context-config) is not what it should be"),
+            "{wrong}: {shown}"
         );
     }
 }
@@ -326,8 +326,8 @@ fn large_and_malformed_notes_are_listed_as_left_out() {
 fn a_wrong_expression_is_reported_with_its_position() {
     let folder = people();
     let server = serve(&folder);
-    for (pattern, place) in [("abc(def", "at character 4"), ("(a[z-b])", "at character 4")] {
+    for (pattern, position) in [("abc(def", "at character 4"), ("(a[z-b])", "at character 4")] {
         let error = server.fail("search_vault_content", json!({ "search_pattern": pattern, "regex": true }));
-        assert!(error["message"].as_str().unwrap().contains(place), "{pattern}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(position), "{pattern}: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong below and beside the server: full and broken disks, vaults that go, programs that write at the same time.
+//! What can go wrong with its disk and its peers: full and broken disks, vaults that go, programs that write at the same time.
 //! Those that need root (a file system of their own) are left out where they cannot be arranged.
 
 use crate::support::{Connection, Folder, Server, TOKEN, eventually, mcp_head};
@@ -15,14 +15,14 @@ struct Mount(PathBuf);
 
 impl Mount {
     /// `None` where it may not be mounted.
-    fn on(place: &Path, options: &str) -> Option<Mount> {
-        std::fs::create_dir_all(place).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(place).output();
+    fn on(on_disk: &Path, options: &str) -> Option<Mount> {
+        std::fs::create_dir_all(on_disk).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(on_disk).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
             crate::support::skipped("no file system can be mounted");
             return None;
         }
-        Some(Mount(place.to_owned()))
+        Some(Mount(on_disk.to_owned()))
     }
 
     fn again(&self, options: &str) {
@@ -59,8 +59,8 @@ fn a_disk_that_fills_keeps_the_old_bytes_and_no_litter() {
         server.call("vault_list_all", json!({}));
         // Full to the last byte, or inode.
         let filler: Vec<PathBuf> = (0..64).map(|n| vault.join(format!("filler {n}"))).collect();
-        for place in &filler {
-            let _ = std::fs::write(place, vec![b'x'; 16_000]);
+        for on_disk in &filler {
+            let _ = std::fs::write(on_disk, vec![b'x'; 16_000]);
         }
         let before = all(&vault);
         let large = "y".repeat(300_000);
@@ -76,7 +76,7 @@ fn a_disk_that_fills_keeps_the_old_bytes_and_no_litter() {
         }
         assert_eq!(all(&vault), before, "with {options}");
         assert!(!vault.join("a").exists(), "folders that were made for it are gone again");
-        filler.iter().for_each(|place| drop(std::fs::remove_file(place)));
+        filler.iter().for_each(|on_disk| drop(std::fs::remove_file(on_disk)));
         server.call("vault_edit", json!({ "path": "note.md", "old_text": "old", "new_text": "new" }));
         assert_eq!(std::fs::read_to_string(vault.join("note.md")).unwrap(), "new text\n");
         drop((server, disk));
@@ -249,8 +249,8 @@ fn a_log_that_is_not_read_delays_no_call() {
     assert!(log.lines().all(|line| line.starts_with("20")), "whole lines only");
 }
 
-/// A sync program that writes a thousand files a second beside calls of ours, and two servers on the vault: each edit that
-/// was answered is there.
+/// A sync program that writes a thousand files a second during calls of ours, and two servers on the vault: each edit that
+/// was answered is kept.
 #[test]
 fn two_servers_and_a_busy_sync_program_lose_nothing() {
     let folder = Folder::with(&[("log.md", b"end\n")]);
@@ -261,9 +261,9 @@ fn two_servers_and_a_busy_sync_program_lose_nothing() {
         let syncing = scope.spawn(|| {
             let mut written = 0_u32;
             while edits.load(Ordering::Relaxed) {
-                let place = vault.join(format!("synced {}.md", written % 300));
+                let on_disk = vault.join(format!("synced {}.md", written % 300));
                 std::fs::write(vault.join(".sync.tmp"), format!("version {written}")).unwrap();
-                std::fs::rename(vault.join(".sync.tmp"), place).unwrap();
+                std::fs::rename(vault.join(".sync.tmp"), on_disk).unwrap();
                 written += 1;
                 std::thread::sleep(Duration::from_micros(700));
             }

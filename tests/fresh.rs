@@ -27,7 +27,7 @@ fn paths(server: &Server) -> Vec<String> {
 }
 
 /// Keeps three threads busy while `work` runs.
-fn beside_busy_loops<T>(work: impl FnOnce() -> T) -> T {
+fn during_busy_loops<T>(work: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -49,7 +49,7 @@ fn every_change_is_seen_by_the_very_next_call_on_a_busy_machine() {
     let mut count = counter(&server);
     assert_eq!(count("vkw0x"), 0);
     let (note, other) = (folder.vault().join("changing.md"), folder.vault().join("other.tmp"));
-    beside_busy_loops(|| {
+    during_busy_loops(|| {
         for number in 1..if thorough() { 10_000 } else { 400 } {
             let text = format!("vkw{number}x");
             // In place with the same size mostly, and by another name as editors do.
@@ -69,36 +69,36 @@ fn folders_that_come_move_and_go_are_seen_by_the_very_next_call() {
     let folder = Folder::with(&[("a.md", b"one"), ("deep/er/b.md", b"two")]);
     let server = Server::on(&folder.vault());
     let vault = folder.vault();
-    let place = |path: &str| vault.join(path);
+    let on_disk = |path: &str| vault.join(path);
     assert_eq!(paths(&server), ["a.md", "deep/er/b.md"]);
     for round in 0..if thorough() { 300 } else { 30 } {
-        fs::create_dir_all(place("new/in/new")).unwrap();
-        fs::write(place("new/in/new/c.md"), format!("round {round}")).unwrap();
+        fs::create_dir_all(on_disk("new/in/new")).unwrap();
+        fs::write(on_disk("new/in/new/c.md"), format!("round {round}")).unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md", "new/in/new/c.md"], "{round}");
-        fs::rename(place("new/in"), place("deep/moved")).unwrap();
+        fs::rename(on_disk("new/in"), on_disk("deep/moved")).unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md", "deep/moved/new/c.md"], "{round}");
         // What happens in a folder after it was moved is reported under its new path.
-        fs::write(place("deep/moved/new/d.md"), "x").unwrap();
-        fs::rename(place("deep/moved"), place("away")).unwrap();
-        fs::write(place("away/new/e.md"), "x").unwrap();
-        fs::remove_file(place("away/new/d.md")).unwrap();
+        fs::write(on_disk("deep/moved/new/d.md"), "x").unwrap();
+        fs::rename(on_disk("deep/moved"), on_disk("away")).unwrap();
+        fs::write(on_disk("away/new/e.md"), "x").unwrap();
+        fs::remove_file(on_disk("away/new/d.md")).unwrap();
         assert_eq!(paths(&server), ["a.md", "away/new/c.md", "away/new/e.md", "deep/er/b.md"], "{round}");
         // Out of the vault, changed there, and back under another name.
-        fs::rename(place("away"), folder.path().join("outside")).unwrap();
+        fs::rename(on_disk("away"), folder.path().join("outside")).unwrap();
         fs::write(folder.path().join("outside/new/f.md"), "x").unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md"], "{round}");
-        fs::rename(folder.path().join("outside"), place("back")).unwrap();
+        fs::rename(folder.path().join("outside"), on_disk("back")).unwrap();
         assert_eq!(paths(&server), ["a.md", "back/new/c.md", "back/new/e.md", "back/new/f.md", "deep/er/b.md"], "{round}");
         // Hidden, and shown again.
-        fs::rename(place("back"), place(".back")).unwrap();
+        fs::rename(on_disk("back"), on_disk(".back")).unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md"], "{round}");
-        fs::rename(place(".back"), place("new")).unwrap();
+        fs::rename(on_disk(".back"), on_disk("new")).unwrap();
         assert_eq!(paths(&server).len(), 5, "{round}");
-        // A file in the place of a folder.
-        fs::remove_dir_all(place("new")).unwrap();
-        fs::write(place("new"), "x").unwrap();
+        // A file instead of a folder.
+        fs::remove_dir_all(on_disk("new")).unwrap();
+        fs::write(on_disk("new"), "x").unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md", "new"], "{round}");
-        fs::remove_file(place("new")).unwrap();
+        fs::remove_file(on_disk("new")).unwrap();
     }
 }
 
@@ -256,7 +256,7 @@ fn a_subscribed_client_is_notified_of_a_change_at_once() {
     for round in 0..10 {
         std::thread::sleep(Duration::from_millis(60));
         let begin = Instant::now();
-        fs::write(folder.vault().join(format!("told {round}.md")), "x").unwrap();
+        fs::write(folder.vault().join(format!("round {round}.md")), "x").unwrap();
         let event: Value = serde_json::from_str(&stream.event().unwrap()).unwrap();
         assert_eq!(event["method"], "notifications/resources/list_changed");
         slowest = slowest.max(begin.elapsed());
@@ -265,7 +265,7 @@ fn a_subscribed_client_is_notified_of_a_change_at_once() {
 }
 
 #[test]
-fn what_takes_the_place_of_something_else_between_two_calls_is_seen() {
+fn what_replaces_something_else_between_two_calls_is_seen() {
     let folder = Folder::with(&[("sub/n.md", b"x"), ("p/x", b"file"), ("a.md", b"x")]);
     let (vault, outside) = (folder.vault(), folder.path().join("outside"));
     std::os::unix::fs::symlink("sub2/t.md", vault.join("dangling.md")).unwrap();
@@ -273,11 +273,11 @@ fn what_takes_the_place_of_something_else_between_two_calls_is_seen() {
     fs::write(outside.join("p2/x/n.md"), "x").unwrap();
     let server = Server::on(&vault);
     assert_eq!(paths(&server), ["a.md", "p/x", "sub/n.md"]);
-    // A file in the place of a folder that was moved away.
+    // A file instead of a folder that was moved away.
     fs::rename(vault.join("sub"), outside.join("sub")).unwrap();
     fs::write(vault.join("sub"), "file").unwrap();
     assert_eq!(paths(&server), ["a.md", "p/x", "sub"]);
-    // A folder in the place of a file, below a folder that was exchanged.
+    // A folder instead of a file, below a folder that was exchanged.
     fs::rename(vault.join("p"), outside.join("p")).unwrap();
     fs::rename(outside.join("p2"), vault.join("p")).unwrap();
     assert_eq!(paths(&server), ["a.md", "p/x/n.md", "sub"]);

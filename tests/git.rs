@@ -18,7 +18,7 @@ pub(crate) fn write(server: &Server, path: &str, text: &str) -> Value {
     outcome(server, "vault_write_file", json!({ "path": path, "content": note(text) }))
 }
 
-/// The members of a result, or of a failure with the error beside them.
+/// The members of a result, or of a failure with its error.
 pub(crate) fn outcome(server: &Server, tool: &str, arguments: Value) -> Value {
     let result = server.result(tool, arguments);
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
@@ -88,8 +88,8 @@ pub(crate) fn busy() -> Repository {
     repository
 }
 
-pub(crate) fn hook(place: &Path, name: &str, script: &str) {
-    let file = place.join("hooks").join(name);
+pub(crate) fn hook(on_disk: &Path, name: &str, script: &str) {
+    let file = on_disk.join("hooks").join(name);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -241,7 +241,7 @@ fn what_the_remote_has_is_brought_in_first() {
     assert_eq!((repository.git(&["rev-parse", "HEAD"]), belongings(&repository, &[])), (head, before));
 }
 
-/// Every way in which it can be refused: the words say why, and nothing has moved.
+/// Everything for which it can be refused: the words say why, and nothing has moved.
 #[test]
 fn a_refused_write_leaves_everything_as_it_was() {
     type Arrange = fn(&Repository);
@@ -261,11 +261,11 @@ fn a_refused_write_leaves_everything_as_it_was() {
         ("a pre-push hook refuses", |r| hook(&r.folder.vault().join(".git"), "pre-push", "exit 1"), "git:"),
         ("a hook adds files", |r| hook(&r.folder.vault().join(".git"), "pre-commit", "git add -f untracked.md"), "added other files"),
         (
-            "a merge is under way",
+            "a merge is in progress",
             |r| std::fs::write(r.folder.vault().join(".git/MERGE_HEAD"), r.git(&["rev-parse", "HEAD"])).unwrap(),
             "git merge --abort",
         ),
-        ("a rebase is under way", |r| std::fs::create_dir(r.folder.vault().join(".git/rebase-merge")).unwrap(), "git rebase"),
+        ("a rebase is in progress", |r| std::fs::create_dir(r.folder.vault().join(".git/rebase-merge")).unwrap(), "git rebase"),
         ("another branch", |r| drop(r.git(&["switch", "-q", "-c", "elsewhere"])), "git switch main"),
         ("no branch", |r| drop(r.git(&["checkout", "-q", "--detach"])), "detached HEAD"),
         ("no identity", |r| drop((r.git(&["config", "--unset", "user.name"]), r.git(&["config", "--unset", "user.email"]))), "no identity"),

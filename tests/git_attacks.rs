@@ -15,9 +15,9 @@ fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
     let clone = repository.clone("another");
     for (path, words) in [("ignored/x.md", "ignored/x.md"), ("build", "has changed build")] {
         std::fs::write(clone.join(".git/info/exclude"), "").unwrap();
-        let place = clone.join(path);
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        std::fs::write(place, "theirs\n").unwrap();
+        let on_disk = clone.join(path);
+        std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
+        std::fs::write(on_disk, "theirs\n").unwrap();
         git(&clone, &["add", "-f", path]);
         git(&clone, &["commit", "-q", "-m", path]);
         git(&clone, &["push", "-q"]);
@@ -110,7 +110,7 @@ pub(crate) fn is_clean(repository: &Repository) {
     assert!(!repository.folder.vault().join(".git/index.lock").exists());
 }
 
-/// Git takes for unchanged what it was told not to look at, and what a filter drops; the bytes are a person's all the same.
+/// Git takes for unchanged what it is set not to look at, and what a filter drops; the bytes are a person's all the same.
 #[test]
 fn a_change_that_git_does_not_see_is_not_overwritten() {
     let repository = two();
@@ -159,7 +159,7 @@ fn the_remote_tracking_branch_is_not_moved() {
 }
 
 #[test]
-fn a_link_in_place_of_a_folder_is_not_replaced() {
+fn a_link_instead_of_a_folder_is_not_replaced() {
     let repository = Repository::with(&[("a.md", &note("a")), ("d/x.txt", "x"), ("d/y.txt", "y")]);
     let vault = repository.folder.vault();
     let elsewhere = repository.folder.path().join("elsewhere");
@@ -293,9 +293,9 @@ fn notes_named_as_parts_of_a_repository_run_no_program() {
             ("config", &*config),
             ("attr.txt", "* filter=x\n"),
         ] {
-            let place = vault.join(path);
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, text).unwrap();
+            let on_disk = vault.join(path);
+            std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
+            std::fs::write(on_disk, text).unwrap();
         }
         let server = server.take().unwrap_or_else(|| Server::with(&vault, &[("TOOLSETS", "vault,git")]));
         assert_eq!(write(&server, &format!("new {started_before}.md"), "x")["written"], true);
@@ -319,7 +319,7 @@ fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     let refused = write(&server, "secret.md", "x");
     assert_eq!(refused["written"], false, "{refused}");
     drop(server);
-    let told = crate::commands::run(
+    let shown = crate::commands::run(
         &["serve", "--toolsets", "git", "--listen-addr", "127.0.0.1:0", "--server-url", "http://localhost:1"],
         &[
             ("VAULT_PATH", vault.to_str().unwrap()),
@@ -328,8 +328,8 @@ fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
         ],
         "",
     );
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("takes another one above"), "{told}");
+    let shown = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(shown.contains("takes another one above"), "{shown}");
     assert!(!vault.join("secret.md").exists());
     assert!(!home.at_remote(&["ls-tree", "-r", "--name-only", "main"]).contains("secret"));
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 #[test]
 fn a_remote_that_hangs_or_asks_for_a_password_is_given_up() {
     let repository = busy();
-    repository.git(&["remote", "set-url", "origin", "ssh://nobody@localhost/x.git"]);
+    repository.git(&["remote", "set-url", "origin", "ssh://user@localhost/x.git"]);
     // A length that no other process sleeps for.
     let sleep = format!("sleep 60.{}", std::process::id());
     let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1500"), ("GIT_SSH_COMMAND", &format!("{sleep}; true"))]);
@@ -47,25 +47,25 @@ fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Reposito
                 assert!(at > 11, "the walk ended after {at} steps");
                 break;
             }
-            let place = format!("{name}, after {after}, run {at}");
+            let on_disk = format!("{name}, after {after}, run {at}");
             // git may still be at work when its server is dead.
             std::thread::sleep(std::time::Duration::from_millis(60));
-            assert_eq!(belongings(&repository, &ours), before, "{place}: at once");
+            assert_eq!(belongings(&repository, &ours), before, "{on_disk}: at once");
             drop(server);
             let server = repository.serve();
-            assert_eq!(belongings(&repository, &ours), before, "{place}: after the start");
+            assert_eq!(belongings(&repository, &ours), before, "{on_disk}: after the start");
             let text = String::from_utf8(repository.folder.read("ours.md")).unwrap();
-            assert!([note("new"), note("as it was"), note("theirs")].contains(&text), "{place}: {text}");
+            assert!([note("new"), note("as it was"), note("theirs")].contains(&text), "{on_disk}: {text}");
             mend(&repository);
             let done = write(&server, "ours.md", "and on");
             let done = if done["error"]["code"] == "CONFLICT" { write(&server, "ours.md", "and on") } else { done };
-            assert_eq!(done["written"], true, "{place}: {done}");
-            assert_eq!(belongings(&repository, &ours), before, "{place}: at the end");
+            assert_eq!(done["written"], true, "{on_disk}: {done}");
+            assert_eq!(belongings(&repository, &ours), before, "{on_disk}: at the end");
             if done["pushed"] == true {
-                assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]), "{place}");
+                assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]), "{on_disk}");
             }
-            assert_eq!(repository.git(&["status", "--porcelain", "ours.md", "theirs.md"]), "", "{place}");
-            assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "", "{place}");
+            assert_eq!(repository.git(&["status", "--porcelain", "ours.md", "theirs.md"]), "", "{on_disk}");
+            assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "", "{on_disk}");
         }
     }
 }

@@ -24,14 +24,14 @@ fn a_name_in_another_unicode_form_is_the_same_file_to_git() {
 #[test]
 fn files_whose_names_are_not_utf_8_are_not_overwritten() {
     let repository = two();
-    let place = |name: &[u8]| repository.folder.vault().join(Path::new(std::ffi::OsStr::from_bytes(name)));
+    let on_disk = |name: &[u8]| repository.folder.vault().join(Path::new(std::ffi::OsStr::from_bytes(name)));
     std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.txt\n").unwrap();
-    std::fs::write(place(b"caf\xe9.txt"), "a person's").unwrap();
+    std::fs::write(on_disk(b"caf\xe9.txt"), "a person's").unwrap();
     let clone = repository.clone("another");
     std::fs::write(clone.join(Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"))), "theirs").unwrap();
     repository.pushed_by_another(&clone, "x.md", "x");
     assert!(words(&write(&repository.serve(), "a.md", "new")).contains("it is here too, not committed"));
-    assert_eq!(std::fs::read(place(b"caf\xe9.txt")).unwrap(), b"a person's");
+    assert_eq!(std::fs::read(on_disk(b"caf\xe9.txt")).unwrap(), b"a person's");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_change_of_line_ends_alone_is_not_overwritten() {
 }
 
 #[test]
-fn folders_without_files_give_way_to_files_of_the_remote() {
+fn folders_without_files_are_replaced_by_files_of_the_remote() {
     let repository = Repository::with(&[("a.md", &note("a")), ("x/a.md", "1"), ("e/k.md", "1")]);
     for folder in ["x/empty/deeper", "d/x"] {
         std::fs::create_dir_all(repository.folder.vault().join(folder)).unwrap();
@@ -351,7 +351,7 @@ fn real_repositories_of_many_kinds_work() {
     let done = write(&repository.serve(), "ours.md", "new");
     assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(false)), "{done}");
     assert_eq!(repository.git(&["rev-parse", "HEAD"]).trim(), done["commit_sha"]);
-    // A merge that is under way when the server starts keeps nobody from reading.
+    // A merge that is in progress when the server starts does not keep from reading.
     let repository = busy();
     std::fs::write(repository.folder.vault().join(".git/MERGE_HEAD"), repository.git(&["rev-parse", "HEAD"])).unwrap();
     let server = repository.serve();

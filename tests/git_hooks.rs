@@ -1,4 +1,4 @@
-//! Toolset `git`: what hooks see, what a delete keeps, and how a refusal is told.
+//! Toolset `git`: what hooks see, what a delete keeps, and how a refusal is reported.
 
 use crate::git::{belongings, hook, note, outcome, write};
 use crate::support::eventually;
@@ -25,7 +25,7 @@ fn a_pre_commit_hook_sees_what_is_committed_in_the_index_and_on_disk() {
     }
     assert_eq!(write(&server, "ours.md", "an allowed word")["pushed"], true);
     assert_eq!(repository.folder.read("ours.md"), note("an allowed word").as_bytes());
-    // The other way round: what goes is not there any more.
+    // The reverse: what goes does not exist any more.
     repository.write("bad.md", &note("forbidden"));
     repository.git(&["add", "bad.md"]);
     repository.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "bad"]);

@@ -6,7 +6,7 @@ use crate::support::repository::{Repository, git};
 use crate::support::{Folder, Server};
 use serde_json::json;
 
-/// What somebody does in the repository while a push is under way is theirs; nothing is moved over it.
+/// What a person does in the repository while a push is in progress is theirs; nothing is moved over it.
 #[test]
 fn a_repository_used_during_the_push_is_not_moved() {
     for (name, script) in [
@@ -75,7 +75,7 @@ fn what_is_staged_meanwhile_stays_staged() {
     assert_eq!(write(&repository.serve(), "b.md", "new")["pushed"], true);
     assert_eq!((repository.git(&["show", ":a.md"]), repository.folder.read("a.md")), ("STAGED\n".into(), b"WORK\n".to_vec()));
     assert_eq!(repository.git(&["show", "HEAD:a.md"]), note("server's"));
-    // While the refs move, git's own lock is held: whoever comes in between is told to wait by git.
+    // While the refs move, git's own lock is held: whoever comes in between is refused by git.
     let repository = busy();
     let vault = repository.folder.vault();
     hook(
@@ -112,7 +112,7 @@ fn what_is_saved_during_the_checkout_is_kept() {
 
 /// A filter that fails, or kills git, while the remote's files are made: the next write goes on as if nothing was.
 #[test]
-fn a_checkout_that_stopped_half_way_is_finished_by_the_next_write() {
+fn a_checkout_that_stopped_in_between_is_finished_by_the_next_write() {
     for smudge in ["false", "kill -9 $PPID"] {
         let repository = Repository::with(&[("a.md", &note("a")), ("aa.txt", "old"), (".gitattributes", "*.bin filter=x\n")]);
         repository.git(&["config", "filter.x.clean", "cat"]);
@@ -140,7 +140,7 @@ fn an_index_lock_is_refused_before_the_push_and_within_seconds() {
     assert!(words(&write(&server, "a.md", "new")).contains("index.lock"));
     assert!(started.elapsed() < std::time::Duration::from_secs(8));
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "1");
-    // One of our own that a kill -9 left is nobody's.
+    // One of our own that a kill -9 left has no owner.
     std::fs::write(repository.folder.vault().join(".git/index.lock"), "vault-sync-mcp\n").unwrap();
     assert_eq!(write(&server, "a.md", "new")["pushed"], true);
     is_clean(&repository);
@@ -173,7 +173,7 @@ pub(crate) fn pend_news(repository: &Repository) {
 
 #[test]
 fn recovery_keeps_what_is_half_merged_or_only_staged() {
-    // A conflict that git stash left; no merge is under way.
+    // A conflict that git stash left; no merge is in progress.
     let repository = Repository::with(&[("a.md", &note("a")), ("x.md", "1\n"), ("y.md", "1\n")]);
     let clone = repository.clone("another");
     std::fs::remove_file(repository.folder.vault().join("x.md")).unwrap();
@@ -278,9 +278,9 @@ fn a_commit_that_the_remote_drops_between_two_pushes_is_not_pushed_again() {
     is_clean(&repository);
 }
 
-/// While something is half done the lock stays, so that nobody commits it; the next write finishes it.
+/// While something is half done the lock stays, so that it is not committed; the next write finishes it.
 #[test]
-fn a_checkout_that_fails_half_way_keeps_the_index_locked_until_it_is_finished() {
+fn a_checkout_that_fails_in_between_keeps_the_index_locked_until_it_is_finished() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
     hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");

@@ -1,4 +1,4 @@
-//! Toolset `git` beside the others: what their tools change is committed, what the remote has changed too, and what is taken back.
+//! Toolset `git` with the others: what their tools change is committed, what the remote has changed too, and what is taken back.
 
 use crate::support::repository::Repository;
 use serde_json::{Value, json};
@@ -84,9 +84,9 @@ fn undo_takes_back_what_the_tools_of_git_have_done() {
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
 }
 
-/// A change on disk that the remote's news would be in the way of for good.
+/// A change on disk that would block the remote's news for good.
 #[test]
-fn a_note_that_the_remote_has_changed_too_gives_way_and_its_text_is_kept() {
+fn a_note_that_the_remote_has_changed_too_is_replaced_and_its_text_is_kept() {
     let repository = Repository::with(&[("a.md", "hello\n"), ("b.md", "b\n"), ("sub/c.md", "c\n")]);
     let other = repository.clone("other");
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);

@@ -147,7 +147,7 @@ fn a_link_leads_no_change_out_of_a_grant() {
     std::os::unix::fs::symlink("../Private/b.md", folder.vault().join("Work/l.md")).unwrap();
     server.call("vault_write", json!({ "path": "Work/l.md", "content": "other words" }));
     assert_eq!(called(&server, "vault_history", json!({ "path": "Work/l.md" }))["structuredContent"]["versions"], json!([]));
-    // Whether there is something behind it is not told either.
+    // Whether there is something behind it is not shown either.
     std::os::unix::fs::symlink("../Private", folder.vault().join("Work/ld")).unwrap();
     let code = |path: &str| called(&server, "vault_read", json!({ "path": path }))["content"][0]["text"].as_str().unwrap()[..40].to_owned();
     assert_eq!(code("Work/ld/b.md"), code("Work/ld/nothing.md"));

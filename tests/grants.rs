@@ -76,11 +76,11 @@ pub(crate) fn files(seed: u64) -> BTreeMap<String, String> {
 
 pub(crate) fn put(root: &Path, files: &BTreeMap<String, String>, wanted: impl Fn(&str) -> bool) {
     for (number, (path, text)) in files.iter().enumerate().filter(|(_, (path, _))| wanted(path)) {
-        let place = root.join(path);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(&place, text).unwrap();
+        let on_disk = root.join(path);
+        fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
+        fs::write(&on_disk, text).unwrap();
         let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000 + number as u64 * 100);
-        fs::File::options().write(true).open(&place).unwrap().set_modified(modified).unwrap();
+        fs::File::options().write(true).open(&on_disk).unwrap().set_modified(modified).unwrap();
     }
 }
 
@@ -266,12 +266,12 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<String, String> {
     let mut open = vec![root.to_path_buf()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap() {
-            let place = entry.unwrap().path();
-            let name = place.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            if place.is_dir() && !name.starts_with('.') {
-                open.push(place);
+            let on_disk = entry.unwrap().path();
+            let name = on_disk.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            if on_disk.is_dir() && !name.starts_with('.') {
+                open.push(on_disk);
             } else if !name.starts_with('.') {
-                found.insert(name, fs::read_to_string(&place).unwrap());
+                found.insert(name, fs::read_to_string(&on_disk).unwrap());
             }
         }
     }

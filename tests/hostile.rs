@@ -242,7 +242,7 @@ fn sparse_files_are_not_read_whole() {
     std::fs::create_dir(&state).unwrap();
     let size = 3 << 30;
     let sparse = [folder.vault().join(".vault-sync-mcp-journal.json"), state.join("state.json"), state.join("registrations.jsonl")];
-    sparse.iter().for_each(|place| std::fs::File::create(place).unwrap().set_len(size).unwrap());
+    sparse.iter().for_each(|on_disk| std::fs::File::create(on_disk).unwrap().set_len(size).unwrap());
     let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
     server.call("vault_read", json!({ "path": "Welcome.md" }));
     assert!(server.peak_kb() < 60_000, "{} kB", server.peak_kb());
@@ -382,9 +382,9 @@ fn huge_texts_and_many_folders_take_milliseconds() {
     let folder = Folder::with(&[("huge.md", "a".repeat(9_000_000).as_bytes())]);
     let folders = if thorough() { 3_000 } else { 800 };
     for number in 0..folders {
-        let place = folder.vault().join(format!("many/{number}"));
-        std::fs::create_dir_all(&place).unwrap();
-        (0..5).for_each(|file| std::fs::write(place.join(format!("{file}.md")), "").unwrap());
+        let on_disk = folder.vault().join(format!("many/{number}"));
+        std::fs::create_dir_all(&on_disk).unwrap();
+        (0..5).for_each(|file| std::fs::write(on_disk.join(format!("{file}.md")), "").unwrap());
     }
     let server = Server::on(&folder.vault());
     assert_eq!(server.call("vault_list_all", json!({ "limit": 1 }))["total_files"], folders * 5 + 1);

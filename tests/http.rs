@@ -1,4 +1,4 @@
-//! Bytes against the HTTP layer. Most cases are ways in which another HTTP library was brought down or fooled.
+//! Bytes against the HTTP layer. In most cases another HTTP library was brought down or fooled so.
 
 use crate::support::{Connection, Folder, HEALTH, PING, Server, TOKEN, post, stream_request};
 use serde_json::json;
@@ -81,7 +81,7 @@ fn what_is_not_plain_http_is_refused_and_the_connection_closed() {
     assert!(server.is_alive());
 }
 
-/// A body length nobody can hold is refused before a byte is read, logged in or not; the process lives.
+/// A body length that does not fit in memory is refused before a byte is read, logged in or not; the process lives.
 #[test]
 fn a_huge_content_length_is_refused_before_reading() {
     let (_folder, server) = Server::sample();
@@ -104,7 +104,7 @@ fn a_huge_content_length_is_refused_before_reading() {
     assert!(server.is_alive());
 }
 
-/// The rest of a body that nobody wanted must never be taken for a request.
+/// The rest of a body that was not wanted must never be taken for a request.
 #[test]
 fn an_unread_body_is_not_the_next_request() {
     let (_folder, server) = Server::sample();
@@ -150,9 +150,9 @@ fn expect_100_continue_is_answered_before_the_body() {
     assert_eq!(connection.headless().status, 100);
     assert_eq!(connection.send(PING).response().json()["result"], json!({}));
     // Whoever is refused hears it at once and keeps the body.
-    let mut stranger = server.connect();
-    stranger.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
-    assert_eq!(stranger.response().status, 401);
+    let mut anonymous = server.connect();
+    anonymous.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    assert_eq!(anonymous.response().status, 401);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn odd_but_lawful_requests_are_served() {
     assert_eq!((preflight.status, preflight.header("content-length")), (204, None));
 }
 
-/// A service that panics where it is told to, behind the HTTP layer as it is.
+/// A service that panics where it should, behind the HTTP layer as it is.
 struct Shaky;
 
 impl Service for Shaky {

@@ -16,8 +16,8 @@ pub(crate) fn text(folder: &Folder, path: &str) -> String {
 pub(crate) fn all(folder: &Folder) -> BTreeMap<String, String> {
     let mut open = vec![folder.vault()];
     let mut found = BTreeMap::new();
-    while let Some(place) = open.pop() {
-        for entry in std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()) {
+    while let Some(on_disk) = open.pop() {
+        for entry in std::fs::read_dir(on_disk).unwrap().map(|entry| entry.unwrap().path()) {
             let name = entry.strip_prefix(folder.vault()).unwrap().display().to_string();
             if entry.file_name().unwrap().to_str().unwrap().starts_with('.') {
                 continue;
@@ -228,7 +228,7 @@ fn an_ambiguous_link_is_named_and_never_rewritten() {
     assert_eq!(text(&folder, "n.md"), "see [[S]]");
 }
 
-/// Names, folders and links by chance: what each link means before, it means afterwards, and the way back is the same tree where all
+/// Names, folders and links by chance: what each link means before, it means afterwards, and moving back gives the same tree where all
 /// links are names.
 #[test]
 fn every_link_means_the_same_file_after_any_move() {
@@ -431,7 +431,7 @@ fn a_moved_accomplishment_and_a_moved_page_of_the_wiki_stay_what_they_are() {
     let before = text(&folder, "plan/main.canvas");
     server.call("vault_move", json!({ "from": "plan/items/Second.md", "to": "plan/items/later/Second step.md" }));
     let expected = before.replace("plan/items/Second.md", "plan/items/later/Second step.md");
-    assert_eq!(text(&folder, "plan/main.canvas"), expected, "ids, edges and places stay");
+    assert_eq!(text(&folder, "plan/main.canvas"), expected, "ids, edges and positions stay");
     assert_eq!(server.call("get_accomplishment", json!({ "id": "ACC-002" }))["depends_on"], json!(["ACC-001"]));
     // The wiki of toolset `agent`: its index names the page, and no rule is broken that was not before.
     let lint = || {

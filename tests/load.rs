@@ -1,5 +1,5 @@
-//! Too many, too slow, too much: peers that would take the server's time, memory, threads or places from the others.
-//! Most cases are ways in which another HTTP library was brought down.
+//! Too many, too slow, too much: peers that would take the server's time, memory, threads or connections from the others.
+//! In most cases another HTTP library was brought down so.
 
 use crate::support::{Connection, Folder, HEALTH, PING, READ_TOKEN, Server, TOKEN, eventually, mcp_head, post, stream_request};
 use serde_json::json;
@@ -41,7 +41,7 @@ fn slow_and_silent_peers_do_not_delay_a_good_one() {
     assert!(worst < Duration::from_millis(500), "took {worst:?}");
 }
 
-/// When the table is full, the connection that is idle for longest makes room, and nobody waits.
+/// When the table is full, the connection that is idle for longest is closed, and no client waits.
 #[test]
 fn idle_connections_are_closed_when_the_table_is_full() {
     let folder = Folder::sample();
@@ -54,7 +54,7 @@ fn idle_connections_are_closed_when_the_table_is_full() {
     for _ in 0..30 {
         assert_eq!(server.connect().send(HEALTH).response().status, 200);
     }
-    assert!(idle[0].is_closed(), "the oldest made room");
+    assert!(idle[0].is_closed(), "the oldest was closed");
 }
 
 /// A request whose head never ends is answered 408 after ten seconds, drip or no drip.
@@ -128,7 +128,7 @@ fn an_error_of_the_listener_does_not_end_it() {
     });
 }
 
-/// The reset of a connection before it is accepted is nobody's end.
+/// The reset of a connection before it is accepted ends nothing else.
 #[test]
 fn connections_reset_at_once_are_survived() {
     let (_folder, server) = Server::sample();
@@ -197,9 +197,9 @@ fn refused_versions_leak_no_thread() {
     eventually("their threads end", || threads(&server) < 10);
 }
 
-/// Requests behind an open stream on one connection wait for nobody and stop nobody.
+/// Requests behind an open stream on one connection wait for nothing and stop nothing.
 #[test]
-fn a_stream_with_requests_behind_it_stops_nobody() {
+fn a_stream_with_requests_behind_it_stops_nothing() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("WORKERS", "2")]);
     let mut streams = Vec::new();
@@ -219,7 +219,7 @@ fn a_stream_with_requests_behind_it_stops_nobody() {
     }
 }
 
-/// Small bodies that come slowly take no place among the workers.
+/// Small bodies that come slowly take no worker.
 #[test]
 fn slow_bodies_block_no_worker() {
     let folder = Folder::sample();
@@ -252,29 +252,29 @@ fn a_connection_that_ends_badly_is_counted_no_more() {
     });
 }
 
-/// systemd's TasksMax or a user's limit is met: whoever comes then is told so, and the server goes on when it is over.
+/// systemd's TasksMax or a user's limit is met: who comes then gets an error, and the server goes on when it is over.
 #[test]
 fn no_thread_for_a_connection_is_503_and_not_the_end() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let folder = Folder::sample();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // Root has no such limit, so the server becomes somebody else; the number is one that nobody else uses.
+    // Root has no such limit, so the server runs as another user, with a number that no other user has.
     let is_root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
-    fn somebody(command: &mut std::process::Command, is_root: bool) -> &mut std::process::Command {
+    fn as_user(command: &mut std::process::Command, is_root: bool) -> &mut std::process::Command {
         if is_root { command.uid(61_234).gid(61_234) } else { command }
     }
     let mut version = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-    if !somebody(version.arg("--version"), is_root).status().is_ok_and(|status| status.success()) {
-        crate::support::skipped("the program is in a folder that nobody else may enter");
+    if !as_user(version.arg("--version"), is_root).status().is_ok_and(|status| status.success()) {
+        crate::support::skipped("the program is in a folder that no other user may enter");
         return;
     }
-    let server = Server::spawned(&folder.vault(), &[("READ_ONLY", "true")], |command| somebody(command, is_root));
+    let server = Server::spawned(&folder.vault(), &[("READ_ONLY", "true")], |command| as_user(command, is_root));
     assert!(server.is_alive());
     let limit = |number: &str| {
         let mut prlimit = std::process::Command::new("prlimit");
         prlimit.args(["--pid", &server.pid().to_string(), &format!("--nproc={number}")]);
-        assert!(somebody(&mut prlimit, is_root).status().is_ok_and(|status| status.success()), "prlimit of util-linux");
+        assert!(as_user(&mut prlimit, is_root).status().is_ok_and(|status| status.success()), "prlimit of util-linux");
     };
     limit("1:");
     let refused = server.connect().send(HEALTH).response();

@@ -20,7 +20,7 @@
 //! | `git_faults` | kill -9 at any point, remotes that hang, writers at the same time |
 //! | `git_files` | files and repositories of rare kinds |
 //! | `git_recovery` | writes that are interrupted, people who use the repository meanwhile |
-//! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is told |
+//! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is reported |
 //! | `grants` | grants by folder, against vaults that hold only those folders; `HIDE` |
 //! | `grant_choice` | choosing the folders of a grant, and what leads out of none |
 //! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
@@ -38,10 +38,10 @@
 //! | `agent_filing` | what sessions write, and how it gets into the vault |
 //! | `wiki` | the commands `init-wiki` and `lint` |
 //! | `agent_jobs` | its costs, routes, jobs that go on, attachments, `jobs` and `lint --fix` |
-//! | `faults` | full and broken disks, vaults that go, logs that nobody reads, programs that write at the same time |
+//! | `faults` | full and broken disks, vaults that go, logs that are not read, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
 //! | `commands` | the command line and the configuration |
-//! | `tidy` | the house rules |
+//! | `tidy` | the rules of this project |
 
 #![allow(
     missing_docs,

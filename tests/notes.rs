@@ -371,7 +371,7 @@ fn inserts_at_once_all_land() {
                 for round in 0..rounds {
                     let text = format!("- {thread} {round}");
                     let insert = || server.result("vault_insert", json!({ "path": "n.md", "heading": "Log", "text": text }));
-                    // A person's save may be in the way for longer than a call waits.
+                    // A person's save may block it for longer than a call waits.
                     let landed = (0..20).any(|_| insert()["isError"] == false);
                     assert!(landed, "{text}");
                 }

@@ -9,7 +9,7 @@
 //! | a code is used once, by its client, with its verifier | RFC 6749 section 4.1.2 | `a_code_needs_its_client_its_verifier_and_its_first_use` |
 //! | refresh rotation | RFC 9700 section 4.14 | `refreshing_at_once_from_several_processes_leaves_all_with_one_working_token` |
 //! | revocation | RFC 7009 | `a_grant_is_revoked_by_its_client_and_by_no_other` |
-//! | client authentication | RFC 6749 section 2.3.1 | `clients_with_a_secret_may_send_it_either_way` |
+//! | client authentication | RFC 6749 section 2.3.1 | `clients_with_a_secret_may_send_it_by_both_methods` |
 //! | registration | RFC 7591 | `registrations_are_liberal_in_and_exact_out` |
 //! | durable state | README, security model | `oauth_state.rs`: `logins_survive_kill_9`, `a_damaged_state_file_grants_nothing` |
 
@@ -193,7 +193,7 @@ fn denying_sends_back_and_a_wrong_password_does_not() {
     let path = authorize_path(&client, &[]);
     let denied = server.form(&path, &[("username", ""), ("password", ""), ("decision", "deny")]);
     assert_eq!(sent_back(&denied).get("error"), Some("access_denied"));
-    for (user, password) in [("alex", "wrong"), ("nobody", PASSWORD), ("", ""), ("alex", "")] {
+    for (user, password) in [("alex", "wrong"), ("unknown", PASSWORD), ("", ""), ("alex", "")] {
         let refused = server.form(&path, &[("username", user), ("password", password), ("decision", "allow")]);
         assert_eq!((refused.status, refused.header("location")), (403, None));
         assert!(refused.text().contains("User name or password is wrong"));
@@ -201,7 +201,7 @@ fn denying_sends_back_and_a_wrong_password_does_not() {
     eventually("the log has all four", || server.log().matches("login failed").count() == 4);
     let log = server.log();
     assert_eq!(log.matches("login failed from=127.0.0.1").count(), 4, "{log}");
-    assert!(!log.contains("nobody"), "a name that may be a password is not logged");
+    assert!(!log.contains("unknown"), "a name that may be a password is not logged");
     // And after all that the right password works at once.
     assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);
 }
@@ -235,7 +235,7 @@ fn nothing_a_client_says_becomes_markup_or_a_header() {
         authorize_path(&id, &[("redirect_uri", Some("https://unknown.example/cb")), ("state", Some("\r\nSet-Cookie: x=1\r\n\r\n<b>"))]);
     let html = server.get(&path).text();
     assert!(!html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'), "{html}");
-    assert!(html.contains("<strong>unknown.example</strong>") && html.contains("class=\"warning\""), "a host that nobody knows");
+    assert!(html.contains("<strong>unknown.example</strong>") && html.contains("class=\"warning\""), "a host that is not known");
     let denied = server.form(&path, &[("decision", "deny")]);
     assert_eq!((denied.status, denied.header("set-cookie")), (303, None));
     assert!(denied.header("location").unwrap().contains("state=%0D%0ASet-Cookie"));
@@ -244,10 +244,10 @@ fn nothing_a_client_says_becomes_markup_or_a_header() {
 #[test]
 fn a_code_needs_its_client_its_verifier_and_its_first_use() {
     let (_folder, server) = Server::sample();
-    let (client, thief) = (register(&server), register(&server));
+    let (client, other) = (register(&server), register(&server));
     let stolen = code(&server, &client);
     for response in [
-        exchange(&server, &thief, &stolen, VERIFIER),
+        exchange(&server, &other, &stolen, VERIFIER),
         exchange(&server, &client, &stolen, "wrong-verifier-wrong-verifier-wrong-verifier"),
         exchange(&server, &client, &stolen, "short"),
         server.form(
@@ -269,7 +269,7 @@ fn a_code_needs_its_client_its_verifier_and_its_first_use() {
     assert_eq!(first.status, 200, "{}", first.text());
     let access = first.json()["access_token"].as_str().unwrap().to_owned();
     assert!(works(&server, &access));
-    // The thief comes second with everything: both lose, and the log says so.
+    // What was stolen is used second: both lose, and the log says so.
     assert_eq!(exchange(&server, &client, &stolen, VERIFIER).status, 400);
     assert!(!works(&server, &access));
     assert_eq!(refresh(&server, &client, first.json()["refresh_token"].as_str().unwrap()).status, 400);
@@ -318,7 +318,7 @@ fn a_grant_is_revoked_by_its_client_and_by_no_other() {
     assert_eq!(revoke(&other, &access), 200);
     assert_eq!(revoke(&client, "unknown"), 200);
     assert!(works(&server, &access), "nothing has happened so far");
-    assert_eq!(revoke("nobody", &access), 401);
+    assert_eq!(revoke("unknown", &access), 401);
     assert_eq!(revoke(&client, &access), 200);
     assert!(!works(&server, &access));
     let answer = refresh(&server, &client, &refresh_token).json();
@@ -358,7 +358,7 @@ fn tokens_in_the_url_are_not_looked_at() {
 
 // --- Regressions, each named after what went wrong ----------------------------------------------
 
-/// A thief who rotates quickly must not push the stolen token out of memory: it would be "unknown" instead of a theft.
+/// A stolen token that is rotated quickly must not push the stolen token out of memory: it would be "unknown" instead of a theft.
 #[test]
 fn reuse_of_the_first_refresh_token_is_noticed_after_many_rotations() {
     let (_folder, server) = Server::sample();
@@ -376,10 +376,10 @@ fn an_event_stream_ends_with_its_token() {
     let (folder, server) = Server::sample();
     let mut stream = stream_of_a_revoked_login(&server);
     std::fs::write(folder.vault().join("secret news.md"), "x").unwrap();
-    assert!(stream.event().is_none(), "ended, and nothing told");
+    assert!(stream.event().is_none(), "ended without an event");
 }
 
-/// Wrong passwords from one address, many at a time: the others are told to wait, and the owner gets in.
+/// Wrong passwords from one address, many at a time: the others have to wait, and the owner gets in.
 #[test]
 fn one_address_cannot_fill_the_queue_of_logins() {
     let (_folder, server) = Server::sample();

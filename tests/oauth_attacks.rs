@@ -5,7 +5,7 @@ use crate::support::{Folder, PASSWORD, Server, TOKEN};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// A tree of small values takes forty times the room of its text, and anyone may register.
+/// A tree of small values takes forty times the memory of its text, and anyone may register.
 #[test]
 fn registrations_take_bounded_memory() {
     let (_folder, server) = Server::sample();
@@ -42,7 +42,7 @@ fn bodies_that_are_only_announced_take_no_memory() {
     register(&server);
 }
 
-/// Reuse is noticed also after a thief has refreshed more often than retired tokens are kept.
+/// Reuse is noticed also after more refreshes of a stolen token than retired tokens are kept.
 #[test]
 fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
     let folder = Folder::sample();
@@ -102,7 +102,7 @@ fn a_revocation_that_cannot_be_stored_still_ends_the_token() {
     let (access, refresh_token) = tokens(&server, &client);
     let (kept, kept_refresh) = tokens(&server, &client);
     std::fs::remove_file(state.join("state.json")).unwrap();
-    std::fs::create_dir_all(state.join("state.json/in the way")).unwrap();
+    std::fs::create_dir_all(state.join("state.json/blocks it")).unwrap();
     assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 503);
     assert!(!works(&server, &access), "it is ended all the same");
     assert!(works(&server, &kept));

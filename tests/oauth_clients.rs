@@ -5,7 +5,7 @@ use crate::support::{Folder, Server, encode};
 use serde_json::json;
 
 #[test]
-fn clients_with_a_secret_may_send_it_either_way() {
+fn clients_with_a_secret_may_send_it_by_both_methods() {
     let (_folder, server) = Server::sample();
     for method in [Some("client_secret_post"), Some("client_secret_basic"), None] {
         let mut wish = json!({ "redirect_uris": [REDIRECT] });
@@ -38,7 +38,7 @@ fn clients_with_a_secret_may_send_it_either_way() {
         assert_eq!((wrong.status, wrong.header("www-authenticate").is_some()), (401, true));
         assert_eq!(ask(&basic("another", secret), None, &code).status, 400, "two different ids");
         let right = if method == Some("client_secret_post") { ask(&basic(id, secret), None, &code) } else { ask("", Some(secret), &code) };
-        assert_eq!(right.status, 200, "the way that was not registered: {}", right.text());
+        assert_eq!(right.status, 200, "the method that was not registered: {}", right.text());
     }
 }
 

@@ -116,9 +116,9 @@ fn the_last_use_is_noted_to_the_hour() {
     assert_eq!(used(), start + 2 * 3600);
 }
 
-/// A registration that nobody used goes after a week; one with a login stays for years.
+/// A registration that was not used goes after a week; one with a login stays for years.
 #[test]
-fn registrations_that_nobody_uses_are_forgotten() {
+fn registrations_that_are_not_used_are_forgotten() {
     let start = 1000 * DAY;
     let it = Clockwork::new();
     let register = |now: u64| {

@@ -44,7 +44,7 @@ fn the_owner_sees_who_is_logged_in_and_ends_it_at_once() {
     let waiting = code(&server, &client);
     assert_eq!(run(&state, &["revoke", "--all"]), (0, "1 grant ended.\n".into()));
     assert!(!works(&server, &one.0) && !works(&server, &two.0) && works(&server, TOKEN));
-    assert_eq!(exchange(&server, &client, &waiting, VERIFIER).status, 400, "a login half way is ended too");
+    assert_eq!(exchange(&server, &client, &waiting, VERIFIER).status, 400, "a login that is not finished is ended too");
     let three = tokens(&server, &client);
     server.kill();
     assert_eq!(run(&state, &["revoke", "--all"]), (0, "1 grant ended.\n".into()), "also without a server");
@@ -102,7 +102,7 @@ fn unknown_redirect_hosts_are_the_owners_decision() {
     }
 }
 
-/// Claude's two documents are built in, and nobody else's is fetched.
+/// Claude's two documents are built in, and no others are fetched.
 #[test]
 fn clients_may_name_themselves_by_a_document_where_that_is_wanted() {
     let folder = Folder::sample();
@@ -202,7 +202,7 @@ fn tokens_are_for_this_server_alone() {
     }
 }
 
-/// Whatever is too long is refused with the status that says so, and costs nobody anything.
+/// Whatever is too long is refused with the status that says so, and costs nothing.
 #[test]
 fn oversized_everything_is_refused() {
     let (_folder, server) = Server::sample();
@@ -266,7 +266,7 @@ fn the_control_socket_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (_folder, state, _server) = Server::sample_with_state();
     let socket = state.join("control.sock");
-    eventually("the socket is there", || socket.exists());
+    eventually("the socket exists", || socket.exists());
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
@@ -300,7 +300,7 @@ fn a_flood_of_wrong_passwords_does_not_keep_the_owner_out() {
     });
 }
 
-/// Seventeen addresses that register as much as they may push out nobody but themselves.
+/// Seventeen addresses that register as much as they may push out only themselves.
 #[test]
 fn many_registrations_do_not_displace_those_in_use() {
     let folder = Folder::sample();
@@ -316,7 +316,7 @@ fn many_registrations_do_not_displace_those_in_use() {
         }
     }
     assert_eq!(server.get(&authorize_path(&mine, &[])).status, 200, "still known");
-    assert_eq!(register_from("198.51.100.8").status, 201, "and there is room for others");
+    assert_eq!(register_from("198.51.100.8").status, 201, "and others may register");
 }
 
 /// A password that is too long is refused without a delay: a delayed answer would hold a connection, and a few hundred of them
@@ -422,7 +422,7 @@ fn every_path_answers_every_method_as_it_should() {
 
 // --- Time ----------------------------------------------------------------------------------------
 
-/// A name that nobody has takes as long as a wrong password.
+/// A name that no user has takes as long as a wrong password.
 #[test]
 fn unknown_users_take_as_long_as_wrong_passwords() {
     let folder = Folder::sample();
@@ -442,8 +442,8 @@ fn unknown_users_take_as_long_as_wrong_passwords() {
         times.sort_by(f64::total_cmp);
         times[3]
     };
-    let (known, unknown) = (median("alex", 0), median("nobody", 100));
+    let (known, unknown) = (median("alex", 0), median("unknown", 100));
     assert!((known / unknown - 1.0).abs() < 0.25, "{known} and {unknown}");
     eventually("the log has the failures", || server.log().contains("login failed from=203.0.113.100"));
-    assert!(!server.log().contains("nobody"), "no name in the log: people type passwords there");
+    assert!(!server.log().contains("unknown"), "no name in the log: people type passwords there");
 }

@@ -63,7 +63,7 @@ fn filters_choose_notes_by_properties_tags_dates_folders_and_links() {
 }
 
 #[test]
-fn what_is_unknown_or_malformed_is_an_error_with_its_place() {
+fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
     let (_folder, server) = server();
     for (condition, words) in [
         ("status = \"active\"", &["character 8", "=="][..]),

@@ -1,4 +1,4 @@
-//! Headings, tags and files get other names: what changes with them, and what a fault half way leaves.
+//! Headings, tags and files get other names: what changes with them, and what a fault in between leaves.
 
 use crate::links::{after_move, all, serve, text, vault};
 use serde_json::json;
@@ -107,12 +107,12 @@ fn a_note_that_is_saved_during_a_move_keeps_what_was_saved() {
     let folder = vault(&files);
     let server = serve(&folder);
     server.call("vault_links", json!({ "path": "Old.md" }));
-    let place = folder.vault().join("n55.md");
-    let save = |place: &Path| std::fs::write(place, "mine [[Old]]").unwrap();
+    let on_disk = folder.vault().join("n55.md");
+    let save = |on_disk: &Path| std::fs::write(on_disk, "mine [[Old]]").unwrap();
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(15));
-            save(&place);
+            save(&on_disk);
         });
         server.result("vault_move", json!({ "from": "Old.md", "to": "New.md" }))
     });

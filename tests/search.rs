@@ -218,7 +218,7 @@ fn a_note_whose_name_or_alias_is_the_query_is_the_first() {
     }
 }
 
-/// A vault that goes and comes back: an error that says so, and nothing forgotten; also where its place is still there, as
+/// A vault that goes and comes back: an error that says so, and nothing forgotten; also where its folder still exists, as
 /// an empty folder, which is what an unmounted one leaves.
 #[test]
 fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
@@ -227,24 +227,24 @@ fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
     let search = || server.result("vault_search", json!({ "query": "heating" }));
     let before = search()["structuredContent"].clone();
     let away = folder.path().join("away");
-    for empty_place in [false, true] {
+    for empty_folder in [false, true] {
         std::fs::rename(folder.vault(), &away).unwrap();
-        if empty_place {
+        if empty_folder {
             std::fs::create_dir(folder.vault()).unwrap();
         }
         eventually("it is said", || search()["content"][0]["text"].as_str().unwrap().contains("not available"));
         server.log_with("the vault cannot be read");
-        if empty_place {
+        if empty_folder {
             std::fs::remove_dir(folder.vault()).unwrap();
         }
         std::fs::rename(&away, folder.vault()).unwrap();
         eventually("it is back", || search()["structuredContent"] == before);
     }
-    // Another folder with other notes in its place is the vault now.
+    // Another folder with other notes is the vault now.
     std::fs::rename(folder.vault(), &away).unwrap();
     std::fs::create_dir(folder.vault()).unwrap();
     std::fs::write(folder.vault().join("new.md"), "heating only here").unwrap();
-    eventually("the new one is there", || search()["structuredContent"]["total_matches"] == 1);
+    eventually("the new one is served", || search()["structuredContent"]["total_matches"] == 1);
 }
 
 /// While a large vault is indexed for the first time a search does not wait for the end, and says so.
@@ -373,12 +373,12 @@ fn an_expression_finds_a_line_in_files_with_either_line_end() {
 fn a_file_that_cannot_be_read_is_counted_as_not_searched() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::with(&[("open.md", b"word\n"), ("closed.md", b"word\n")]);
-    let place = folder.vault().join("closed.md");
-    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o000)).unwrap();
-    if std::fs::read(&place).is_ok() {
+    let on_disk = folder.vault().join("closed.md");
+    std::fs::set_permissions(&on_disk, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read(&on_disk).is_ok() {
         // Root reads everything; bytes beyond what is read stand in for it.
-        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o644)).unwrap();
-        std::fs::File::options().write(true).open(&place).unwrap().set_len(11 << 20).unwrap();
+        std::fs::set_permissions(&on_disk, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::fs::File::options().write(true).open(&on_disk).unwrap().set_len(11 << 20).unwrap();
     }
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     let found = server.result("search_vault_content", json!({ "search_pattern": "word" }));

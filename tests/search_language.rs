@@ -331,7 +331,7 @@ fn passages_are_the_parts_that_answer_within_a_budget() {
             let length = found.to_string().chars().count();
             assert!(length <= most && length > most * 2 / 3, "{length} of {most}");
         }
-        // Where a cursor has no room, there is one result at least.
+        // Where a cursor does not fit, there is one result at least.
         for most in [300, 400, 800] {
             let found = server.call("vault_search", json!({ "query": "burner valve", "max_chars": most }));
             assert!(

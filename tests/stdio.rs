@@ -77,7 +77,7 @@ fn the_readmes_configuration_for_claude_desktop_starts_the_server() {
     assert_eq!(client.end(), 0);
 }
 
-/// Editors are told the URL of the endpoint and nothing else.
+/// Editors need the URL of the endpoint and nothing else.
 #[test]
 fn the_readmes_configurations_for_editors_name_the_endpoint() {
     for (block, servers) in [("vscode", "servers"), ("cursor", "mcpServers")] {
@@ -161,7 +161,7 @@ fn slow_call(id: i64, token: Option<&str>) -> Value {
 
 #[cfg(feature = "context")]
 #[test]
-fn a_call_under_way_and_a_call_that_waits_are_cancelled() {
+fn a_call_in_progress_and_a_call_that_waits_are_cancelled() {
     let folder = Folder::slow();
     let cancel = |id: i64| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string();
     for shake in [true, false] {
@@ -218,11 +218,11 @@ fn a_modern_client_listens_and_stops_listening() {
         assert_eq!(acknowledged["params"]["_meta"][tag], id);
     }
     std::fs::write(folder.vault().join("new.md"), "x").unwrap();
-    let mut told =
+    let mut shown =
         [client.line().unwrap(), client.line().unwrap()].map(|message| message["params"]["_meta"][tag].as_str().unwrap().to_owned());
-    told.sort();
-    assert_eq!(told, ["one", "two"], "each its own copy");
-    // The same id again: the second takes the place of the first.
+    shown.sort();
+    assert_eq!(shown, ["one", "two"], "each its own copy");
+    // The same id again: the second replaces the first.
     assert_eq!(client.ask(listen("one"))["method"], "notifications/subscriptions/acknowledged");
     client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"one"}}"#);
     // An answer in between: the cancellation has been read.

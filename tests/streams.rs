@@ -22,12 +22,12 @@ fn open(server: &Server, (headers, message): (String, Value)) -> (Response, Conn
     (connection.headless(), connection)
 }
 
-/// An event's message. JSON with one name twice is read differently by everybody, and by `Value` without a word.
+/// An event's message. JSON with one name twice is read differently by each parser, and by `Value` without a word.
 #[track_caller]
 fn parsed(event: Option<String>) -> Value {
     let text = event.expect("an event");
     let message: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(message.to_string().len(), text.len(), "a name is there twice: {text}");
+    assert_eq!(message.to_string().len(), text.len(), "a name occurs twice: {text}");
     message
 }
 
@@ -82,7 +82,7 @@ fn hanging_up_cancels_a_modern_call() {
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
     drop(stream);
     server.log_with("tool=search_vault_content user=\"token:all\" client=\"\" outcome=CANCELLED");
-    // Without a stream too: nobody waits for the answer any more.
+    // Without a stream too: no client waits for the answer any more.
     let before = server.log().matches("outcome=CANCELLED").count();
     let (headers, message) = modern("tools/call", json!(2), slow_call(None));
     let body = message.to_string();
@@ -120,7 +120,7 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     server.log_with("outcome=CANCELLED");
 }
 
-/// What changes on disk is told to who asked for it, in both eras, within two seconds, and to nobody else.
+/// What changes on disk is sent to who asked for it, in both eras, within two seconds, and to no other.
 #[test]
 fn changes_are_sent_to_their_subscribers() {
     let (folder, server) = Server::sample();
@@ -145,7 +145,7 @@ fn changes_are_sent_to_their_subscribers() {
     let (acknowledged, mut nothing) = listen(json!(5), json!({ "promptsListChanged": true }));
     assert_eq!(acknowledged, json!({ "_meta": { tag: 5 }, "notifications": {} }));
     let (_, mut below) = listen(json!(6), json!({ "resourceSubscriptions": ["vault:///Projects"] }));
-    // And a legacy session beside them.
+    // And a legacy session with them.
     let id = server.session(TOKEN, "2025-11-25");
     let session = format!("Mcp-Session-Id: {id}\r\n");
     assert_eq!(server.post_with(TOKEN, &session, &request("resources/subscribe", json!({ "uri": welcome }))).json()["result"], json!({}));
@@ -198,7 +198,7 @@ fn a_session_that_listens_again_misses_no_change() {
         // What is sent in the moment before the server sees that the client has gone is lost to one that does not say what it saw.
         std::thread::sleep(std::time::Duration::from_millis(300));
         std::fs::write(folder.vault().join(name), "x").unwrap();
-        // Somebody else has heard of it; so the vault was looked at while nobody was here.
+        // Another client has heard of it; so the vault was looked at while this one was away.
         assert_eq!(parsed(other.event())["method"], "notifications/resources/list_changed");
         let mut again = listen();
         assert_eq!(parsed(again.event())["method"], "notifications/resources/list_changed");
@@ -226,7 +226,7 @@ fn added_and_removed_files_are_sent_as_list_changes() {
     assert_eq!(stream.event().as_deref(), Some(changed));
     std::fs::remove_file(folder.vault().join("from outside.md")).unwrap();
     assert_eq!(stream.event().as_deref(), Some(changed));
-    // A second stream takes the place of the first, whose peer may be long gone.
+    // A second stream replaces the first, whose peer may be long gone.
     let (head, mut second) = open(&id, "text/event-stream, */*");
     assert_eq!(head.status, 200);
     assert!(stream.chunk().is_none(), "the first is ended");
@@ -274,7 +274,7 @@ fn a_closed_stream_frees_its_descriptor() {
         let id = server.session(TOKEN, "2025-11-25");
         let mut stream = server.connect();
         stream.send(stream_request(TOKEN, &id, "text/event-stream"));
-        // A place may be taken for a moment by a stream whose peer has just left.
+        // A connection may be held for a moment by a stream whose peer has just left.
         assert!([200, 503].contains(&stream.headless().status));
     }
     let open = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
@@ -306,7 +306,7 @@ fn nothing_is_looked_at_while_nothing_changes() {
     std::thread::sleep(std::time::Duration::from_millis(2_500));
     assert_eq!(switches(), before);
     let mut stream = listen();
-    // The first may be told by the thread of the stream.
+    // The first may be sent by the thread of the stream.
     for name in ["new.md", "newer.md"] {
         std::thread::sleep(std::time::Duration::from_millis(200));
         std::fs::write(folder.vault().join(name), "x").unwrap();

@@ -325,7 +325,7 @@ fn lost_updates_are_noticed() {
     assert!(!folder.vault().join("missing.md").exists());
 }
 
-/// One place changes; every other byte of every kind of file stays.
+/// One text changes; every other byte of every kind of file stays.
 #[test]
 fn edit_keeps_every_other_byte() {
     for (before, old, new, after) in [

@@ -38,8 +38,8 @@ impl Kept {
     /// Every file that is not hidden.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let (mut found, mut open) = (BTreeMap::new(), vec![self.folder.vault()]);
-        while let Some(place) = open.pop() {
-            for path in std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()) {
+        while let Some(on_disk) = open.pop() {
+            for path in std::fs::read_dir(on_disk).unwrap().map(|entry| entry.unwrap().path()) {
                 match path.strip_prefix(self.folder.vault()).unwrap().display().to_string() {
                     name if path.file_name().unwrap().to_str().unwrap().starts_with('.') => drop(name),
                     _ if path.is_dir() => open.push(path),
@@ -72,7 +72,7 @@ fn every_replaced_text_is_kept_and_can_be_brought_back() {
         (versions[3]["version"].clone(), versions[3]["bytes"].clone(), versions[3]["by"].clone()),
         (written["previous"].clone(), json!(5), json!("all"))
     );
-    // A deleted note, and an old text in its place; each is a version again.
+    // A deleted note, and an old text instead; each is a version again.
     let back = server.call("vault_restore", json!({ "path": "b/c.md", "version": versions[0]["version"] }));
     assert!(back["previous"].is_null());
     assert_eq!(kept.folder.read("b/c.md"), b"---\nx: 1\n---\nthree");
@@ -101,7 +101,7 @@ fn a_change_that_cannot_be_kept_is_not_made() {
     let kept = Kept::of(&[("a.md", b"one")]);
     let server = kept.serve();
     std::fs::remove_dir_all(kept.state.join("versions")).unwrap();
-    std::fs::write(kept.state.join("versions"), "in the place of the folder").unwrap();
+    std::fs::write(kept.state.join("versions"), "instead of the folder").unwrap();
     assert_eq!(server.fail("vault_write", json!({ "path": "a.md", "content": "two" }))["code"], "WRITE_ERROR");
     assert_eq!(server.fail("vault_delete", json!({ "paths": ["a.md"] }))["code"], "WRITE_ERROR");
     assert_eq!(kept.folder.read("a.md"), b"one");
@@ -189,7 +189,7 @@ fn undo_says_what_is_wrong_with_its_words() {
     }
 }
 
-/// Kill -9 while notes are written: every text that was replaced, and whose answer arrived, is there.
+/// Kill -9 while notes are written: every text that was replaced, and whose answer arrived, is kept.
 #[test]
 fn a_text_that_was_replaced_is_kept_through_a_kill() {
     let kept = Kept::of(&[("a.md", b"text 0")]);

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-/// Every operation against every way out. Nothing is read, nothing is written, nothing is told.
+/// Every operation on every path that leads out. Nothing is read, written or shown.
 #[test]
 fn no_path_leads_out_of_the_vault_or_to_hidden_files() {
     let (folder, server) = Server::sample();
     std::fs::write(folder.path().join("secret.txt"), "outside").unwrap();
     let vault = folder.vault();
-    symlink(folder.path(), vault.join("way out")).unwrap();
+    symlink(folder.path(), vault.join("leads out")).unwrap();
     symlink(folder.path().join("secret.txt"), vault.join("leak.md")).unwrap();
     symlink("/nowhere/at/all", vault.join("dangling.md")).unwrap();
     symlink("circle.md", vault.join("circle.md")).unwrap();
@@ -31,13 +31,13 @@ fn no_path_leads_out_of_the_vault_or_to_hidden_files() {
         ".trash/old draft.md",
         "Projects/.hidden.md",
         ".git/config",
-        "way out/secret.txt",
+        "leads out/secret.txt",
         "leak.md",
         "dangling.md",
         "circle.md",
         "settings/app.json",
         "relative/passwd",
-        "way out",
+        "leads out",
         "%2e%2e/secret.txt/..",
         &secret,
     ];
@@ -96,9 +96,9 @@ fn links_that_stay_inside_are_followed_and_circles_end() {
 fn of_many_links_to_a_folder_the_first_by_its_path_is_entered() {
     let folder = Folder::with(&[("real/note.md", b"x")]);
     for number in (10..40).rev() {
-        let place = folder.vault().join(format!("folder {number}"));
-        std::fs::create_dir(&place).unwrap();
-        symlink("../real", place.join("link")).unwrap();
+        let on_disk = folder.vault().join(format!("folder {number}"));
+        std::fs::create_dir(&on_disk).unwrap();
+        symlink("../real", on_disk.join("link")).unwrap();
     }
     let all = Server::on(&folder.vault()).call("vault_list_all", json!({}));
     let paths: Vec<&str> = all["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
@@ -183,7 +183,7 @@ fn a_vault_that_is_away_is_unavailable_and_served_again_afterwards() {
         assert_eq!(error["code"], "READ_ERROR", "{tool}: {error}");
         assert!(error["message"].as_str().unwrap().contains("not available"), "{error}");
     }
-    assert!(!folder.vault().exists(), "nothing was made in its place");
+    assert!(!folder.vault().exists(), "nothing was made instead");
     std::fs::rename(folder.path().join("unmounted"), folder.vault()).unwrap();
     assert_eq!(server.call("vault_list_all", json!({}))["total_files"], files);
 }
@@ -323,8 +323,8 @@ fn a_thousand_malformed_notes_cost_few_warnings() {
 fn extended_attributes_and_access_lists_of_a_file_are_kept() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     let folder = Folder::with(&[("a.md", b"one")]);
-    let place = folder.vault().join("a.md");
-    if setxattr(&place, "user.tags", b"mine", XattrFlags::empty()).is_err() {
+    let on_disk = folder.vault().join("a.md");
+    if setxattr(&on_disk, "user.tags", b"mine", XattrFlags::empty()).is_err() {
         return;
     }
     // user::rw-, user:1234:rw-, group::---, mask::rw-, other::--- as the kernel has it.
@@ -332,12 +332,12 @@ fn extended_attributes_and_access_lists_of_a_file_are_kept() {
     let none = u32::MAX;
     let entries = [entry(1, 6, none), entry(2, 6, 1234), entry(4, 0, none), entry(16, 6, none), entry(32, 0, none)].concat();
     let list = [&2u32.to_le_bytes()[..], &entries].concat();
-    let has_list = setxattr(&place, "system.posix_acl_access", &list, XattrFlags::empty()).is_ok();
+    let has_list = setxattr(&on_disk, "system.posix_acl_access", &list, XattrFlags::empty()).is_ok();
     let server = Server::on(&folder.vault());
     server.call("vault_edit", json!({ "path": "a.md", "old_text": "one", "new_text": "two" }));
     let read = |name: &str| {
         let mut value = [0; 256];
-        getxattr(&place, name, &mut value).map(|length| value[..length].to_vec())
+        getxattr(&on_disk, name, &mut value).map(|length| value[..length].to_vec())
     };
     assert_eq!(read("user.tags").unwrap(), b"mine");
     if has_list {

@@ -42,7 +42,7 @@ fn writers_at_once_lose_nothing() {
 
 /// Two programs: edits of ours between saves of another one that only ever appends. No line of either is lost. An edit puts a
 /// mark before the first line and says whether it was made; it may be a `CONFLICT`.
-fn edit_beside_another_program(folder: &Folder, mut edit: impl FnMut(&Value) -> bool + Send) {
+fn edit_with_another_program(folder: &Folder, mut edit: impl FnMut(&Value) -> bool + Send) {
     let file = folder.vault().join("diary.md");
     let deadline = Instant::now() + Duration::from_secs(3);
     let (mut lines, mut overwritten) = (0, HashSet::new());
@@ -86,7 +86,7 @@ fn edit_beside_another_program(folder: &Folder, mut edit: impl FnMut(&Value) -> 
 fn an_edit_never_overwrites_what_another_program_saved_meanwhile() {
     let folder = Folder::with(&[("diary.md", b"start\n")]);
     let server = Server::on(&folder.vault());
-    edit_beside_another_program(&folder, |arguments| server.result("vault_edit", arguments.clone())["isError"] == false);
+    edit_with_another_program(&folder, |arguments| server.result("vault_edit", arguments.clone())["isError"] == false);
 }
 
 /// The other program can read ours and save on top of it, before we see that it had saved before.
@@ -101,7 +101,7 @@ fn an_edit_never_overwrites_what_was_saved_while_two_files_exchange_their_names(
     command.arg(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("stdio").env("VAULT_PATH", folder.vault());
     let mut client = crate::stdio::Client::start(command);
     client.shake_hands();
-    edit_beside_another_program(&folder, |arguments| {
+    edit_with_another_program(&folder, |arguments| {
         client.send(
             &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_edit", "arguments": arguments } })
                 .to_string(),
@@ -145,7 +145,7 @@ fn kill_9_during_writes_leaves_whole_files() {
     eventually("leftovers are removed at the start", || names() == ["note.md"]);
 }
 
-/// Two names of one file, several writers each: every acknowledged change is there.
+/// Two names of one file, several writers each: every acknowledged change is kept.
 #[test]
 fn writes_through_two_names_of_one_file_are_all_kept() {
     let folder = Folder::with(&[("n.md", b"0")]);
@@ -179,7 +179,7 @@ fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
     let folder = Folder::with(&[("log.md", b"start\n"), ("new.md", b"start\n")]);
     let server = Server::on(&folder.vault());
     server.log_with("index complete");
-    // Writes lines with a pause until it is told to stop; the longest pause that the machine made of it.
+    // Writes lines with a pause until it is stopped; the longest pause that the machine made of it.
     let write_on = |file: &mut std::fs::File, go_on: &dyn Fn(usize) -> bool| {
         let (mut longest, mut last) = (Duration::ZERO, Instant::now());
         for line in (0..).take_while(|line| go_on(*line)) {
@@ -193,27 +193,27 @@ fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
     // On a busy machine a pause may be as long as a rest; then nothing is proven.
     let is_rest = |longest: Duration| longest >= vault_sync_mcp::limits::AT_REST / 2;
     for (path, anew) in [("log.md", false), ("new.md", true)] {
-        let place = folder.vault().join(path);
+        let on_disk = folder.vault().join(path);
         if anew {
-            std::fs::remove_file(&place).unwrap();
+            std::fs::remove_file(&on_disk).unwrap();
         }
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&place).unwrap();
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&on_disk).unwrap();
         let (longest, result) = std::thread::scope(|scope| {
             let writing = scope.spawn(move || write_on(&mut file, &|line| line < 12));
             std::thread::sleep(Duration::from_millis(100));
             let result = server.result("vault_edit", json!({ "path": path, "old_text": "start 1\n", "new_text": "edited\n" }));
             (writing.join().unwrap(), result)
         });
-        let text = std::fs::read_to_string(&place).unwrap();
+        let text = std::fs::read_to_string(&on_disk).unwrap();
         let whole = (0..12).all(|line| line == 1 || text.contains(&format!("start {line}\n")));
         assert!(is_rest(longest) || whole && (result["isError"] == true) != text.contains("edited"), "{result}: {text}");
     }
     // One that never rests is left alone.
-    let place = folder.vault().join("log.md");
+    let on_disk = folder.vault().join("log.md");
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| {
-            let mut file = std::fs::OpenOptions::new().append(true).open(&place).unwrap();
+            let mut file = std::fs::OpenOptions::new().append(true).open(&on_disk).unwrap();
             write_on(&mut file, &|_| !stop.load(std::sync::atomic::Ordering::Relaxed))
         });
         std::thread::sleep(Duration::from_millis(100));

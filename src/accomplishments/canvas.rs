@@ -28,7 +28,7 @@ pub(super) struct Node {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Edge {
     pub(super) id: String,
-    /// The node at which it was begun, whichever way its arrow points.
+    /// The node at which it was begun, whichever end its arrow points to.
     pub(super) from_node: String,
     pub(super) to_node: String,
     from_end: Option<String>,

@@ -108,7 +108,7 @@ impl Change<'_> {
         Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)
     }
 
-    /// A canvas, if it is there; as [`Change::canvas`].
+    /// A canvas, if it exists; as [`Change::canvas`].
     pub(super) fn canvas_if_any(&mut self, path: &VaultPath) -> Result<Option<&mut Edited>, Error> {
         match self.canvas(path, false) {
             Err(Error::CanvasNotFound(_)) => Ok(None),
@@ -140,7 +140,7 @@ impl Change<'_> {
         Ok(found)
     }
 
-    /// The canvas of an accomplishment: the one it names, or the default one where it names none, if its note is there; else
+    /// The canvas of an accomplishment: the one it names, or the default one where it names none, if its note exists; else
     /// the first that has it. People drag notes from one to another.
     ///
     /// # Errors

@@ -89,12 +89,12 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
     let is_in_order =
         |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
     let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
-    // What is new follows what stands before it, below the same heading; in another order all of a group takes the place of its first.
+    // What is new follows what stands before it, below the same heading; in another order all of a group replaces its first.
     let mut last = 0;
     for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
         last = chosen.unwrap_or(last);
         let Some(found) = old.get(last) else { continue };
-        let place = if is_in_order(found.group) { last } else { old.partition_point(|other| other.group < found.group) };
+        let position = if is_in_order(found.group) { last } else { old.partition_point(|other| other.group < found.group) };
         let block = match chosen {
             None => new_criterion(*ticked, wanted) + eol,
             Some(_) => {
@@ -106,7 +106,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
                 with_words(&block, &found.criterion.text, wanted) + end
             }
         };
-        if let Some(edit) = edits.get_mut(place) {
+        if let Some(edit) = edits.get_mut(position) {
             edit.text += &block;
         }
     }

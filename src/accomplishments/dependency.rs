@@ -146,7 +146,7 @@ pub(super) fn set_dependencies(
     let (drawn, _) = edges_of(&read, snapshot);
     drawn.iter().filter(|(_, blocked)| blocked != id).for_each(|(blocker, blocked)| graph.add(blocker, blocked));
     graph.ensure_acyclic(wanted, id, DISAGREE)?;
-    // Nodes of a note that is there several times count all.
+    // Nodes of a note that occurs several times count all.
     let nodes_of = |path: &VaultPath| -> Vec<String> { read.nodes_of(path).map(|(_, node)| node.id.clone()).collect() };
     let mut fresh = Vec::new();
     for blocker in wanted.iter().filter(|blocker| !drawn.contains(&(blocker.as_str(), id.as_str()))) {
@@ -205,7 +205,7 @@ impl Accomplishments {
                 let read = canvas.read()?;
                 let own = read.node_of(&accomplishment.path);
                 position = own.map(|node| Position { x: node.x, y: node.y });
-                // One that is there already moves nothing.
+                // One that exists already moves nothing.
                 if let Some(own) = own.filter(|_| add && (is_redrawn || !known)) {
                     let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
                     let to = position_for(&read, &blockers, Some(&own.id));

@@ -1,4 +1,4 @@
-//! Context documents: notes beside a canvas that are not on it, and all notes of one more folder.
+//! Context documents: notes in the folder of a canvas that are not on it, and all notes of one more folder.
 
 use super::canvas::Canvas;
 use super::{Accomplishments, Error, invalid};
@@ -10,7 +10,7 @@ use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines};
 pub const PREFIX: &str = "context:";
 
 impl Accomplishments {
-    /// All documents, name and path, sorted by name: first those beside the canvas.
+    /// All documents, name and path, sorted by name: first those in the folder of the canvas.
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
@@ -70,7 +70,7 @@ impl Accomplishments {
                 below,
             ),
             None if name.contains('/') => {
-                let why = "documents beside the canvas have no folder in their names";
+                let why = "documents in the folder of the canvas have no folder in their names";
                 return Err(Error::Vault(VaultError::NotAllowed { path: VaultPath::folder(name)?.as_str().into(), why }));
             }
             None => (&canvas.parent(), name),
@@ -97,7 +97,7 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
     Ok(())
 }
 
-/// A text with these lines in the place of others, and how many they are. Line ends are those of the text.
+/// A text with these lines instead of others, and how many they are. Line ends are those of the text.
 ///
 /// # Errors
 /// [`VaultError::InvalidRange`], [`VaultError::Invalid`] for no content.

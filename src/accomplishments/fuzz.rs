@@ -27,7 +27,7 @@ pub fn properties(text: &str) {
     }
 }
 
-/// A canvas edited in every way.
+/// A canvas edited by every operation.
 pub fn canvas(text: &str) {
     let Ok(canvas) = Edited::new(text.to_owned(), "a.canvas") else { return };
     let nodes = canvas.read().expect("it was read").nodes.len();
@@ -37,7 +37,7 @@ pub fn canvas(text: &str) {
     let at = position_for(&canvas.read().expect("it was read"), &[], None);
     edited.add_node("new-node-1", &path, at, (NODE_WIDTH, NODE_HEIGHT));
     let with_node = edited.check().is_ok();
-    // Only where the id is taken, or the place too far out, it cannot be.
+    // Only where the id is taken, or the position too far out, it cannot be.
     let is_taken = canvas.read().expect("it was read").nodes.iter().any(|node| node.id == "new-node-1");
     let is_far = at.y.abs() > 1e9;
     assert!(with_node || is_taken || is_far, "{text:?} became {:?}", edited.text);
@@ -62,7 +62,7 @@ pub fn canvas(text: &str) {
     assert!(members.is_ok(), "{text:?} became {:?}", edited.text);
 }
 
-/// A note edited in every way, with one text for whatever a model gives.
+/// A note edited by every operation, with one text for whatever a model gives.
 pub fn note(text: &str, value: &str) {
     let Ok(note) = Note::new(text.to_owned(), "a.md") else { return };
     let tasks: Vec<Task> = note.tasks().into_iter().map(|found| found.task).collect();

@@ -56,7 +56,7 @@ impl Accomplishments {
     /// one; else under the next.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] for a title that is there, [`Error::DuplicateId`] for an id that is taken,
+    /// [`Error::AlreadyExists`] for a title that exists, [`Error::DuplicateId`] for an id that is taken,
     /// [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`], [`Error::CanvasNotFound`],
     /// [`Invalid`](crate::vault::Error::Invalid), or the vault's.
     pub fn create(&self, vault: &Vault, id: Option<&str>, data: &Data<'_>) -> Result<Changed, Error> {

@@ -112,7 +112,7 @@ pub(super) fn end(lines: &[Line<'_>], heading: usize, level: usize) -> usize {
 }
 
 /// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
-/// the Tasks plugin (`✅ 2026-11-22`). They belong to the place and not to its words.
+/// the Tasks plugin (`✅ 2026-11-22`). They belong to the line and not to its words.
 pub(super) fn marks_at(text: &str) -> usize {
     static MARKS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?:\s+\^[A-Za-z0-9-]+|\s*\[\^[^\]\s]+\]|\s*[✅➕❌📅⏳🛫]\s*\d{4}-\d\d-\d\d)*\s*$").ok());

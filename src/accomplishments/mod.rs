@@ -76,7 +76,7 @@ pub struct Accomplishments {
 }
 
 impl Accomplishments {
-    /// The projects of a vault with its things in these places.
+    /// The projects of a vault with its notes and canvas at these paths.
     pub fn new(options: Options) -> Accomplishments {
         Accomplishments { options, highest: AtomicU32::new(0), known: Mutex::default() }
     }

@@ -46,7 +46,7 @@ pub(super) fn alike(name: &str) -> String {
     name.nfkc().collect::<String>().to_lowercase().nfc().collect()
 }
 
-/// Refuses a title that is there already, as a title or as a file, also in other letters' case or Unicode form.
+/// Refuses a title that exists already, as a title or as a file, also in other letters' case or Unicode form.
 pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, own: Option<&VaultPath>) -> Result<(), Error> {
     let taken = |by: &str| Err(Error::AlreadyExists(format!("There is {by} already; choose another title, or update that one.")));
     if let Some(other) = change.snapshot.all.iter().find(|other| Some(&other.path) != own && alike(&other.title) == alike(title)) {

@@ -86,7 +86,7 @@ impl Note {
     /// Replaces a property.
     ///
     /// # Errors
-    /// [`Malformed`](crate::vault::Error::Malformed) when it is written in a way in which that is not safe.
+    /// [`Malformed`](crate::vault::Error::Malformed) when it is written so that it is not safe.
     pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
         let refused = malformed(&self.name);
         // Items that are no texts are none of ours, and would be lost.
@@ -110,7 +110,7 @@ impl Note {
         self.take(edited, name, written == content)
     }
 
-    /// Replaces the acceptance criteria. One whose text is there already keeps its line, and so its box; a text that begins
+    /// Replaces the acceptance criteria. One whose text exists already keeps its line, and so its box; a text that begins
     /// with `[x]` or `[ ]` says how its box is to be.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::canvas::{Canvas, Node};
 use std::collections::HashSet;
 
-/// A place on a canvas, of a node's upper left corner; y grows downwards. Whole numbers, as JSON Canvas has them.
+/// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as JSON Canvas has them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Position {
     /// From left to right.
@@ -21,7 +21,7 @@ const VERTICAL_GAP: f64 = 50.0;
 const START_X: f64 = 0.0;
 const START_Y: f64 = 0.0;
 
-/// The place of a node with these blockers. `own` is the node itself, if it is on the canvas: its old place is free.
+/// The position of a node with these blockers. `own` is the node itself, if it is on the canvas: its old position is free.
 pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str>) -> Position {
     // Limited to whole numbers that every JSON reader keeps exactly (up to 2^53 - 1).
     let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
@@ -40,11 +40,11 @@ pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str
     let column: Vec<&Node> = others().filter(|node| touch((x, NODE_WIDTH), (node.x, node.width))).collect();
     let is_free = |y: f64| column.iter().all(|node| !touch((y, NODE_HEIGHT), (node.y, node.height)));
     let step = NODE_HEIGHT + VERTICAL_GAP;
-    // Nodes may be of any size; below all of them there is always room.
+    // Nodes may be of any size; below all of them it is always free.
     let lowest = column.iter().map(|node| node.y + node.height).fold(wanted, f64::max);
     let steps = (((lowest - wanted) / step).ceil() + 1.0).clamp(1.0, STEPS) as u32;
-    let mut ways = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
-    let found = std::iter::once(wanted).chain(ways.by_ref().filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
+    let mut tried = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
+    let found = std::iter::once(wanted).chain(tried.by_ref().filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
     Position { x, y: whole(found.unwrap_or(lowest + VERTICAL_GAP)) }
 }
 
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_placed_as_the_source_does() {
+    fn nodes_get_the_positions_of_the_source() {
         let a = ("a", 0.0, 50.0, 400.0, 300.0);
         assert_eq!(at(&[], &[], &[], None), (0.0, 50.0));
         assert_eq!(at(&[a], &[], &[], None), (0.0, 400.0));
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(at(&[a], &[], &["a"], None), (500.0, 50.0));
         let c = ("c", 500.0, 50.0, 400.0, 300.0);
         assert_eq!(at(&[a, c], &[], &["a"], None), (500.0, 400.0), "one step down");
-        assert_eq!(at(&[a, c], &[], &["a"], Some("c")), (500.0, 50.0), "its own old place is free");
+        assert_eq!(at(&[a, c], &[], &["a"], Some("c")), (500.0, 50.0), "its own old position is free");
         let d = ("d", 880.0, 400.0, 50.0, 10.0);
         assert_eq!(at(&[("a", 0.0, 400.0, 400.0, 300.0), d], &[], &["a"], None), (500.0, 750.0), "down before up");
         assert_eq!(at(&[("a", 0.0, 400.0, 400.0, 300.0), d, ("e", 500.0, 750.0, 1.0, 1.0)], &[], &["a"], None), (500.0, 50.0), "then up");
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(at(&[a, g], &[], &["a", "g"], None), (601.0, 76.0), "right of both, in the middle, rounded");
         assert_eq!(at(&[a, ("h", 0.0, -1e9, 9e9, 2e9)], &[], &["a"], None), (500.0, 1_000_000_050.0), "below what has no end");
         let group = ("group", -50.0, 0.0, 2000.0, 2000.0);
-        assert_eq!(at(&[a, group], &[], &["a"], None), (500.0, 50.0), "beside its blocker, inside the group");
+        assert_eq!(at(&[a, group], &[], &["a"], None), (500.0, 50.0), "next to its blocker, inside the group");
         assert_eq!(at(&[a, group], &[], &[], None), (0.0, 400.0), "below the nodes and not below the group's border");
     }
 }

@@ -36,7 +36,7 @@ impl Task {
     }
 }
 
-/// A task's place among the lines of its note.
+/// A task's position among the lines of its note.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) task: Task,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_added_wherever_there_is_room() {
+    fn a_task_is_added_whatever_the_note_has() {
         for (before, after) in [
             ("## Tasks", "## Tasks\n### Task 1: N\n- **Goal:** g"),
             ("## Tasks\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n"),

@@ -1,7 +1,7 @@
 //! Files that a caller hands to a session. This is where a caller could ask for any file of the machine, so each one is
 //! looked at before anything runs, and one bad one refuses the whole call.
 //!
-//! Each becomes a file of `raw/assets`, byte for byte, unless that folder has it already: the session never gets near the place that it
+//! Each becomes a file of `raw/assets`, byte for byte, unless that folder has it already: the session never gets near the folder that it
 //! is from, and the vault keeps what its pages are made from.
 
 use super::copy::Copy;
@@ -102,7 +102,7 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
         || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
     let is_allowed = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let Ok(real) = given.canonicalize() else {
-        // Where the way to it leads, links and all, and not only how it begins.
+        // Where it really is, with its links resolved, and not only how it begins.
         let above = given.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
         let climbs = given.components().any(|part| part == Component::ParentDir);
         return Err(if !climbs && above.is_some_and(|above| is_allowed(&above)) { "does not exist".into() } else { outside() });
@@ -134,10 +134,10 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
     Ok(Attached::Outside(real))
 }
 
-/// The vault, and the folders beside it.
+/// The vault, and the folders of COS_VAULT_ATTACH_DIRS.
 fn allowed(agent: &Agent) -> Vec<&Path> {
-    let beside = agent.options.attach_dirs.iter().map(PathBuf::as_path);
-    std::iter::once(agent.vault.root()).chain(beside).collect()
+    let others = agent.options.attach_dirs.iter().map(PathBuf::as_path);
+    std::iter::once(agent.vault.root()).chain(others).collect()
 }
 
 /// Puts the files into a session's copy of the vault. Gives their paths, and those that are new.

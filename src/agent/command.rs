@@ -36,7 +36,7 @@ pub(super) fn arguments(route: &Route, budget_usd: f64, work: Work, schema: &str
     add(&["--no-session-persistence", "--permission-mode", "dontAsk", "--permission-prompts", "none"]);
     add(&["--plugin-dir", &plugin, "--system-prompt-file", &folder.join("system.md").display().to_string()]);
     add(&["--tools", if writes { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" }]);
-    // What a skill has beside its text can be read where a rule can name the place.
+    // The other files of a skill can be read where a rule can name their folder.
     let nameable = !plugin.contains(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c));
     if nameable {
         add(&["--add-dir", &plugin]);

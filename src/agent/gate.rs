@@ -53,7 +53,7 @@ impl Gate {
         Some(Ticket { gate: Arc::clone(self), number, work, runs: false })
     }
 
-    /// Sessions that may still begin at once beside those that run.
+    /// Sessions that may still begin at once in addition to those that run.
     pub(super) fn free(&self) -> usize {
         self.slots.saturating_sub(self.state().running)
     }

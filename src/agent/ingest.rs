@@ -1,5 +1,5 @@
-//! `ingest`: material, filed into the wiki. What is reported is what was really written; the session's own summary stands
-//! beside it.
+//! `ingest`: material, filed into the wiki. What is reported is what was really written; the session's own summary is
+//! separate.
 
 use super::attach::{self, AttachedFile, Attachment};
 use super::copy::Copy;

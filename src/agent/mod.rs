@@ -106,7 +106,7 @@ pub struct Route {
     pub settings: [&'static str; 3],
 }
 
-/// What a call asks for in the place of its route.
+/// What a call asks for instead of its route.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Wanted {
     pub model: Option<String>,
@@ -324,7 +324,7 @@ impl Agent {
     fn allowance(&self, spent: f64) -> Result<f64, String> {
         let most = self.options.max_budget_usd;
         let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
-        // The session that asks runs already; what it leaves is for those that may begin beside it.
+        // The session that asks runs already; what it leaves is for those that may begin in addition.
         let share = (daily - spent) / (self.gate.free() + 1) as f64;
         if share < limits::AGENT_LEAST_USD {
             return Err(format!(

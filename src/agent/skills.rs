@@ -20,12 +20,12 @@ pub(super) struct Skill {
     description: String,
     text: String,
     /// What else lies in its folder: names below it, and texts.
-    beside: Vec<(String, Vec<u8>)>,
+    files: Vec<(String, Vec<u8>)>,
 }
 
 /// The skills of a vault, those that can be used, by name.
 pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
-    // Folders and files as they are: a link would be a way out of the vault.
+    // Folders and files as they are: a link could lead out of the vault.
     let folder = vault.join(".claude").join("skills");
     let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
     if !is_plain(&vault.join(".claude")) || !is_plain(&folder) {
@@ -58,7 +58,7 @@ pub(super) fn write_plugin(skills: &[Skill], folder: &Path) -> io::Result<()> {
     for skill in skills {
         let own = folder.join("skills").join(&skill.name);
         put(&own.join("SKILL.md"), skill.reduced().as_bytes())?;
-        for (name, bytes) in &skill.beside {
+        for (name, bytes) in &skill.files {
             put(&own.join(name), bytes)?;
         }
     }
@@ -79,10 +79,10 @@ impl Skill {
         let described = yaml.as_ref().and_then(|yaml| yaml.get("description")).and_then(serde_yaml::Value::as_str);
         let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
         let body = text.part(frontmatter::end(&text)..);
-        let mut beside = Vec::new();
+        let mut files = Vec::new();
         *budget = budget.checked_sub(text.len())?;
-        collect(folder, "", 3, budget, &mut beside);
-        Some(Skill { description, text: without_commands(body), beside, name })
+        collect(folder, "", 3, budget, &mut files);
+        Some(Skill { description, text: without_commands(body), files, name })
     }
 
     fn reduced(&self) -> String {
@@ -92,7 +92,7 @@ impl Skill {
     }
 }
 
-/// A skill's text may have commands that are run before it is read, with their output in their place: an exclamation mark
+/// A skill's text may have commands that are run before it is read, with their output instead of them: an exclamation mark
 /// before code. They would be refused, and the skill with them; parted by a space they are text.
 fn without_commands(text: &str) -> String {
     text.replace("!`", "! `").replace("```!", "``` !")
@@ -158,7 +158,7 @@ mod tests {
             reduced,
             "---\nname: \"second-brain-ingest\"\ndescription: \"Files: \\\"things\\\"\"\n---\nDo it ! `id` \n``` !\nid\n```\n"
         );
-        assert_eq!(skills[0].beside, [("references/style.md".to_owned(), b"style".to_vec())]);
+        assert_eq!(skills[0].files, [("references/style.md".to_owned(), b"style".to_vec())]);
         write_plugin(&skills, &vault).unwrap();
         assert_eq!(fs::read_to_string(vault.join("skills/second-brain-ingest/references/style.md")).unwrap(), "style");
         fs::remove_dir_all(&vault).unwrap();

@@ -54,7 +54,7 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
         Some(("revoke", id)) => oauth.end_grants(Some(id), Now::read()),
         _ => return stream.write_all(b"what?\n"),
     };
-    let not_stored = "ended now, but that cannot be stored, so it would be valid again after a restart: make room on the disk";
+    let not_stored = "ended now, but that cannot be stored, so it would be valid again after a restart: free space on the disk";
     let words = ended.map_or_else(|_| not_stored.to_owned(), |ended| format!("ended {ended}"));
     stream.write_all(format!("{words}\n").as_bytes())
 }

@@ -4,7 +4,7 @@
 use crate::limits;
 use std::io::{self, Write};
 
-/// The lines on their way to standard error.
+/// The lines that go to standard error.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// Lines that were dropped since the last one that was written.

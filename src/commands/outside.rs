@@ -1,5 +1,5 @@
 //! `check --server URL`: a server as Claude meets it, through its proxy and from outside: discovery, the documents and
-//! what they say of each other, the 401 with the way to a login, and the usual mistakes of proxies. Nothing is left behind:
+//! what they say of each other, the 401 that leads to a login, and the usual mistakes of proxies. Nothing is left behind:
 //! no client is registered and no login is made. `curl` makes the requests, because a TLS stack of our own would be
 //! the largest part of this program for the rarest of its uses.
 
@@ -206,7 +206,7 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
     report.expect(
         "the URL",
         match (scheme, path) {
-            ("http", _) if !is_local => Err("it is http; tokens would be read on the way, and Claude on the web takes https only".into()),
+            ("http", _) if !is_local => Err("it is http; tokens could be read in between, and Claude on the web takes https only".into()),
             _ if !is_local && host != authority && !authority.ends_with(":443") => {
                 Err("it has a port; Claude on the web connects to 443 only".into())
             }
@@ -300,7 +300,7 @@ fn challenge(origin: &str, report: &mut Report) {
     };
     let claude = Request::post(url(), json, INITIALIZE.into()).send().and_then(right);
     let is_fine = claude.is_ok();
-    report.expect("a call without a token is a 401 with the way to a login", claude);
+    report.expect("a call without a token is a 401 that leads to a login", claude);
     if !is_fine {
         let other = Request { agent: "curl", ..Request::post(url(), json, INITIALIZE.into()) }.send().and_then(right);
         if other.is_ok() {

@@ -1,4 +1,4 @@
-//! What toolsets need beside the vault, as it is configured, as far as this program was built with it.
+//! What toolsets need besides the vault, as it is configured, as far as this program was built with it.
 #![cfg_attr(
     not(feature = "default"),
     allow(unused_imports, unused_variables, unused_mut, dead_code, reason = "each is for one of the toolsets")

@@ -36,7 +36,7 @@ impl ContextFile {
 }
 
 impl Reader<'_> {
-    /// The file of the system that the `context` tools come from, as it is there.
+    /// The file of the system that the `context` tools come from, as it is.
     pub(super) fn default_context(&mut self, vault: Option<&Path>) -> Option<Criteria> {
         let home = self.around.home.as_deref();
         let file = self.read("CONTEXT_CONFIG", |path| {

@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         self.raw.get(setting).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The value of a setting that is there and right.
+    /// The value of a setting that is set and right.
     pub(super) fn read<T, E: Display>(&mut self, setting: &'static str, parse: impl FnOnce(&'a str) -> Result<T, E>) -> Option<T> {
         parse(self.text(setting)?).map_err(|what| self.wrong(setting, what.to_string())).ok()
     }

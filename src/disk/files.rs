@@ -43,12 +43,12 @@ pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Removes a file of our own that is not needed any more, if it is there.
+/// Removes a file of our own that is not needed any more, if it exists.
 pub fn discard(file: &Path) {
     let _ = std::fs::remove_file(file);
 }
 
-/// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its place in a power cut.
+/// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its folder in a power cut.
 ///
 /// # Errors
 /// What the disk says; a folder that exists already is none.
@@ -60,7 +60,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), |parent| open_folder(parent).and_then(|parent| flush(&parent)))
 }
 
-/// Renames a file out of the way; for one that is damaged, or not ours to use.
+/// Renames a file aside; for one that is damaged, or not ours to use.
 ///
 /// # Errors
 /// What the disk says.

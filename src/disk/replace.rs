@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// locked, so that another process of this program does not come in between (unless it holds the lock for seconds, or
 /// the file system has none). With [`Mode::Like`] the two files exchange their names, where the file system can do that, and
 /// the one that was displaced is looked at once more: what another program saved in between is put back. Where that program
-/// has by then saved on top of ours, both of its texts are kept, the first as a conflict copy beside the file.
+/// has by then saved on top of ours, both of its texts are kept, the first as a conflict copy in the same folder.
 ///
 /// # Errors
 /// What `last_look` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken

@@ -138,7 +138,7 @@ pub fn set_mode(file: &Path, bits: u32) -> io::Result<()> {
     std::fs::set_permissions(file, Permissions::from_mode(bits & 0o7777))
 }
 
-/// Gives a new file, before it takes the place of `target`, what that has besides its bytes: owner, group, permission bits, extended attributes.
+/// Gives a new file, before it replaces `target`, what that has besides its bytes: owner, group, permission bits, extended attributes.
 ///
 /// # Errors
 /// What the disk says of the permission bits.

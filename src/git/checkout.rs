@@ -156,7 +156,7 @@ impl Checkout {
         look(&self.top, name, self.modes)
     }
 
-    /// With `ahead`, before anything is moved: a file that will be removed is not in the way of another.
+    /// With `ahead`, before anything is moved: a file that will be removed does not block another.
     fn state(&self, file: &File, ahead: bool) -> State {
         let changed = |words: &str| State::Changed(words.to_owned());
         if file.is_submodule() {
@@ -268,7 +268,7 @@ impl Checkout {
 type Skipped = Vec<(PathBuf, &'static str)>;
 
 /// Divides files that differ: first those to be updated, without those whose index entry is the new one already; second
-/// those that cannot be updated because something staged, or a submodule, is in the way, each with the reason.
+/// those that cannot be updated because something staged, or a submodule, blocks them, each with the reason.
 fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Skipped), Failure> {
     let head = repository.head_or_empty(runner)?;
     let staged = raw_differences(

@@ -1,4 +1,4 @@
-//! A commit of exactly the paths that are meant, built beside the index. Nothing of the repository moves by it.
+//! A commit of exactly the paths that are meant, built in a private index. Nothing of the repository moves by it.
 
 use super::Failure;
 use super::objects::{Entry, File, differences, put_entries};
@@ -59,22 +59,22 @@ pub(super) struct Built {
 /// [`Failure::Git`] in git's or a hook's words.
 pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Built, Failure> {
     let index = repository.scratch("index")?;
-    let beside = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
+    let private = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
     let head = repository.head.as_deref();
-    beside.must(&["read-tree", head.unwrap_or("--empty")])?;
+    private.must(&["read-tree", head.unwrap_or("--empty")])?;
     let files: Vec<File> = targets.iter().map(Target::file).collect();
-    put_entries(&beside, &files, &["--add"], &[])?;
-    check_with_hook(repository, &beside, targets)?;
-    let tree = beside.must(&["write-tree"])?.line();
+    put_entries(&private, &files, &["--add"], &[])?;
+    check_with_hook(repository, &private, targets)?;
+    let tree = private.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
-        check_tree(&beside, &repository.head_or_empty(&beside)?, &tree, targets)?;
+        check_tree(&private, &repository.head_or_empty(&private)?, &tree, targets)?;
     }
     let file = repository.scratch("message")?;
     disk::replace::<std::io::Error>(&file.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
     let path = file.0.to_string_lossy();
-    repository.hook(&beside, "prepare-commit-msg", &[&path, "message"])?;
-    repository.hook(&beside, "commit-msg", &[&path])?;
+    repository.hook(&private, "prepare-commit-msg", &[&path, "message"])?;
+    repository.hook(&private, "commit-msg", &[&path])?;
     Ok(Built { commit: commit_tree(repository, runner, &tree, head, &file)?, message: file })
 }
 

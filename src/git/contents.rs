@@ -55,8 +55,8 @@ impl Contents {
         if has_attributes(files) {
             for (commit, wanted, is_needed) in [(to, new, true), (repository.head.as_deref().unwrap_or("--empty"), old, false)] {
                 let (folder, index) = (repository.scratch("attributes")?, repository.scratch("attributes-index")?);
-                let beside = with_attributes_of(repository, runner, commit, &folder, &index)?;
-                match self.add(&beside, wanted, true) {
+                let at_commit = with_attributes_of(repository, runner, commit, &folder, &index)?;
+                match self.add(&at_commit, wanted, true) {
                     Err(Failure::Git(_)) if !is_needed => {}
                     other => other?,
                 }
@@ -127,13 +127,13 @@ pub(super) fn with_attributes_of<'a>(
     folder: &Scratch,
     index: &Scratch,
 ) -> Result<Runner<'a>, Failure> {
-    let beside = Runner { index: Some(index.0.clone()), ..repository.with_work_tree(runner, folder)? };
-    beside.must(&["read-tree", commit])?;
-    let files = beside.must(&["ls-files", "-z"])?;
+    let private = Runner { index: Some(index.0.clone()), ..repository.with_work_tree(runner, folder)? };
+    private.must(&["read-tree", commit])?;
+    let files = private.must(&["ls-files", "-z"])?;
     let names = files.raw_parts().filter(|name| name.rsplit(|&byte| byte == b'/').next() == Some(ATTRIBUTES.as_bytes()));
     let names: Vec<u8> = names.flat_map(|name| [name, b"\0"].concat()).collect();
-    beside.must_with(&["checkout-index", "-q", "-z", "--stdin"], &names)?;
-    Ok(beside)
+    private.must_with(&["checkout-index", "-q", "-z", "--stdin"], &names)?;
+    Ok(private)
 }
 
 /// Where a file has lines of this text, from a position on.

@@ -125,7 +125,7 @@ impl Index {
         disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
     }
 
-    /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the other way round), and has it know them as they are on disk now, so that git need not look into
+    /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the reverse), and has it know them as they are on disk now, so that git need not look into
     /// them.
     ///
     /// # Errors

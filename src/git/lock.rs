@@ -19,7 +19,7 @@ pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<s
     }
 }
 
-/// Tells the repository to overlook the lock file, the files of ours beside it, deleted notes, and what a crash may leave of a write, in
+/// Tells the repository to overlook the lock file, our other files in its folder, deleted notes, and what a crash may leave of a write, in
 /// the file that is for this working copy alone: they should not be seen in `git status`, nor committed with everything else. `prefix`
 /// is where the vault lies below the top: empty, or with a slash at the end.
 pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The vault as a git repository: every change a commit that the remote has, and no other change touched.
 //!
-//! A commit is built beside the index (a private index file), pushed, and only then do the branch, the index and the
+//! A commit is built in a private index file, pushed, and only then do the branch, the index and the
 //! working tree move. So a failure leaves nothing to undo. What a person has staged, changed, deleted or not yet added
 //! is looked at first, and is neither committed nor overwritten (`repository`, `checkout`).
 //!
@@ -139,7 +139,7 @@ impl Git {
         Git { vault, options, folders: OnceLock::new(), uncommitted: Mutex::default() }
     }
 
-    /// Whether git is there, new enough, and knows the vault; for the start.
+    /// Whether git exists, is new enough, and knows the vault; for the start.
     ///
     /// # Errors
     /// What is missing, in words for the owner.
@@ -156,7 +156,7 @@ impl Git {
         self.folders(&|| false).map(drop).map_err(words)
     }
 
-    /// Why nothing could be written at this moment, if that is so: another branch, a merge under way.
+    /// Why nothing could be written at this moment, if that is so: another branch, a merge in progress.
     pub fn unready_reason(&self) -> Option<String> {
         let opened = self.runner(&|| false).and_then(|runner| self.open(&self.vault, &runner));
         opened.err().map(|failure| failure.to_string())
@@ -313,7 +313,7 @@ impl Git {
         let names: Vec<&str> = notes.iter().filter(|(.., note)| note.bytes.is_some()).map(|(_, name, _)| name.as_str()).collect();
         let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
         if blobs.len() != names.len() {
-            return Err(Failure::Git("git's answer was lost half way".into()));
+            return Err(Failure::Git("git's answer was lost".into()));
         }
         let mut blobs = blobs.into_iter();
         let target = |(path, name, note): (VaultPath, String, Note)| {
@@ -370,7 +370,7 @@ impl Git {
     }
 
     /// The repository, as git finds it: only git can say whether it is one, and whether its owner is one to be trusted. It has
-    /// to be that of the first `.git` on the way up: git goes on looking above a damaged one, and the repository of a whole
+    /// to be that of the first `.git` above: git goes on looking above a damaged one, and the repository of a whole
     /// home, with another remote, must not get these notes.
     fn folders(&self, cancelled: &dyn Fn() -> bool) -> Result<&Folders, Failure> {
         if let Some(folders) = self.folders.get() {

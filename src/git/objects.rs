@@ -48,7 +48,7 @@ pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: 
     let asked: String = paths.iter().map(|path| format!("{path}\n")).collect();
     let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
     let mut rest = output.stdout.as_slice();
-    let cut = || Failure::Git("git's answer was lost half way".into());
+    let cut = || Failure::Git("git's answer was lost".into());
     let mut found = HashMap::new();
     for path in paths {
         // <id> SP <type> SP <size> LF <bytes> LF, or <name> SP missing LF

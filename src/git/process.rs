@@ -115,7 +115,7 @@ impl<'a> Runner<'a> {
         for _ in closed..2 {
             if running.next(patience).is_err() {
                 if !may_linger {
-                    return Err(Failure::Git("git's answer was lost half way".into()));
+                    return Err(Failure::Git("git's answer was lost".into()));
                 }
                 break;
             }
@@ -191,7 +191,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What git says on its way to a client, without its advice for a terminal.
+/// What git says, for a client, without its advice for a terminal.
 fn words(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();

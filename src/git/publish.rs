@@ -82,7 +82,7 @@ fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) 
     Ok(checkout)
 }
 
-/// Has the remote's version take the place of files that a tool has changed here, if nothing else is in the way of its news. Says which
+/// Has the remote's version replace files that a tool has changed here, if nothing else blocks its news. Says which
 /// files they are, and where the texts are that were here.
 ///
 /// # Errors
@@ -111,7 +111,7 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
                 log::error!("git: {} could not be put back: {error}", target.path.as_str());
             }
         }
-        // A text that is in its place again needs no copy.
+        // A text that was restored needs no copy.
         let is_back = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
         copies.iter().filter(|(target, _)| is_back(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
         return Err(failure);

@@ -37,7 +37,7 @@ pub(super) struct Repository {
     refs: RefFiles,
 }
 
-/// A move of the branch that is under way.
+/// A move of the branch that is in progress.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) to: String,
@@ -114,7 +114,7 @@ pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Git may have left a lock beside it.
+        // Git may have left the lock of it.
         disk::discard(&self.0.with_extension("lock"));
         if self.0.is_dir() {
             let _ = disk::remove_copy(&self.0);
@@ -129,15 +129,15 @@ const SCRATCH: &str = "vault-sync-mcp-";
 /// Where a fetch puts the remote's branch. Refs below `refs/worktree` belong to one working tree (git-worktree(1)).
 pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/remote";
 
-/// What is under way in a repository, by the file in its folder, and what ends it.
-const UNDER_WAY: [(&str, &str); 7] = [
-    ("MERGE_HEAD", "a merge is under way; finish it (git commit) or git merge --abort"),
-    ("rebase-merge", "a rebase is under way; git rebase --continue or --abort"),
-    ("rebase-apply", "a rebase or am is under way; git rebase --continue or --abort"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick is under way; git cherry-pick --continue or --abort"),
-    ("REVERT_HEAD", "a revert is under way; git revert --continue or --abort"),
-    ("BISECT_LOG", "a bisect is under way; git bisect reset"),
-    ("sequencer", "a series of commits is under way; finish or abort it"),
+/// What is in progress in a repository, by the file in its folder, and what ends it.
+const IN_PROGRESS: [(&str, &str); 7] = [
+    ("MERGE_HEAD", "a merge is in progress; finish it (git commit) or git merge --abort"),
+    ("rebase-merge", "a rebase is in progress; git rebase --continue or --abort"),
+    ("rebase-apply", "a rebase or am is in progress; git rebase --continue or --abort"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick is in progress; git cherry-pick --continue or --abort"),
+    ("REVERT_HEAD", "a revert is in progress; git revert --continue or --abort"),
+    ("BISECT_LOG", "a bisect is in progress; git bisect reset"),
+    ("sequencer", "a series of commits is in progress; finish or abort it"),
 ];
 
 impl Repository {
@@ -165,7 +165,7 @@ impl Repository {
         let index = fingerprint(&git_dir.join("index"));
         let repository =
             Repository { vault: vault.clone(), top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
-        if let Some(words) = repository.under_way(runner)? {
+        if let Some(words) = repository.in_progress(runner)? {
             return Err(Failure::Refused(format!("Nothing was done: {words}")));
         }
         if !is_current && !repository.is_current(runner)? {
@@ -203,13 +203,13 @@ impl Repository {
         fingerprint(&self.git_dir.join("index")) == self.index
     }
 
-    /// The file that says which move is under way. It belongs to one working tree and one branch.
+    /// The file that says which move is in progress. It belongs to one working tree and one branch.
     fn pending_file(&self) -> PathBuf {
         let branch = self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch).replace('%', "%25").replace('/', "%2F");
         self.git_dir.join(format!("vault-sync-mcp.pending.{branch}"))
     }
 
-    /// The move of the branch that is under way.
+    /// The move of the branch that is in progress.
     pub(super) fn pending(&self) -> Result<Option<Pending>, Failure> {
         let read = disk::if_there(std::fs::read_to_string(self.pending_file()));
         let text = read.map_err(|error| Failure::Git(format!("what is pending cannot be read: {}", error.kind())))?;
@@ -254,18 +254,18 @@ impl Repository {
         let Some(index) = runner.index.as_ref().filter(|_| self.is_sparse()) else { return Ok(()) };
         let modified = index.metadata().and_then(|found| found.modified()).map_err(failed)?;
         let (empty, head) = (self.scratch("empty")?, self.head_or_empty(runner)?);
-        let beside = self.with_work_tree(runner, &empty)?;
+        let private = self.with_work_tree(runner, &empty)?;
         // Both commits are the same, so every entry stays.
-        beside.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
+        private.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
         // With another working tree git cannot look into the files that were saved in the second of the index's time.
         disk::set_time(index, modified).map_err(failed)
     }
 
     /// What a person, or another program, is in the middle of, and what ends it.
-    fn under_way(&self, runner: &Runner<'_>) -> Result<Option<&'static str>, Failure> {
+    fn in_progress(&self, runner: &Runner<'_>) -> Result<Option<&'static str>, Failure> {
         // Where refs are kept in tables, those in capitals are too.
         let in_tables = self.git_dir.join("reftable").exists();
-        for (name, words) in UNDER_WAY {
+        for (name, words) in IN_PROGRESS {
             let is_ref = in_tables && name.ends_with("_HEAD");
             if self.git_dir.join(name).exists() || is_ref && commit_of(runner, name)?.is_some() {
                 return Ok(Some(words));
@@ -398,16 +398,16 @@ impl Repository {
         Ok(staged)
     }
 
-    /// Whether the branch is still checked out and where it was when the operation began, with nothing under way.
+    /// Whether the branch is still checked out and where it was when the operation began, with nothing in progress.
     pub(super) fn is_unchanged(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         let is_same =
             self.refs.iter().all(|(file, seen)| fingerprint(file) == *seen) || Refs::read(runner, &self.branch)?.head == self.head;
         Ok(is_same && self.is_undisturbed(runner)?)
     }
 
-    /// Whether the branch is still checked out, with nothing under way.
+    /// Whether the branch is still checked out, with nothing in progress.
     pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(self.is_current(runner)? && self.under_way(runner)?.is_none())
+        Ok(self.is_current(runner)? && self.in_progress(runner)?.is_none())
     }
 
     /// As [`Repository::hash`], of files as they are on disk; kept.
@@ -427,13 +427,13 @@ impl Repository {
         Ok(runner.at(&self.top).must_with(&command, bytes)?.line())
     }
 
-    /// A hook that is there and may run.
+    /// A hook that exists and may run.
     pub(super) fn has_hook(&self, name: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(self.hooks.join(name)).is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
     }
 
-    /// Runs a hook, if it is there.
+    /// Runs a hook, if it exists.
     ///
     /// # Errors
     /// [`Failure::Git`] with what it said when it refuses.

@@ -1,6 +1,6 @@
 //! Moving the branch, the index and the working tree to a published commit, in an order in which a crash loses nothing and can be
 //! finished later: the files, each by itself; the index; the branch. All of it while git's own lock on the index is held, so
-//! that no other program stages, commits or switches in between. What is under way is written down first.
+//! that no other program stages, commits or switches in between. What is in progress is written down first.
 
 use super::Failure;
 use super::checkout::Checkout;
@@ -114,7 +114,7 @@ fn put_back(repository: &Repository, target: &Target) {
     }
 }
 
-/// The index and the branch, in a time of its own; then nothing is under way any more.
+/// The index and the branch, in a time of its own; then nothing is in progress any more.
 fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Destination<'_>) -> Result<(), Failure> {
     let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
     let news = to.news.into_iter().flat_map(|news| &news.files).cloned();
@@ -206,7 +206,7 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
 /// files that differ.
 ///
 /// # Errors
-/// [`Failure::Refused`] naming what is in the way, [`Failure::Git`] when it could not be finished; the next operation goes on.
+/// [`Failure::Refused`] naming what blocks it, [`Failure::Git`] when it could not be finished; the next operation goes on.
 pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();

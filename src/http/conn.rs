@@ -318,8 +318,8 @@ impl<S: Service> Connection<'_, S> {
         })
     }
 
-    /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a reset in its place
-    /// would destroy the answer on its way.
+    /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a reset instead
+    /// would destroy the answer before the peer has read it.
     fn linger(&mut self) {
         self.peer.set(Activity::Reading);
         if self.peer.socket.shutdown(Shutdown::Write).is_err() {

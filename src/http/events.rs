@@ -84,7 +84,7 @@ impl EventStream {
         *self.queue.lock().unpoisoned() = None;
     }
 
-    /// Writes the head with something to read at once, so that a client, and every proxy on the way, sees that the stream is open;
+    /// Writes the head with something to read at once, so that a client, and every proxy in between, sees that the stream is open;
     /// then what is put in, and heartbeats, until the stream ends.
     fn write_queue(
         &self,

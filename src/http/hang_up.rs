@@ -1,4 +1,4 @@
-//! Whether the peer of a request under way has closed. Its connection is not read meanwhile, so a thread has to
+//! Whether the peer of a request in progress has closed. Its connection is not read meanwhile, so a thread has to
 //! look: the handler, now and then.
 
 use crate::clock;
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The peer of a request under way, as its handler sees it.
+/// The peer of a request in progress, as its handler sees it.
 pub struct HangUp {
     socket: Arc<TcpStream>,
     looked: Cell<Instant>,

@@ -53,7 +53,7 @@ pub struct Head {
     pub expects_continue: bool,
 }
 
-/// The length of the head with which bytes begin, once its empty line is there; `seen` of them were looked at before.
+/// The length of the head with which bytes begin, once its empty line has come; `seen` of them were looked at before.
 ///
 /// # Errors
 /// As soon as the head cannot become a good one: too long, a line feed without a carriage return, empty lines
@@ -191,7 +191,7 @@ impl Head {
         let first = values.next().map(std::str::from_utf8).transpose();
         match (first, values.next()) {
             (Ok(value), None) => Ok(value),
-            _ => Err(Refusal::malformed("a header that may be there once is there twice, or is not text")),
+            _ => Err(Refusal::malformed("a header that may occur once occurs twice, or is not text")),
         }
     }
 }

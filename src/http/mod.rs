@@ -7,7 +7,7 @@
 //! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; what arrives in pieces is tested cut at every byte |
 //! | [`conn`], `socket` | one connection: read, admit, serve, write, keep or close |
 //! | [`events`] | an event stream that other threads write to |
-//! | [`hang_up`] | whether the peer of a request under way is still there |
+//! | [`hang_up`] | whether the peer of a request in progress is still there |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |
 //!
 //! A request is handled in two steps, because the body of a request without a token is not worth reading: [`Service::admit`] sees the
@@ -79,7 +79,7 @@ pub struct Events {
     pub may_go_on: Option<Box<dyn Fn() -> bool + Send>>,
     /// The last event, for a stream that this side ends.
     pub last_message: Option<String>,
-    /// Done on the connection's thread and in the request's place among the workers. What it gives is held while others write to the
+    /// Done on the connection's thread while the request counts as a worker's. What it gives is held while others write to the
     /// stream, until it ends; where it gives nothing, the stream ends.
     pub work: Work,
 }

@@ -167,7 +167,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     }
 }
 
-/// A connection's place in the table, given back however its thread ends.
+/// A connection's entry in the table, given back however its thread ends.
 struct ConnectionSlot<'a, S> {
     shared: &'a Shared<S>,
     peer: &'a Arc<Peer>,

@@ -20,7 +20,7 @@ pub const AGENT_GRACE: Duration = Duration::from_secs(2);
 pub const AGENT_CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// How long the rest of an ended session's output is waited for.
 pub const AGENT_PIPE_PATIENCE: Duration = Duration::from_secs(2);
-/// Characters of material for one `ingest`: what a model can take in with room to work.
+/// Characters of material for one `ingest`: what a model can take in and still work.
 pub const AGENT_CONTENT_CHARS: usize = 400_000;
 /// Characters of a question.
 pub const AGENT_QUESTION_CHARS: usize = 10_000;

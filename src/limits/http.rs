@@ -70,11 +70,11 @@ pub const REQUEST_LINE_BYTES: usize = 12 * 1024;
 pub const HEADER_LINES: usize = 100;
 /// Body of a form or a client registration, bytes.
 pub const FORM_BYTES: usize = 64 * 1024;
-/// Body of a message to `/mcp`, bytes: the largest note (see [`super::NOTE_BYTES`]) with room for JSON escapes.
+/// Body of a message to `/mcp`, bytes: the largest note (see [`super::NOTE_BYTES`]) with its JSON escapes.
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
 /// All request bodies being read or handled at one time, bytes; and all answers that peers have not taken yet. Above it 503.
 pub const RESERVED_BYTES: usize = 64 * 1024 * 1024;
-/// A body or an answer up to this many bytes is not refused for that: as many as there are connections fit beside them. A body this
+/// A body or an answer up to this many bytes is not refused for that: one for each connection fits in addition to them. A body this
 /// small is read and thrown away after a refusal, so that the connection can be kept.
 pub const SMALL_BYTES: usize = 64 * 1024;
 /// One chunk-size line with its extensions, bytes.

@@ -29,7 +29,7 @@ pub const RESOURCES_PAGE: usize = 500;
 pub const SUBSCRIBED_RESOURCES: usize = 200;
 /// Bytes of their names together, three hundred of each; with all [`SESSIONS`] 128 MB.
 pub const SUBSCRIBED_BYTES: usize = 64 * 1024;
-/// Bytes of a resource's URI: the longest path, every byte of it encoded, with room for a line and column.
+/// Bytes of a resource's URI: the longest path, every byte of it encoded, with a line and a column.
 pub const RESOURCE_URI_BYTES: usize = 3 * PATH_BYTES + 100;
 /// Completions in one answer (MCP, "Completion").
 pub const COMPLETIONS: usize = 100;

@@ -43,7 +43,7 @@ pub const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// The time over which registrations of one address are counted.
 pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
 /// How often it is said in the log that registrations are refused.
-pub const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(60);
+pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(60);
 /// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
 /// row is an attempt to displace the others.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;

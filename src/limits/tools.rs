@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Characters of one tool result's JSON. claude.ai cuts at about 150,000, Claude Code at 100,000.
 pub const RESULT_CHARS: usize = 95_000;
-/// Characters that tools announce to clients as their longest result: [`RESULT_CHARS`] with room for the frame around.
-pub const RESULT_CHARS_TOLD: usize = 100_000;
+/// Characters that tools announce to clients as their longest result: [`RESULT_CHARS`] less what the frame around takes.
+pub const ANNOUNCED_RESULT_CHARS: usize = 100_000;
 /// Bytes of an image, sound or PDF handed to a client: Claude Desktop takes results up to 1 MB, and base64 adds a third.
 pub const BLOB_BYTES: u64 = 700 * 1024;
 /// Files of the same name of which the nearest are suggested when a path does not exist.
@@ -22,7 +22,7 @@ pub const NOTES_CHARS: usize = 20_000;
 pub const NEAREST_SHOWN: usize = 200;
 /// Lines among which it is looked for: some milliseconds.
 pub const NEAREST_LINES: usize = 20_000;
-/// Bytes of a template whose variables are filled in: a name in the place of each makes it longer.
+/// Bytes of a template whose variables are filled in: a name instead of each makes it longer.
 pub const TEMPLATE_BYTES: usize = 1024 * 1024;
 /// Characters of a task's text that a list shows; of a longer one the beginning names it.
 pub const TASK_CHARS: usize = 2_000;
@@ -70,7 +70,7 @@ pub const LIST_PAGE: usize = 1_000;
 pub const LIST_PAGE_USUAL: usize = 200;
 /// Bytes of text that one thread searches by itself: starting others takes as long as searching this.
 pub const SEARCH_ALONE_BYTES: u64 = 2 * 1024 * 1024;
-/// Threads beside its own that one search may start.
+/// Threads in addition to its own that one search may start.
 pub const SEARCH_HELPERS: usize = 7;
 /// Bytes of files that one search reads where texts are not kept; files beyond it are said not to be searched.
 pub const SEARCH_READ_BYTES: u64 = 256 * 1024 * 1024;
@@ -104,11 +104,11 @@ pub const WORDS_BYTES: usize = 64 * 1024 * 1024;
 pub const WORDS_LEAST_BYTES: usize = 4 * 1024 * 1024;
 /// What a list costs at least, in files.
 pub const POSTINGS_LEAST: usize = 64;
-/// Changes of files that are known by their order, four bytes each: beside a list that was made before, the files that have changed
+/// Changes of files that are known by their order, four bytes each: in addition to a list that was made before, the files that have changed
 /// since are looked at.
 pub const RECENT_CHANGES: usize = 16_384;
 /// Changes after which the index of words is made again.
-pub const CHANGES_BESIDE_WORDS: usize = 128;
+pub const CHANGES_BEFORE_REBUILD: usize = 128;
 /// Occurrences of one word in one file that count.
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Bytes at the head of a text that count as much as a heading: frontmatter and some sixty words.
@@ -139,7 +139,7 @@ pub const TURN_PAUSE: Duration = Duration::from_millis(5);
 pub const TRASH_NAMES: u32 = 1_000;
 /// Characters of the title of an accomplishment, or the name of a task: one line that people read.
 pub const TITLE_CHARS: usize = 200;
-/// Bytes of the file name made from a title: with the ending, and a temporary name beside it, every file system takes it.
+/// Bytes of the file name made from a title: with the ending, and for a temporary name in the same folder, every file system takes it.
 pub const TITLE_FILE_BYTES: usize = 180;
 /// The highest number of an id; far above what a canvas can hold.
 pub const HIGHEST_ID: u32 = 999_999;
@@ -153,7 +153,7 @@ pub const TASKS_NAMED: usize = 20;
 pub const TEXT_CUT: usize = 1_000;
 /// Notes that a list names because they cannot be read.
 pub const PROBLEMS_NAMED: usize = 20;
-/// How like an old criterion a new one is that takes its place with what belongs to it: 1 is equal (normalised Levenshtein).
+/// How like an old criterion a new one is that replaces it and keeps what belongs to it: 1 is equal (normalised Levenshtein).
 pub const CRITERION_LIKENESS: f64 = 0.4;
 /// Ids that one entry of a list names.
 pub const LISTED: usize = 100;
@@ -172,8 +172,8 @@ pub const CHUNK_HEADER_CHARS: usize = 100;
 pub const INFO_NAMES: usize = 100;
 /// Characters of context on either side of a match that may be asked for.
 pub const GREP_CONTEXT: usize = 1_000;
-/// Places shown of one note.
-pub const GREP_PLACES: usize = 3;
+/// Excerpts shown of one note.
+pub const GREP_EXCERPTS: usize = 3;
 /// Notes passed over before the caller is asked whether it still wants the rest.
 pub const GREP_BLOCK: usize = 128;
 /// A compiled regular expression, bytes; also its cache. What `regex` takes by default is five times as much.

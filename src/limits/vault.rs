@@ -11,7 +11,7 @@ pub const SNIFFED_BYTES: usize = 1024;
 /// All text kept for search, bytes, with its folded form where that differs and [`INDEX_ENTRY_BYTES`] for each file. Beyond it
 /// files are found by name, tag and property only. With the names of [`FILES`], bodies and answers it fits into the unit's MemoryMax.
 pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;
-/// Bytes that the index needs for a file beside its text.
+/// Bytes that the index needs for a file in addition to its text.
 pub const INDEX_ENTRY_BYTES: u64 = 600;
 /// Frontmatter that is kept of files whose text is not, bytes in all, beyond those.
 pub const INDEX_HEAD_BYTES: u64 = 32 * 1024 * 1024;
@@ -67,8 +67,8 @@ pub const ATTRIBUTE_BYTES: usize = 64 * 1024;
 pub const WARNINGS: usize = 1_000;
 /// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
 pub const MALFORMED_SHOWN: u64 = 20;
-/// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in
-/// place write piece by piece. Longer than any pause of theirs that was seen, shorter than a person notices.
+/// A file that was written less than this ago, and not by us, may be half of what it is to be: programs that save in place
+/// write piece by piece. Longer than any pause of theirs that was seen, shorter than a person notices.
 pub const AT_REST: Duration = Duration::from_millis(250);
 /// How often it is looked at meanwhile.
 pub const AT_REST_LOOK: Duration = Duration::from_millis(20);

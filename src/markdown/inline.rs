@@ -6,7 +6,7 @@ use crate::slice::Part;
 use crate::text::floor;
 use std::ops::Range;
 
-/// What ends a tag, beside white space, as in Obsidian.
+/// What ends a tag, besides white space, as in Obsidian.
 fn ends_tag(c: char) -> bool {
     c.is_whitespace()
         || c.is_ascii_punctuation() && !matches!(c, '_' | '-' | '/')

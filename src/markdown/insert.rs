@@ -6,7 +6,7 @@ use super::properties::splice;
 use crate::slice::Part;
 use std::ops::Range;
 
-/// Text in the place of a range of bytes.
+/// Text instead of a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub range: Range<usize>,
@@ -70,7 +70,7 @@ impl From<FindError> for Refused {
     }
 }
 
-/// The lines that the text takes the place of, and what goes with it.
+/// The lines that the text replaces, and what goes with it.
 struct Insertion<'a> {
     lines: Range<usize>,
     /// A heading that is made above it.
@@ -108,7 +108,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     Ok(edit(note, &insertion, new))
 }
 
-/// Where a position is beside lines, which have no inside.
+/// Where a position is at lines, which have no inside.
 fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     match position {
         Position::Start | Position::Before => lines.start..lines.start,
@@ -130,7 +130,7 @@ fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str
     if position != Position::Replace {
         return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
     }
-    // Nothing in the place of a block leaves no id either.
+    // Nothing instead of a block leaves no id either.
     let stays = !new.trim().is_empty();
     let id = Some(&*block.id).filter(|_| stays && block.id_line.is_none());
     Insertion { lines: if stays { block.lines.clone() } else { with_id }, heading: None, id }
@@ -217,7 +217,7 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     };
     let parts = Note::of(&own);
     let mut whole = own.clone();
-    // A line in the place of another of the same paragraph stays in it.
+    // A line instead of another of the same paragraph stays in it.
     let replaced = Note::of(note.text.part(range.clone()));
     let is_prose = |line: usize| matches!(parts.kind(line), Some(Kind::Text)) && !parts.line(line).starts_with([' ', '\t', '|', '>']);
     let stays = start < end && insertion.heading.is_none() && (0..parts.lines.len()).all(is_prose);

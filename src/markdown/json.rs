@@ -1,4 +1,4 @@
-//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, the way in which
+//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, how
 //! numbers are written, members that are unknown here. The text is one that a JSON parser has accepted.
 
 use super::properties::splice;

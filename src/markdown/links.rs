@@ -55,7 +55,7 @@ impl Link {
         }
     }
 
-    /// Another path as it is written in the place of the one it has; `None` where its syntax cannot hold it.
+    /// Another path as it is written instead of the one it has; `None` where its syntax cannot hold it.
     pub fn write_path(&self, path: &str) -> Option<String> {
         let is_possible = match self.syntax {
             Syntax::Wikilink => !path.contains(['#', '|', '^', '[', ']']),
@@ -153,17 +153,17 @@ fn in_canvas(text: &str) -> Vec<Link> {
                 "text" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
                 "file" | "background" if !string.text.is_empty() => {
                     let all = string.outer(0..string.text.len());
-                    let beside = json::member(text, node.start, "subpath").and_then(|range| Quoted::json(text, range.start));
+                    let subpath = json::member(text, node.start, "subpath").and_then(|range| Quoted::json(text, range.start));
                     links.push(Link {
                         is_embed: true,
                         syntax: Syntax::CanvasPath,
                         quoting: string.quoting,
                         range: all.clone(),
                         target: all.clone(),
-                        subpath_at: beside.as_ref().map_or(all.end..all.end, |beside| beside.outer(0..beside.text.len())),
+                        subpath_at: subpath.as_ref().map_or(all.end..all.end, |subpath| subpath.outer(0..subpath.text.len())),
                         path_at: all,
                         path: string.text,
-                        subpath: beside.map(|beside| beside.text).filter(|subpath| subpath.starts_with('#')),
+                        subpath: subpath.map(|subpath| subpath.text).filter(|subpath| subpath.starts_with('#')),
                     });
                 }
                 _ => {}

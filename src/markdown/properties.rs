@@ -34,7 +34,7 @@ pub fn name_in(properties: &Mapping, name: &str) -> String {
 /// made.
 ///
 /// # Errors
-/// When the frontmatter is malformed, or written in a way in which it cannot be changed safely.
+/// When the frontmatter is malformed, or written so that it cannot be changed safely.
 pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> {
     let Some(block) = frontmatter::range(text) else {
         let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
@@ -50,7 +50,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     if wanted.get(key) == value.as_ref() {
         return Ok(text.to_owned());
     }
-    let unsafe_way = || format!("its frontmatter is written in a way in which {key:?} cannot be replaced safely");
+    let not_replaceable = || format!("its frontmatter is written so that {key:?} cannot be replaced safely");
     let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
@@ -59,9 +59,9 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
                 property.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
             match comments.take(1).next() {
                 Some(comment) => {
-                    format!("the comment \"# {comment}\" beside its {key:?} would be lost; take it out or move it, and repeat the change")
+                    format!("the comment \"# {comment}\" at its {key:?} would be lost; take it out or move it, and repeat the change")
                 }
-                None => unsafe_way(),
+                None => not_replaceable(),
             }
         })?,
         (Some(property), None) => {
@@ -77,7 +77,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     }
     match parse(&edited) {
         Ok(found) if found == wanted => Ok(edited),
-        _ => Err(unsafe_way()),
+        _ => Err(not_replaceable()),
     }
 }
 
@@ -180,13 +180,13 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     }
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
-    // In another order, or written anew, comments beside items that stay would have no place.
+    // In another order, or written anew, comments at items that stay could not be kept.
     let is_emptied = new.as_array().is_some_and(Vec::is_empty);
     if is_list && !is_emptied && further.iter().any(|line| line.contains('#')) {
         return None;
     }
     let is_text = value.trim_start().starts_with(['|', '>']);
-    // Comments of their own in a list that is written anew stay below it; anywhere else there is no place for them.
+    // Comments of their own in a list that is written anew stay below it; anywhere else they cannot be kept.
     let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
     if !is_list && !is_text && further.iter().any(|line| line.contains('#')) {
         return None;

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_are_read_in_both_ways_of_writing() {
+    fn facts_are_read_in_both_notations() {
         let signs = facts("pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ 2026-11-22 ^id");
         let expected = Facts {
             due: Some("2026-11-30"),

@@ -1,4 +1,4 @@
-//! A request on its way through a method, and what comes of it.
+//! A request as a method handles it, and what comes of it.
 
 use super::progress::Progress;
 use super::{Exchange, Revision, Server};
@@ -8,7 +8,7 @@ use crate::tools::Context;
 use crate::vault::{Vault, VaultPath};
 use serde_json::Value;
 
-/// A request on its way through a method.
+/// A request as a method handles it.
 pub struct Call<'a> {
     /// The engine.
     pub server: &'a Server,

@@ -3,13 +3,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`era`] | which revision a message is in; the only place that decides it |
+//! | [`era`] | which revision a message is in; decided here alone |
 //! | [`modern`] | what requests of 2026-07-28 have to carry, and what their results get in addition |
 //! | [`methods`] | the table of methods |
 //! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] | what the methods do |
 //! | [`subscription`] | who wants to hear of what, in both eras; `watch` looks for it |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
-//! | [`running`], [`progress`] | requests under way: cancelling them, and how far they are |
+//! | [`running`], [`progress`] | requests in progress: cancelling them, and how far they are |
 
 pub mod call;
 pub mod completion;
@@ -47,7 +47,7 @@ use std::time::Duration;
 /// The protocol engine, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
-    /// What toolsets need beside the vault.
+    /// What toolsets need besides the vault.
     pub systems: Systems,
     tools: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
@@ -61,7 +61,7 @@ pub struct Server {
     has_subscriptions: Condvar,
 }
 
-/// The client of a request, while the request is under way.
+/// The client of a request, while the request is in progress.
 pub trait Channel {
     /// Sends a notification that belongs to the request, where it is answered with a stream.
     fn notify(&self, message: &str);
@@ -77,7 +77,7 @@ pub struct Exchange<'a> {
     pub revision: Revision,
     /// The legacy session, where there is one.
     pub session: Option<&'a Arc<Session>>,
-    /// The way back.
+    /// Where messages to the client go.
     pub channel: &'a dyn Channel,
 }
 
@@ -154,7 +154,7 @@ impl Server {
             .ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
     }
 
-    /// What the tools in use can do beside reading and changing notes, in words for the person who allows it.
+    /// What the tools in use can do besides reading and changing notes, in words for the person who allows it.
     pub fn abilities(&self) -> Vec<&'static str> {
         let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         let all = [
@@ -168,7 +168,7 @@ impl Server {
     }
 
     /// Whether a message asks for something that takes minutes: a transport that answers one after the other answers it
-    /// beside the others.
+    /// in a thread of its own.
     pub fn takes_long(&self, message: Option<&Message>) -> bool {
         let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
         message.and_then(called).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())

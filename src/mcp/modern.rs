@@ -15,7 +15,7 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// The member of a result's `_meta` with who answered.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The headers of a modern request. A header that is there twice, or is not text, is as good as missing.
+/// The headers of a modern request. A header that occurs twice, or is not text, is as good as missing.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers<'a> {
     /// `MCP-Protocol-Version`.
@@ -42,7 +42,7 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
     {
         return Err(Error::invalid_params(format!("{LOG_LEVEL} must be one of: {}", LEVELS.join(", "))));
     }
-    // The version: first that both places say the same, then that it is one we speak.
+    // The version: first that header and body say the same, then that it is one we speak.
     if headers.is_some_and(|headers| headers.version != Some(claim)) {
         return Err(Error::header_mismatch(format!("MCP-Protocol-Version must be {claim}, as in _meta")));
     }
@@ -102,7 +102,7 @@ impl Cache {
     pub(super) const OF_THE_VAULT: Cache = Cache { ttl_ms: 0, scope: "private" };
 }
 
-/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; what belongs there beside
+/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; what belongs there besides
 /// who answered is in `meta`.
 pub(super) fn with_result_meta(result: &str, cache: Option<Cache>, mut meta: Map<String, Value>) -> String {
     let hints = cache.map(|cache| format!(r#","ttlMs":{},"cacheScope":"{}""#, cache.ttl_ms, cache.scope)).unwrap_or_default();

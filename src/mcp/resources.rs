@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// kind, `{+path}`, would leave `?` and `#` as they are.
 pub(super) const TEMPLATE: &str = "vault:///{path}";
 
-/// The caller's resources beside the files.
+/// The caller's resources besides the files.
 fn resources_for(call: &Call<'_>) -> impl Iterator<Item = &'static Resource> {
     let principal = call.exchange.principal;
     call.server.resources.iter().copied().filter(|resource| Server::is_for(principal, *resource, Toolset::resources))

@@ -1,4 +1,4 @@
-//! Requests under way, so that `notifications/cancelled` finds them.
+//! Requests in progress, so that `notifications/cancelled` finds them.
 
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -23,7 +23,7 @@ impl Requests {
         running
     }
 
-    /// Cancels a request, if it is under way.
+    /// Cancels a request, if it is in progress.
     pub fn cancel(&self, id: &Id) {
         if let Some(cancelled) = self.0.lock().unpoisoned().get(id).and_then(Weak::upgrade) {
             cancelled.store(true, Ordering::Release);
@@ -31,7 +31,7 @@ impl Requests {
     }
 }
 
-/// A request under way.
+/// A request in progress.
 #[derive(Debug)]
 pub struct Running(Arc<AtomicBool>);
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cancelling_reaches_the_request_under_way_and_no_other() {
+    fn cancelling_reaches_the_request_in_progress_and_no_other() {
         let requests = Requests::default();
         let id = Id::of(&"one".into()).unwrap();
         let one = requests.begin(&id);

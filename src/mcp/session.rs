@@ -19,7 +19,7 @@ pub struct Session {
     pub id: String,
     /// The revision that was negotiated.
     pub revision: Revision,
-    /// Its requests under way.
+    /// Its requests in progress.
     pub requests: Requests,
     /// What it hears of, on the stream of its GET request.
     pub subscription: Arc<Subscription>,

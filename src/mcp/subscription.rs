@@ -99,7 +99,7 @@ impl Subscription {
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = call.vault();
-        // What is there now is no news. An unavailable vault is what it is.
+        // What exists now is no news. An unavailable vault is what it is.
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);

@@ -80,7 +80,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 }
 
 /// The result of a tool that has changed files of a repository: they are one commit, pushed. The change is made in any case; what git
-/// refuses is said beside it, and the next commit of one of the files has it.
+/// refuses is said in addition, and the next commit of one of the files has it.
 fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     let changed = caller.changed();
     let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return reply };

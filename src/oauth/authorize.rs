@@ -1,4 +1,4 @@
-//! The authorization endpoint: from a client's request to a code, by way of a person who logs in.
+//! The authorization endpoint: from a client's request to a code, once a person has logged in.
 //!
 //! There is no browser session: every approval takes the password, so there is nothing for a forged request to ride on.
 
@@ -22,7 +22,7 @@ use std::time::Duration;
 pub struct AuthorizeRequest {
     /// The client.
     pub client: Arc<Client>,
-    /// The proven way back.
+    /// The proven redirect.
     pub redirect: Redirect,
     /// What the client asks for; everything if it asks for nothing we know.
     pub access: Access,
@@ -49,7 +49,7 @@ impl Oauth {
             why: "This application is not registered here (any more).",
             advice: "Remove the connector or server in the application and add it again: it then registers anew.",
         };
-        const NO_WAY_BACK: AuthorizeError = AuthorizeError::Show {
+        const NO_REDIRECT: AuthorizeError = AuthorizeError::Show {
             why: "The application asked to be sent to an address that it has not registered, or that is not allowed.",
             advice: "If you did not start this yourself, close the page. Otherwise remove the connector and add it again.",
         };
@@ -58,7 +58,7 @@ impl Oauth {
             advice: "Let the application register itself here instead; with Claude, choose to register automatically.",
         };
         const NOT_OFFERED: AuthorizeError = AuthorizeError::Show {
-            why: "The application asked for a login in a way that is not offered here.",
+            why: "The application asked for a kind of login that is not offered here.",
             advice: "It has to use response_type=code and a code_challenge with S256. Otherwise close the page.",
         };
         const NOT_ALLOWED: AuthorizeError = AuthorizeError::Show {
@@ -73,9 +73,9 @@ impl Oauth {
             (Some(uri), _) => uri,
             // RFC 6749 section 3.1.2.3: it may be left out when exactly one is registered.
             (None, [only]) => only,
-            (None, _) => return Err(NO_WAY_BACK),
+            (None, _) => return Err(NO_REDIRECT),
         };
-        let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_WAY_BACK)?;
+        let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_REDIRECT)?;
         if !redirect.target().is_some_and(|target| self.policy.allows(&target)) {
             return Err(NOT_ALLOWED);
         }

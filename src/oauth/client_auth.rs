@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Credentials {
     /// The id.
     pub id: String,
-    /// The secret, in each way it may have been meant; none if there was none.
+    /// The secret, in each form it may have; none if there was none.
     secrets: Vec<String>,
 }
 
@@ -29,8 +29,8 @@ pub enum Authenticated<'a> {
 }
 
 impl Credentials {
-    /// Reads them from the Authorization header and the form. Either way of sending a secret is taken, whatever was
-    /// registered, and the same `client_id` twice is fine: Python's SDK sends it both ways.
+    /// Reads them from the Authorization header and the form. Both methods of sending a secret are taken, whatever was
+    /// registered, and the same `client_id` twice is fine: Python's SDK sends it by both.
     ///
     /// # Errors
     /// `invalid_request` when there are none, two that differ, or a header that is not Basic.
@@ -44,14 +44,14 @@ impl Credentials {
         let unreadable = || Error::invalid_request("the Authorization header is not Basic");
         let (scheme, value) = header.split_once(' ').ok_or_else(unreadable)?;
         if !scheme.eq_ignore_ascii_case("basic") {
-            // Claude Code revokes with its Bearer token when the plain way failed; the client id is in the body.
+            // Claude Code revokes with its Bearer token when plain revocation failed; the client id is in the body.
             let id = in_body.filter(|_| scheme.eq_ignore_ascii_case("bearer")).ok_or_else(unreadable)?;
             return Ok(Credentials { id: id.into(), secrets: in_form(form) });
         }
         let pair = STANDARD.decode(value.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(unreadable)?;
         let (id, secret) = pair.split_once(':').ok_or_else(unreadable)?;
         // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids have nothing to
-        // encode; a secret that its owner chose may, so it is taken either way.
+        // encode; a secret that its owner chose may, so both forms are taken.
         let id = percent::decode(id, true).unwrap_or_else(|| id.to_owned());
         let secrets = percent::decode(secret, true).into_iter().chain([secret.to_owned()]).collect();
         if in_body.is_some_and(|body| body != id) {

@@ -1,4 +1,4 @@
-//! The documents that clients find their way with. They come from the configured origin alone, never from a Host header.
+//! The documents by which clients discover the endpoints. They come from the configured origin alone, never from a Host header.
 
 use serde_json::{Value, json};
 

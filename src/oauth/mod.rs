@@ -106,7 +106,7 @@ fn mark_of(configured: &str) -> String {
 pub struct Policy {
     /// How long an exchanged refresh token leads to its successor, instead of ending the login.
     pub refresh_window: Duration,
-    /// Web sites, beside the well-known ones, to which people may be sent back; `*` for all.
+    /// Web sites, besides the well-known ones, to which people may be sent back; `*` for all.
     pub redirect_hosts: Vec<String>,
     /// Whether clients may name themselves by a document that is built in here.
     pub client_documents: bool,

@@ -9,7 +9,7 @@ pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has be
 pub const BUSY: &str = "Too many logins at the moment. Please try again in a few seconds.";
 
 /// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
-/// in use can do beside reading and changing notes. `user` and `access` are what was typed and chosen; without an access it is folders.
+/// in use can do besides reading and changing notes. `user` and `access` are what was typed and chosen; without an access it is folders.
 pub fn login(
     origin: &str,
     request: &AuthorizeRequest,
@@ -38,7 +38,7 @@ pub fn login(
             format!("<strong>the app “{}” on this computer</strong>", escape(scheme)),
             "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
         ),
-        None => ("<strong>an unknown place</strong>".into(), ""),
+        None => ("<strong>an unknown address</strong>".into(), ""),
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
     let notice = alert(notice);
@@ -68,7 +68,7 @@ pub fn login(
     };
     let user = escape(user);
     let action = escape(action);
-    // The first field gets the keyboard, unless the name is there already.
+    // The first field gets the keyboard, unless the name is filled in.
     let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
     document(
         "Log in to your vault",

@@ -72,7 +72,7 @@ impl Passwords {
     pub(super) fn new(users: &BTreeMap<String, String>) -> Passwords {
         let cost = users.values().filter_map(|hash| hash.get(4..6)).filter_map(|cost| cost.parse().ok()).max().unwrap_or(12);
         let stand_in = Arc::new(OnceLock::new());
-        // Made beside, because it takes as long as a check; who comes before it is ready waits for it. Without a thread
+        // Made in the background, because it takes as long as a check; a login that comes before it is ready waits. Without a thread
         // the first check makes it.
         let making = Arc::clone(&stand_in);
         let make = move || {

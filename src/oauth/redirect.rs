@@ -1,4 +1,4 @@
-//! Redirect URIs: which may be registered, which match, and [`Redirect`], the only way back to a client.
+//! Redirect URIs: which may be registered, which match, and [`Redirect`], which alone leads back to a client.
 
 use crate::limits;
 use crate::percent;
@@ -43,7 +43,7 @@ impl RedirectTarget {
         }
     }
 
-    /// Whether people know the place; for others the login page warns.
+    /// Whether people know the host; for others the login page warns.
     pub fn is_known(&self) -> bool {
         match self {
             RedirectTarget::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
@@ -89,7 +89,7 @@ pub fn matches(registered: &str, requested: &str) -> bool {
     parts(registered).is_some_and(|known| parts(requested) == Some(known)) && RedirectTarget::of(requested).is_some()
 }
 
-/// A way back to a client that is proven: only [`Redirect::proven`] makes one, from a URI that matches a registration.
+/// A redirect to a client that is proven: only [`Redirect::proven`] makes one, from a URI that matches a registration.
 #[derive(Debug, Clone)]
 pub struct Redirect {
     uri: String,
@@ -97,7 +97,7 @@ pub struct Redirect {
 }
 
 impl Redirect {
-    /// A way back, if `requested` matches one of the client's registered URIs.
+    /// A redirect, if `requested` matches one of the client's registered URIs.
     pub fn proven(registered: &[String], requested: &str, state: Option<&str>) -> Option<Redirect> {
         let proven = registered.iter().any(|known| matches(known, requested));
         proven.then(|| Redirect { uri: requested.to_owned(), state: state.map(str::to_owned) })

@@ -123,7 +123,7 @@ impl Registrations {
     pub(super) fn refused(&self, now: Now) -> Option<u64> {
         let refused = &mut self.table.lock().unpoisoned().refused;
         refused.0 += 1;
-        if refused.1.is_some_and(|last| now.since(last) < limits::REFUSALS_TOLD_EVERY) {
+        if refused.1.is_some_and(|last| now.since(last) < limits::REFUSALS_LOGGED_EVERY) {
             return None;
         }
         refused.1 = Some(now);

@@ -396,7 +396,7 @@ struct Stored {
     sources: Vec<String>,
 }
 
-/// What a file has, if it is there: a state, or why it is none.
+/// What a file has, if it exists: a state, or why it is none.
 ///
 /// # Errors
 /// In words for the owner, when it is not to be touched: it cannot be read, or a later version wrote it.

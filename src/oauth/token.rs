@@ -82,7 +82,7 @@ impl Oauth {
                 return Err(BAD_CODE);
             }
             if let Some(grant) = known.spent.clone() {
-                // RFC 6749 section 4.1.2: used twice, one of the two was a thief.
+                // RFC 6749 section 4.1.2: used twice, it has leaked.
                 state.end_grant(&grant);
                 log::warn!("code used twice: grant={grant:?} of client={:?} ended", client.id);
                 return Ok(None);
@@ -189,7 +189,7 @@ fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Dura
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
         if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
-            // Forgetting one that may still come back would make a thief of an honest client: this one stays valid for the moment.
+            // A token that is forgotten and comes back would end the grant of an honest client: this one stays valid for the moment.
             return Some(token.to_owned());
         }
         let next = successor(token);

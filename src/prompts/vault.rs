@@ -60,7 +60,7 @@ const NAMED: usize = 50;
 const NAMED_CHARS: usize = 5_000;
 /// Results of the search behind a prompt.
 const HITS: usize = 20;
-/// Characters of an attached note, as JSON: a prompt is one answer, and its words need room too.
+/// Characters of an attached note, as JSON: a prompt is one answer, and its words take some of it.
 const NOTE_CHARS: usize = limits::RESULT_CHARS - 10_000;
 
 fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>, Error> {
@@ -175,7 +175,7 @@ impl Attached {
     }
 }
 
-/// A list of files, as long as a prompt has room for.
+/// A list of files, as long as it fits in a prompt.
 fn named(entries: &[Arc<Entry>], total: usize) -> String {
     let mut list = String::new();
     let mut count = 0;

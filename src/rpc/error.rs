@@ -37,7 +37,7 @@ impl Error {
         Error::new(Error::METHOD_NOT_FOUND, format!("Method not found: {shown}"))
     }
 
-    /// -32603 for a place that is not free at the moment; the words say which.
+    /// -32603 for a limit that is reached at the moment; the words say which.
     pub fn busy(why: &str) -> Error {
         Error::new(-32603, why)
     }

@@ -1,4 +1,4 @@
-//! Case folding for search, with the way back: where a match in the folded text lies in the original.
+//! Case folding for search, and where a match in the folded text is in the original.
 //!
 //! Texts are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
 
@@ -71,7 +71,7 @@ impl Folded {
     }
 }
 
-/// A text folded where the way back is not needed: queries, names, tags.
+/// A text folded where the original is not needed: queries, names, tags.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(found("caf\u{e9}", "cafe"), None);
     }
 
-    /// Found by the fuzz target `fold`: the two marks change places, and only one of them was in the range.
+    /// Found by the fuzz target `fold`: the two marks are reordered, and only one of them was in the range.
     #[test]
     fn a_match_includes_its_combining_marks() {
         assert_eq!(found("x \u{e5}\u{328} y", "x \u{105}").as_deref(), Some("x \u{e5}\u{328}"));

@@ -3,7 +3,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`mod@fold`] | text without case, and the way back to the original |
+//! | [`mod@fold`] | text without case, and where it is in the original |
 //! | [`kept`] | a text that is searched without case and takes little memory |
 //! | [`pattern`] | regular expressions |
 //! | [`query`] | Obsidian's search language |

@@ -29,7 +29,7 @@ codes! {
     PathNotAllowed = "PATH_NOT_ALLOWED",
     /// The text to edit is not in the file.
     TextNotFound = "TEXT_NOT_FOUND",
-    /// The text to edit is there more than once.
+    /// The text to edit occurs more than once.
     TextNotUnique = "TEXT_NOT_UNIQUE",
     /// A name, heading or block of which there are several.
     Ambiguous = "AMBIGUOUS",
@@ -101,16 +101,16 @@ pub struct Error {
     pub code: Code,
     /// What happened and what to do about it.
     pub message: String,
-    /// Facts beside the message, for example the current etag.
+    /// Facts besides the message, for example the current etag.
     pub facts: Map<String, Value>,
-    /// Members beside the error itself: what a tool tells in success and failure alike.
-    pub beside: Map<String, Value>,
+    /// Members besides the error itself: what a tool tells in success and failure alike.
+    pub members: Map<String, Value>,
 }
 
 impl Error {
-    /// A failure without facts beside its message.
+    /// A failure without facts besides its message.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
-        Error { code, message: message.into(), facts: Map::new(), beside: Map::new() }
+        Error { code, message: message.into(), facts: Map::new(), members: Map::new() }
     }
 
     /// Adds a fact.
@@ -119,14 +119,14 @@ impl Error {
         self
     }
 
-    /// `{"error":{"code":…,"message":…}}`, with the facts beside code and message, and what belongs beside the error.
+    /// `{"error":{"code":…,"message":…}}`, with the facts besides code and message, and the members besides the error.
     pub fn to_json(&self) -> String {
         let mut error = Map::new();
         error.insert("code".into(), self.code.as_str().into());
         error.insert("message".into(), self.message.clone().into());
         error.extend(self.code.status().map(|status| ("status".to_owned(), status.into())));
         error.extend(self.facts.clone());
-        let mut members = self.beside.clone();
+        let mut members = self.members.clone();
         members.insert("error".into(), error.into());
         Value::Object(members).to_string()
     }

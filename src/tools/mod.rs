@@ -1,6 +1,6 @@
 //! What a model can do: one value for each tool, one file for each value.
 //!
-//! A [`Tool`] holds everything about it in one place: name, descriptions, effect, parameters, results and code. The JSON
+//! A [`Tool`] holds everything about it: name, descriptions, effect, parameters, results and code. The JSON
 //! Schema that clients see and the check of what they send are both made from the same [`schema::Field`] rows, so they
 //! cannot disagree. A tool knows nothing of JSON-RPC, HTTP or logins: it gets checked [`Arguments`] and gives a
 //! [`Reply`] or an [`Error`], and it cannot make a protocol error.
@@ -121,7 +121,7 @@ impl Toolset {
         all.iter().enumerate().filter(is_last).map(|(_, tool)| *tool).collect()
     }
 
-    /// The resources of the set beside the files of the vault.
+    /// The resources of the set besides the files of the vault.
     pub fn resources(self) -> &'static [&'static Resource] {
         match self {
             #[cfg(feature = "context")]
@@ -222,7 +222,7 @@ impl Tool {
             },
         });
         if let (Effect::Reads, Some(members)) = (self.effect, listing.as_object_mut()) {
-            members.insert("_meta".into(), json!({ "anthropic/maxResultSizeChars": limits::RESULT_CHARS_TOLD }));
+            members.insert("_meta".into(), json!({ "anthropic/maxResultSizeChars": limits::ANNOUNCED_RESULT_CHARS }));
         }
         listing
     }
@@ -245,7 +245,7 @@ pub struct Options {
     pub default_context: Option<Criteria>,
 }
 
-/// What toolsets need beside the vault, each where its toolset is on.
+/// What toolsets need besides the vault, each where its toolset is on.
 #[derive(Debug, Default)]
 pub struct Systems {
     /// The vault's repository.

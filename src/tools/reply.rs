@@ -12,7 +12,7 @@ pub struct Reply {
     pub json: String,
     /// The text for a model, where that is a document; otherwise it is the same JSON.
     pub text: Option<String>,
-    /// Blocks of content beside the structured result (MCP, "ContentBlock").
+    /// Blocks of content besides the structured result (MCP, "ContentBlock").
     pub blocks: Vec<serde_json::Value>,
 }
 

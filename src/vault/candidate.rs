@@ -31,7 +31,7 @@ pub(super) enum QueryPart {
 /// What having the whole query as one text adds to the rough score: more than any words.
 pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 
-/// What the order of results depends on beside each file by itself. It stays the same for all pages, so that a file which comes or
+/// What the order of results depends on apart from each file by itself. It stays the same for all pages, so that a file which comes or
 /// goes between two of them moves no other. Names in JSON are short: it is a cursor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
@@ -58,7 +58,7 @@ impl Order {
         let order: Option<Order> = serde_json::from_str(cursor).ok();
         order
             .filter(|order| {
-                // A word may have lost a mark at its end, and parts of a word stand beside it.
+                // A word may have lost a mark at its end, and parts of a word are added to it.
                 let is_of_query = |word: &Word| parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked));
                 order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
             })

@@ -33,7 +33,7 @@ impl<'a> File<'a> {
         File { entry, folded, original, lines: OnceCell::new(), tags: OnceCell::new(), go_on }
     }
 
-    /// The text in which places are.
+    /// The text to which ranges refer.
     fn text(&self) -> &'a str {
         self.original.unwrap_or(self.folded)
     }
@@ -102,7 +102,7 @@ impl<'a> File<'a> {
         let part_of_path = |path: &'a str| if field == Field::Name { name_of(path) } else { path };
         let path = part_of_path(&self.entry.path);
         if part.is_none() && field != Field::Content {
-            let beside = match term {
+            let in_path_or_tags = match term {
                 Term::Folded(wanted) => {
                     let in_tags = || self.entry.folded_tags().iter().any(|tag| tag.contains(&**wanted));
                     part_of_path(self.entry.folded_path()).contains(wanted) || field == Field::Any && in_tags()
@@ -110,7 +110,7 @@ impl<'a> File<'a> {
                 Term::Exact(wanted) => path.contains(wanted),
                 Term::Regex(expression) => expression.find(path, self.go_on)?.is_some(),
             };
-            if beside {
+            if in_path_or_tags {
                 return Ok(Some(None));
             }
         }

@@ -170,7 +170,7 @@ pub(super) enum Text {
 }
 
 impl Text {
-    /// Bytes that are kept of it, with what the index needs beside it.
+    /// Bytes that are kept of it, with what the index needs in addition.
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,

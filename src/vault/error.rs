@@ -8,14 +8,14 @@ use std::io;
 /// A refusal or failure of a vault operation; one variant per reaction.
 #[derive(Debug)]
 pub enum Error {
-    /// Nothing is there. `hint` says where else to look; it may be empty.
+    /// Nothing has this path. `hint` says where else to look; it may be empty.
     NotFound {
         /// The path asked for.
         path: String,
         /// A sentence about similar files.
         hint: String,
     },
-    /// The path leads outside, into hidden places, or to something that is not what the operation works on.
+    /// The path leads outside, into hidden folders, or to something that is not what the operation works on.
     NotAllowed {
         /// The path asked for, as far as it can be repeated.
         path: String,
@@ -24,7 +24,7 @@ pub enum Error {
     },
     /// The text to be replaced is not in the file. The string says what was found instead; it may be empty.
     TextNotFound(String),
-    /// The text to be replaced is there this many times.
+    /// The text to be replaced occurs this many times.
     TextNotUnique(usize),
     /// A line range outside the file.
     InvalidRange(String),
@@ -84,7 +84,7 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// Too much of the same kind is under way.
+    /// Too much of the same kind is in progress.
     Overloaded,
     /// The caller cancelled.
     Cancelled,
@@ -165,7 +165,7 @@ impl fmt::Display for Error {
             Error::Invalid(message) => f.write_str(message),
             Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),
             Error::Query { why } => write!(f, "Argument query: {why}"),
-            Error::Overloaded => f.write_str("Too many searches by regular expression are under way. Try again in a few seconds."),
+            Error::Overloaded => f.write_str("Too many searches by regular expression are in progress. Try again in a few seconds."),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
                 // "permission denied", "no storage space": it helps, and carries no path.

@@ -282,7 +282,7 @@ mod tests {
         events.watch("", &folder).unwrap();
         let (before, writer) = (note.metadata().unwrap(), std::cell::Cell::new(None));
         let begin_to_write = |at: &Path| -> io::Result<()> {
-            // The old file has another name: the new one is there.
+            // The old file has another name: the new one exists.
             if at != note {
                 let mut open = disk::open_to_append(&note)?;
                 open.write_all(b"half")?;

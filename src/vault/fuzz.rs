@@ -7,18 +7,18 @@ use crate::text::fold::{Folded, fold};
 use crate::text::kept::Kept;
 use crate::text::words::indexed_words;
 
-/// Folding, and the two ways in which folded texts are kept.
+/// Folding, and the two forms in which folded texts are kept.
 pub fn folding(text: &str) {
     let folded = fold(text);
     let kept = Kept::of(text);
     assert_eq!(kept.folded(), folded);
     assert_eq!(kept.original(), text);
-    let with_way = Folded::of(text);
-    assert_eq!(with_way.text(text), folded);
+    let mapped = Folded::of(text);
+    assert_eq!(mapped.text(text), folded);
     let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
     for (number, &from) in ends.iter().enumerate() {
         for &to in ends.iter().skip(number) {
-            let (start, end) = with_way.original_range(text, from, to);
+            let (start, end) = mapped.original_range(text, from, to);
             let original = text.get(start..end).expect("whole characters");
             assert!(fold(original).contains(&folded[from..to]) || !is_plain(original), "{original:?} for {:?}", &folded[from..to]);
         }
@@ -36,7 +36,7 @@ fn is_plain(text: &str) -> bool {
         && crate::text::fold::clusters(text).all(|(at, length)| text[at..at + length].chars().count() == 1)
 }
 
-/// One place replaced.
+/// One occurrence replaced.
 pub fn edit(text: &str, old: &str, new: &str) {
     let Ok(edited) = replace_once(text.as_bytes(), old, new) else { return };
     let edited = String::from_utf8(edited).expect("still UTF-8");
@@ -46,7 +46,7 @@ pub fn edit(text: &str, old: &str, new: &str) {
     let forms = |text: &str| [plain(text), text.replace("\r\n", "\n").replace('\r', "\n")];
     let before = plain(text);
     let is_put = |wanted: &str, new: &str| {
-        // Places may overlap.
+        // Occurrences may overlap.
         let mut found = (0..=before.len()).filter(|&at| before.get(at..).is_some_and(|rest| rest.starts_with(wanted)));
         found.any(|at| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat())
     };

@@ -1,4 +1,4 @@
-//! Every place in every note where a text or a regular expression stands.
+//! Every occurrence of a text or a regular expression in every note.
 
 use super::Vault;
 use super::entry::{Entry, Text};
@@ -53,7 +53,7 @@ pub struct Occurrences {
     pub entry: Arc<Entry>,
     /// How often.
     pub count: usize,
-    /// The first places: line, from 1, and the match in bold with what stands around it.
+    /// The first occurrences: line, from 1, and the match in bold with what stands around it.
     pub excerpts: Vec<(usize, String)>,
 }
 
@@ -102,7 +102,7 @@ impl Vault {
             if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text) {
                 for at in finder.find_iter(kept.folded().as_bytes()) {
                     count += 1;
-                    if excerpts.len() < limits::GREP_PLACES {
+                    if excerpts.len() < limits::GREP_EXCERPTS {
                         excerpts.push(around_kept(kept, at..at + finder.needle().len(), context));
                     }
                 }
@@ -122,7 +122,7 @@ impl Vault {
                 && self.text(&entry).is_ok_and(|original| {
                     each_match(pattern, &original, &mut in_time, |from, to| {
                         count += 1;
-                        if excerpts.len() < limits::GREP_PLACES {
+                        if excerpts.len() < limits::GREP_EXCERPTS {
                             excerpts.push((line_of(&original, from), around(&original, from..to, context)));
                         }
                     })

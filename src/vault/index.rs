@@ -55,10 +55,10 @@ pub(super) struct Index {
     pub(super) has_links: AtomicBool,
     /// Held from reading the queue, or walking, until all that differs was looked at.
     pub(super) refreshing: Mutex<()>,
-    /// Held while one file is looked at, so that an older state never takes the place of a newer one.
+    /// Held while one file is looked at, so that an older state never replaces a newer one.
     pub(super) looking: Mutex<()>,
     pub(super) refresh_policy: RefreshPolicy,
-    /// For a walk beside calls.
+    /// For a walk in the background.
     pub(super) walking: Arc<Quota>,
     /// The warnings so far, so that a log has one line for each trouble and not one for each walk.
     warnings: Mutex<BTreeSet<String>>,
@@ -132,7 +132,7 @@ impl Index {
     }
 
     /// Does work in a thread of its own, unless it is being done already; false if no thread could be started.
-    pub(super) fn beside(self: &Arc<Self>, name: &str, quota: &Arc<Quota>, work: impl FnOnce(&Index) + Send + 'static) -> bool {
+    pub(super) fn spawn(self: &Arc<Self>, name: &str, quota: &Arc<Quota>, work: impl FnOnce(&Index) + Send + 'static) -> bool {
         let Some(permit) = quota.take("", Duration::ZERO) else { return true };
         let index = Arc::clone(self);
         let run = move || {
@@ -162,7 +162,7 @@ impl Index {
             Err(_) => return false,
         };
         self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
-        // A folder may be in the place of a file, and a file in that of a folder.
+        // A folder may have replaced a file, or a file a folder.
         if self.get(path).is_some() == metadata.is_dir() {
             self.remove(path);
         }

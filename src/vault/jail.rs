@@ -12,9 +12,9 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 
-const OUTSIDE: &str = "it is a link that does not lead to a served place inside the vault";
+const OUTSIDE: &str = "it is a link that does not lead to what is served inside the vault";
 
-/// The vault's root, with every symbolic link on the way to it resolved, and what of it exists for the caller.
+/// The vault's root, with every symbolic link in its path resolved, and what of it exists for the caller.
 #[derive(Debug, Clone)]
 pub(super) struct Jail {
     root: PathBuf,
@@ -64,7 +64,7 @@ impl Jail {
             return Err(self.absent(path));
         }
         self.refuse_alias(path)?;
-        // Without links on the way, as nearly always, the path is the resolved one.
+        // Without links in it, as nearly always, the path is the resolved one.
         if let Ok(on_disk) = self.on_disk(path.as_str().into())
             && on_disk.folder.is_held()
             && on_disk.symlink_metadata().is_ok_and(|found| !found.is_symlink())
@@ -81,7 +81,7 @@ impl Jail {
             }
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
-                // A link on the way leads out: the answer is the same whether the name behind it exists or not.
+                // A link in the path leads out: the answer is the same whether the name behind it exists or not.
                 let leads_out =
                     || wanted.ancestors().find_map(|above| disk::canonicalize(above).ok()).is_some_and(|real| !self.serves(&real));
                 if fs::symlink_metadata(&wanted).is_ok() || leads_out() && self.root.is_dir() {
@@ -139,8 +139,8 @@ impl Jail {
         Ok(())
     }
 
-    /// The path as its names are on disk: a name that is not there, but is in another Unicode form, is that name. Models
-    /// write NFC, and macOS wrote NFD; the two look the same, and a second file beside the first helps no one.
+    /// The path as its names are on disk: a name that exists only in another Unicode form is that name. Models
+    /// write NFC, and macOS wrote NFD; the two look the same, and a second file helps no one.
     pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
         if path.as_str().is_ascii() {
             return path;
@@ -204,7 +204,7 @@ impl Jail {
         }
     }
 
-    /// Of the folders on the way to a file, the last one that is there.
+    /// Of the folders above a file, the last one that exists.
     pub(super) fn folder_that_is_there(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
         while !folder.is_root() && fs::symlink_metadata(self.root.join(folder.as_str())).is_err() {
@@ -230,12 +230,12 @@ impl Jail {
         Ok(folder)
     }
 
-    /// Where a link found on a walk leads, if that is a served place inside.
+    /// Where a link found on a walk leads, if that is served and inside.
     pub(super) fn follow(&self, link: &Path) -> Option<PathBuf> {
         disk::canonicalize(link).ok().filter(|on_disk| self.serves(on_disk))
     }
 
-    /// Inside the root, and not hidden there either: a link must not be a way into `.obsidian`.
+    /// Inside the root, and not hidden there either: a link must not lead into `.obsidian`.
     fn serves(&self, on_disk: &Path) -> bool {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
         on_disk

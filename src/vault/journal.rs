@@ -56,7 +56,7 @@ mod in_base64 {
 pub(super) struct JournalStep {
     #[serde(flatten)]
     pub(super) step: Step,
-    #[serde(rename = "place", default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) trash_name: String,
 }
 

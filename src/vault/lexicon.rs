@@ -41,7 +41,7 @@ struct List {
     bytes: Vec<u8>,
     /// The posting that is counted, of the file that is looked at.
     open: Option<Posting>,
-    /// The place of the last one in `bytes`.
+    /// The file of the last one in `bytes`.
     last: u32,
 }
 
@@ -61,13 +61,13 @@ impl List {
     /// saying that the text has the word once, twice, or three times and nothing else does, or that a number with the rest follows.
     fn close(&mut self) {
         let Some(posting) = self.open.take() else { return };
-        let (place, rest) = (posting.id(), posting.without_id());
+        let (id, rest) = (posting.id(), posting.without_id());
         let kind = if (1..=3).contains(&rest) { rest } else { 0 };
-        push_number(&mut self.bytes, ((place.wrapping_sub(self.last) & IDS) as usize) << 2 | usize::from(kind));
+        push_number(&mut self.bytes, ((id.wrapping_sub(self.last) & IDS) as usize) << 2 | usize::from(kind));
         if kind == 0 {
             push_number(&mut self.bytes, usize::from(rest));
         }
-        self.last = place;
+        self.last = id;
     }
 }
 
@@ -75,7 +75,7 @@ impl List {
 #[derive(Clone)]
 pub(super) struct Unpacked<'a> {
     bytes: &'a [u8],
-    place: u32,
+    id: u32,
 }
 
 impl Iterator for Unpacked<'_> {
@@ -83,12 +83,12 @@ impl Iterator for Unpacked<'_> {
 
     fn next(&mut self) -> Option<Posting> {
         let number = take_number(&mut self.bytes)?;
-        self.place = self.place.wrapping_add((number >> 2) as u32) & IDS;
+        self.id = self.id.wrapping_add((number >> 2) as u32) & IDS;
         let rest = match number & 3 {
             0 => take_number(&mut self.bytes)?,
             count => count,
         };
-        Some(Posting::of(self.place, rest as u16))
+        Some(Posting::of(self.id, rest as u16))
     }
 }
 
@@ -97,7 +97,7 @@ impl Vault {
     pub(super) fn lexicon(&self) -> Option<Arc<Lexicon>> {
         let newest = self.index.words.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
-        let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BESIDE_WORDS);
+        let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BEFORE_REBUILD);
         if is_old && self.index.filling().is_none() {
             let vault = self.clone();
             let build = move || {
@@ -106,7 +106,7 @@ impl Vault {
                 *vault.index.words.lock().unpoisoned() = Some(Arc::new(lexicon));
             };
             // Without a thread the texts are searched.
-            self.index.beside("words", &self.index.making_words, move |_| build());
+            self.index.spawn("words", &self.index.making_words, move |_| build());
         }
         newest.filter(|lexicon| changes.is_some() && lexicon.is_whole)
     }
@@ -172,7 +172,7 @@ impl Lexicon {
     fn files(&self, number: usize) -> Unpacked<'_> {
         let start = self.first_postings.get(number).map_or(0, |start| *start as usize);
         let end = self.first_postings.get(number + 1).map_or(self.postings.len(), |end| *end as usize);
-        Unpacked { bytes: self.postings.part(start..end), place: 0 }
+        Unpacked { bytes: self.postings.part(start..end), id: 0 }
     }
 
     /// All words, each with the files that have it.
@@ -214,5 +214,5 @@ impl Lexicon {
 
 /// About what a posting costs, in bytes.
 const POSTING_COST: usize = 2;
-/// What a word costs beside its letters and its postings, in bytes.
+/// What a word costs in addition to its letters and its postings, in bytes.
 const WORD_COST: usize = 9;

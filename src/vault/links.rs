@@ -258,7 +258,7 @@ impl Vault {
         Ok(index.select(Some(&key_of(path.as_str())), &mut is_meant).values().sum())
     }
 
-    /// The links that are wanted, by file and place: how many there are, and those behind `after`, as many as a page has, with whether
+    /// The links that are wanted, by file and position: how many there are, and those behind `after`, as many as a page has, with whether
     /// more follow. Of a folder the links of all files below it; without a path those of the whole vault. With `depth` 2 also those
     /// that are one link further away.
     ///

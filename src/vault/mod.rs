@@ -8,12 +8,12 @@
 //!
 //! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is refused.
 //! 2. Hidden files and folders (any name that starts with `.`, and Syncthing's temporary files and conflict copies) are neither listed, read, searched nor written.
-//! 3. Symbolic links are followed only to served places inside; others are as if they were not there, and refused by name.
+//! 3. Symbolic links are followed only to what is served inside; others are as if they did not exist, and refused by name.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. What was not to be changed is not changed: not a byte.
 //! 6. A change on disk is seen by the next call. A file is read again only when its size, times or inode changed. Where the file
 //!    system does not report changes, the vault is walked; a walk is valid for ten times as long as the shortest of the last ones
-//!    took, and while calls keep coming it runs beside them, after a pause in front of the first one.
+//!    took, and while calls keep coming it runs in the background, after a pause in front of the first one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
 //! 8. No message has an absolute path.
 //! 9. Malformed or odd files cost a warning, never an answer.
@@ -242,7 +242,7 @@ impl Vault {
         self.real(path.as_str()) == path.as_str()
     }
 
-    /// A path with the links on the way resolved, as far as it exists.
+    /// A path with its links resolved, as far as it exists.
     fn real(&self, path: &str) -> String {
         let (mut folder, mut rest) = (path, String::new());
         loop {

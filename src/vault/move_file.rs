@@ -221,7 +221,7 @@ impl Vault {
         let after = edit.apply(&text);
         let is_heading = Note::of(&after).headings().get(number).is_some_and(|heading| heading.text == to);
         if !is_heading {
-            return Err(Error::Invalid(format!("{to:?} would not be a heading in that place.")));
+            return Err(Error::Invalid(format!("{to:?} would not be a heading there.")));
         }
         let mut plan = Plan { shown: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
         let mut sources = index.sources_of(path.as_str());

@@ -105,7 +105,7 @@ impl VaultPath {
         VaultPath(self.0.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default())
     }
 
-    /// The names on the way from the root.
+    /// The names from the root on.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }

@@ -21,13 +21,13 @@ const B_SHORT: f32 = 0.3;
 const NAME: f32 = 4.0;
 const HEADING: f32 = 1.5;
 const TAG: f32 = 2.0;
-/// What a name counts beside, all of whose words the query has: `GitHub Pages` for `publish on github pages`.
+/// What a name counts in addition, all of whose words the query has: `GitHub Pages` for `publish on github pages`.
 const WHOLE_NAME: f32 = 1.0;
 /// What a file counts that is no note: images and settings are text, too.
 const NO_NOTE: f32 = 0.5;
 /// What an occurrence as a part of another word counts.
 const INSIDE: f32 = 0.1;
-/// How much the best passage counts beside the whole.
+/// How much the best passage counts in addition to the whole.
 const PASSAGE: f32 = 1.0;
 /// What a further passage of the same note has to be worth, of the one before.
 const ENOUGH: f32 = 0.6;
@@ -38,7 +38,7 @@ pub(super) struct Word {
     /// As it was asked for, folded.
     #[serde(rename = "w")]
     pub(super) asked: String,
-    /// What is looked for in its place, because nothing has it.
+    /// What is looked for instead, because nothing has it.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub(super) instead: Option<String>,
     /// How much a file is worth that has it: the rarer the more. In hundredths.
@@ -65,9 +65,9 @@ impl Word {
 /// What a word adds to the score of a file of which no more is known than its posting. `length` is that of its text, in averages.
 /// That a file has a word at all counts as much as how often.
 pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
-    let beside = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 } + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
+    let in_fields = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 } + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
     let inside = if posting.is_inside() { INSIDE } else { 1.0 };
-    let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + beside;
+    let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + in_fields;
     weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))
 }
 
@@ -195,14 +195,14 @@ impl<'a> Ranker<'a> {
         let names: Vec<Short<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(Short::new).collect();
         let tags: Vec<Short<'_>> = entry.folded_tags().iter().map(|tag| Short::new(tag)).collect();
         let in_path = Short::new(path);
-        let (mut beside, mut in_name) = (0_u32, 0_u32);
+        let (mut named_words, mut in_name) = (0_u32, 0_u32);
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
             let best = |fields: &[Short<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
             let in_path = in_path.has(form);
             let named = best(&names) * NAME + best(&tags) * TAG;
-            beside |= u32::from(named > 0.0) << form.number;
+            named_words |= u32::from(named > 0.0) << form.number;
             in_name |= u32::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
             let occurrences = occurrences(text, form, &mut all);
             if let Some(sum) = frequencies.get_mut(form.number) {
@@ -211,7 +211,7 @@ impl<'a> Ranker<'a> {
         }
         let weighed = frequencies.iter().zip(self.words).map(|(frequency, word)| word.weight * frequency * (K1 + 1.0) / (frequency + K1));
         all.sort_unstable();
-        let best = best_passage(&all, beside, self.words, limits::PASSAGE_BYTES);
+        let best = best_passage(&all, named_words, self.words, limits::PASSAGE_BYTES);
         let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
         let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let kind = if entry.is_note() { 1.0 } else { NO_NOTE };
@@ -233,7 +233,7 @@ impl<'a> Ranker<'a> {
         let match_type = match at {
             _ if is_by_name => MatchType::Filename,
             Some(_) => MatchType::Content,
-            None if in_name == 0 && beside != 0 => MatchType::Tag,
+            None if in_name == 0 && named_words != 0 => MatchType::Tag,
             None if in_name == 0 => MatchType::Content,
             None => MatchType::Filename,
         };
@@ -242,7 +242,7 @@ impl<'a> Ranker<'a> {
 }
 
 impl Close {
-    /// The match to be shown: the phrase, or of the best passage the place where the most of its words stand together.
+    /// The match to be shown: the phrase, or of the best passage where the most of its words stand together.
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
         let in_passage = || {
             let (from, to) = self.passage?;
@@ -319,7 +319,7 @@ fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
 }
 
 struct BestPassage {
-    /// Its words, with those that stand beside the text.
+    /// Its words, with those of name, aliases and tags.
     words: u32,
     /// What its words count: less the further they are apart, down to a half.
     weight: f32,
@@ -340,9 +340,9 @@ fn weight_of(words: &[Word], bits: u32) -> f32 {
 }
 
 /// The passage of so many bytes with the heaviest words; `all` are in order.
-fn best_passage(all: &[Occurrence], beside: u32, words: &[Word], length: usize) -> BestPassage {
-    let mut best = BestPassage { words: beside, weight: weight_of(words, beside), at: None, end: 0 };
-    // Where each word is next, from a place on.
+fn best_passage(all: &[Occurrence], named_words: u32, words: &[Word], length: usize) -> BestPassage {
+    let mut best = BestPassage { words: named_words, weight: weight_of(words, named_words), at: None, end: 0 };
+    // Where each word is next, from a position on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
     for &(from, to, number, _) in all.iter().rev() {
         if let Some(next) = next.get_mut(number) {
@@ -351,7 +351,7 @@ fn best_passage(all: &[Occurrence], beside: u32, words: &[Word], length: usize) 
         let (mut bits, mut weight, mut last) = (0, 0.0, (from, to));
         for (number, word) in words.iter().enumerate() {
             let inside = next.get(number).copied().flatten().filter(|(at, _)| *at < from + length);
-            if inside.is_some() || beside >> number & 1 == 1 {
+            if inside.is_some() || named_words >> number & 1 == 1 {
                 bits |= 1_u32 << number;
                 weight += word.weight;
             }

@@ -137,7 +137,7 @@ impl Vault {
         }
     }
 
-    /// A file that is as it was when it was indexed. It is known by its inode, and was let in then, so the way to it need not
+    /// A file that is as it was when it was indexed. It is known by its inode, and was allowed then, so its path need not
     /// be resolved again. `None`: it has to be looked at.
     fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let on_disk = self.jail.root().join(&*entry.path);

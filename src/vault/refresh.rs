@@ -29,32 +29,32 @@ impl Index {
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
-        // What goes wrong beside a call is in the log, and fails the next one.
-        let walk_beside = || self.beside("walk", &self.walking, |index| drop(index.walk()));
+        // What goes wrong in the background is in the log, and fails the next one.
+        let walk_in_background = || self.spawn("walk", &self.walking, |index| drop(index.walk()));
         let has_events = self.events().is_some();
         // While the vault is away every call fails, and looks whether it is back.
         let is_looked_at = has_events || self.gone.load(Ordering::Acquire);
         match if is_looked_at { Due::InFront } else { self.refresh_policy.call(now) } {
             Due::Nothing => return Ok(()),
-            Due::Beside if walk_beside() => return Ok(()),
-            Due::InFront | Due::Beside => self.take_changes(now)?,
+            Due::Background if walk_in_background() => return Ok(()),
+            Due::InFront | Due::Background => self.take_changes(now)?,
         }
         let last_began = self.refresh_policy.last_began();
         if has_events && last_began.is_some_and(|began| now.saturating_duration_since(began) > limits::FULL_WALK_EVERY) {
-            walk_beside();
+            walk_in_background();
         }
         Ok(())
     }
 
-    /// How far the first look at the vault is, while it is under way.
+    /// How far the first look at the vault is, while it is in progress.
     pub(super) fn filling(&self) -> Option<Filling> {
         let is_first = self.refresh_policy.last_began().is_none();
-        let is_under_way = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
-        is_under_way.then(|| Filling { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
+        let is_in_progress = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
+        is_in_progress.then(|| Filling { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
-    /// with what is there by then; how far that is.
+    /// with what is known by then; how far that is.
     pub(super) fn refresh_or_go_on(self: &Arc<Self>) -> Result<Option<Filling>, Error> {
         let patience = Deadline::after(limits::FILL_PATIENCE);
         while let Some(filling) = self.filling() {
@@ -67,7 +67,7 @@ impl Index {
     }
 
     /// Refuses what would change a vault that is not there: where its file system has gone, what is written goes into the
-    /// place that it was mounted at, and is hidden when it is back.
+    /// folder that it was mounted at, and is hidden when it is back.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -152,7 +152,7 @@ impl Index {
         if let Err(error) = walked.and(if is_another { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }) {
             if !self.gone.swap(true, Ordering::AcqRel) {
                 log::error!(
-                    "the vault cannot be read: {error}; nothing is served or written until it is back (if another one was put in its place: restart)"
+                    "the vault cannot be read: {error}; nothing is served or written until it is back (if another one has replaced it: restart)"
                 );
             }
             return Err(Error::Unavailable);

@@ -15,8 +15,8 @@ pub(super) enum Due {
     Nothing,
     /// A walk, and wait for it.
     InFront,
-    /// A walk beside the call, which goes on with what is known.
-    Beside,
+    /// A walk in the background; the call goes on with what is known.
+    Background,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl RefreshPolicy {
         if is_recent(began) {
             Due::Nothing
         } else if shortest >= limits::WALK_IN_FRONT && called.is_some_and(is_recent) {
-            Due::Beside
+            Due::Background
         } else {
             Due::InFront
         }
@@ -75,17 +75,17 @@ mod tests {
     use crate::clock;
 
     #[test]
-    fn a_walk_is_valid_for_ten_times_the_shortest_and_then_goes_on_beside_the_calls() {
+    fn a_walk_is_valid_for_ten_times_the_shortest_and_then_runs_in_the_background() {
         const MS: Duration = Duration::from_millis(1);
         let (policy, start) = (RefreshPolicy::default(), clock::instant());
         assert_eq!(policy.call(start), Due::InFront, "nothing is known yet");
         policy.walked(start, 100 * MS);
         assert_eq!(policy.call(start + 500 * MS), Due::Nothing);
         assert_eq!(policy.call(start + 999 * MS), Due::Nothing);
-        assert_eq!(policy.call(start + 1001 * MS), Due::Beside, "calls keep coming");
+        assert_eq!(policy.call(start + 1001 * MS), Due::Background, "calls keep coming");
         policy.walked(start + 1001 * MS, 4000 * MS);
         assert_eq!(policy.call(start + 1950 * MS), Due::Nothing);
-        assert_eq!(policy.call(start + 2002 * MS), Due::Beside, "a busy machine makes no walk valid for longer");
+        assert_eq!(policy.call(start + 2002 * MS), Due::Background, "a busy machine makes no walk valid for longer");
         assert_eq!(policy.call(start + 9000 * MS), Due::InFront, "after a pause");
         policy.walked(start + 9000 * MS, MS);
         assert_eq!(policy.call(start + 9011 * MS), Due::InFront, "a short walk is waited for");

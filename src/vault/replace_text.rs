@@ -6,7 +6,7 @@ use crate::slice::Part;
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
-/// A text that takes the place of another.
+/// A text that replaces another.
 #[derive(Debug, Clone, Copy)]
 pub struct Replacement<'a> {
     pub old: &'a str,
@@ -15,7 +15,7 @@ pub struct Replacement<'a> {
     pub all: bool,
 }
 
-/// The bytes with all places replaced where a text stands, and how many there are. Its line ends are those of the file.
+/// The bytes with all occurrences of a text replaced, and how many there are. Its line ends are those of the file.
 pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
     let has_lone_lf = || memchr::memchr_iter(b'\n', bytes).any(|at| at == 0 || bytes.get(at - 1) != Some(&b'\r'));
     let lines = edit.old.replace("\r\n", "\n");
@@ -42,20 +42,20 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
     if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearest_text(bytes, edit.old))) }
 }
 
-/// The bytes with the one place where `old_text` stands replaced. Line ends of both kinds are the same for finding it, and those
-/// of the new text become those of the file: CR LF, or LF, or, in a file with both, what the replaced place has.
+/// The bytes with the one occurrence of `old_text` replaced. Line ends of both kinds are the same for finding it, and those
+/// of the new text become those of the file: CR LF, or LF, or, in a file with both, what the replaced text has.
 pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
     let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
     let exact = occurrences(bytes, old_text.as_bytes());
-    let place = match exact {
+    let range = match exact {
         Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => {
             return Err(Error::TextNotUnique(count));
         }
         Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
         _ => find_with_any_line_ends(bytes, old_text)?,
     };
-    let new_text = with_line_ends(new_text, bytes, line_end_at(bytes, place.start).1);
-    Ok([bytes.part(..place.start), new_text.as_bytes(), bytes.part(place.end..)].concat())
+    let new_text = with_line_ends(new_text, bytes, line_end_at(bytes, range.start).1);
+    Ok([bytes.part(..range.start), new_text.as_bytes(), bytes.part(range.end..)].concat())
 }
 
 /// Where a text stands when CR LF and LF are the same; whole line ends of the file.
@@ -91,13 +91,13 @@ fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<bool>) {
 fn with_line_ends(text: &str, bytes: &[u8], ends: Option<bool>) -> String {
     let Some(is_crlf) = ends else { return text.to_owned() };
     let lines = text.replace("\r\n", "\n");
-    // A carriage return alone would become half of a line end beside what follows; in a file that has such it is kept.
+    // A carriage return alone would become half of a line end with what follows; in a file that has such it is kept.
     let has_lone = || memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
     let lines = if !lines.contains('\r') || has_lone() { lines } else { lines.replace('\r', "\n") };
     if is_crlf { lines.replace('\n', "\r\n") } else { lines }
 }
 
-/// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping places included: `aa`
+/// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping ones included: `aa`
 /// occurs twice in `aaa`, and which is meant is not known.
 fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let finder = memchr::memmem::Finder::new(text);
@@ -122,7 +122,7 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     }
     let composed = |text: &str| text.nfc().collect::<String>();
     if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
-        return "It is there in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a piece of text without accents.".into();
+        return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a piece of text without accents.".into();
     }
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = plain(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
@@ -131,7 +131,7 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
         return if plain(&text).contains(&plain(old_text)) {
             format!(
-                "It is there with other white space or line breaks, from line {number} on, which is {:?}: copy the text exactly.",
+                "The file has it with other white space or line breaks, from line {number} on, which is {:?}: copy the text exactly.",
                 shown(line)
             )
         } else {
@@ -204,7 +204,7 @@ mod tests {
                 let Ok(edited) = edit(&text, &old, &new) else { continue };
                 let others = edited.replace(eol, "").contains(['\r', '\n']);
                 assert!(!others || !text.contains('\n'), "{text:?}: {old:?} to {new:?} gave {edited:?}");
-                // Outside of the replaced place all is as it was.
+                // Outside of the replaced text all is as it was.
                 let lines = |text: &str| text.replace("\r\n", "\n");
                 if text.contains('\n') {
                     let wanted = lines(&text).replacen(&lines(&old), &lines(&new).replace('\r', "\n"), 1);

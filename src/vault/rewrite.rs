@@ -57,7 +57,7 @@ pub struct ChangedLine {
     pub after: String,
 }
 
-/// A place that names what was renamed, and was not changed.
+/// A text that names what was renamed, and was not changed.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftAlone {
     pub path: String,
@@ -268,16 +268,16 @@ impl Vault {
             let in_quotes =
                 |range: &Range<usize>| text.get(..range.start).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
             let quoted = format!("\"{to}\"");
-            let ways = [to, &quoted].map(|new| {
+            let attempts = [to, &quoted].map(|new| {
                 let ranges = frontmatter::tag_ranges(&text).into_iter();
                 let of_properties = ranges.filter_map(|range| edit(range.clone(), if in_quotes(&range) { to } else { new }));
                 of_properties.collect::<Vec<Edit>>()
             });
-            let way = ways.into_iter().find(|edits| expected.is_some() && all(&apply_all(&text, edits)).ok() == expected);
-            let is_done = way.is_some();
-            let mut file = self.plan_file(entry, text, way.into_iter().flatten().chain(inline).collect());
+            let attempt = attempts.into_iter().find(|edits| expected.is_some() && all(&apply_all(&text, edits)).ok() == expected);
+            let is_done = attempt.is_some();
+            let mut file = self.plan_file(entry, text, attempt.into_iter().flatten().chain(inline).collect());
             if !is_done {
-                file.left_alone.push((0, "its properties are written in a way in which the tag cannot be replaced safely".into()));
+                file.left_alone.push((0, "its properties are written so that the tag cannot be replaced safely".into()));
             }
             file
         };
@@ -371,7 +371,7 @@ impl Plan {
         )))
     }
 
-    /// The first places that are left alone, by path and line.
+    /// The first texts that are left alone, by path and line.
     fn left_alone(&self) -> Vec<LeftAlone> {
         let others = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
         let mut rows: Vec<LeftAlone> = others.collect();

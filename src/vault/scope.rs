@@ -1,4 +1,4 @@
-//! What of a vault exists for a caller: the one place that decides it, for the owner's `HIDE` and for grants of folders. (Names
+//! What of a vault exists for a caller: decided here alone, for the owner's `HIDE` and for grants of folders. (Names
 //! with a dot are hidden from every login, by the path itself.)
 
 use super::path::{VaultPath, is_hidden, rest_below};
@@ -27,7 +27,7 @@ impl Folders {
         is_in(&self.write, path)
     }
 
-    /// Whether a folder is on the way to one of these that exists on the disk, or may be made.
+    /// Whether a folder is above one of these that exists on the disk, or may be made.
     fn leads_on(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
         let is_inner = |folder: &&VaultPath| VaultPath::known(&composed_path).contains(&composed(folder.as_str()));

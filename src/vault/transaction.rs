@@ -1,8 +1,8 @@
 //! Several files changed as one: all of them, or none. What they were is written down first, in a hidden file of the
-//! vault's root. A failure half way puts them back. After a crash the next start or the next change does that, or, where
+//! vault's root. A failure in between restores them. After a crash the next start or the next change does that, or, where
 //! a file was changed since on top of what was done, does the rest.
 //!
-//! Either way, bytes are replaced only where they are the ones written down: what a person saved meanwhile stays, and goes
+//! In both cases bytes are replaced only where they are the ones written down: what a person saved meanwhile stays, and goes
 //! along when a file gets its name back.
 
 use super::error::Error;

@@ -57,7 +57,7 @@ impl View<'_> {
     }
 
     fn exists(&self, path: &str) -> bool {
-        // A folder is there with a file below it.
+        // A folder exists with a file below it.
         let is_above =
             |(own, hash): (&String, &Option<String>)| hash.is_some() && rest_below(own, path).is_some_and(|rest| !rest.is_empty());
         let known = self.hashes.get(path).map(Option::is_some).or_else(|| self.hashes.iter().any(is_above).then_some(true));
@@ -138,7 +138,7 @@ impl Vault {
         self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))
     }
 
-    /// Puts a kept version of a note in its place, which need not be there any more.
+    /// Writes a kept version of a note to its path, which need not exist any more.
     ///
     /// # Errors
     /// Those of [`Vault::kept_version`] and [`Vault::edit`].
@@ -195,7 +195,7 @@ impl Vault {
 /// The steps that take back the changes of a call, the last first.
 fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
     let mut plan = Plan { is_whole: true, steps: Vec::new(), done: Vec::new(), left: Vec::new() };
-    // Without its way back, a move stays with everything that belongs to it.
+    // Where it cannot be moved back, a move stays with everything that belongs to it.
     for line in lines {
         if let Did::Renamed { from, to } = &line.did
             && view.exists(from)

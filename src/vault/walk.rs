@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) enum Kind {
     File(Metadata),
-    /// A folder, its real place, and whether a link led there.
+    /// A folder, its real path, and whether a link led there.
     Folder {
         on_disk: PathBuf,
         linked: bool,
@@ -38,7 +38,7 @@ struct Folder {
 /// A walk.
 pub(super) struct Walk<'a> {
     pub(super) index: &'a Index,
-    /// Removes leftovers of crashed writes on the way.
+    /// Removes leftovers of crashed writes.
     pub(super) clean: bool,
     /// Called for each file, by its path below the root.
     pub(super) see: &'a mut dyn FnMut(&str, Stamp),
@@ -47,7 +47,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks the vault below a folder, by its path; all of it for the empty path. The folders are watched on the way. Of what cannot be
+    /// Walks the vault below a folder, by its path; all of it for the empty path. The folders are watched, too. Of what cannot be
     /// looked at for another reason than being gone, what was known still holds.
     ///
     /// # Errors
@@ -58,8 +58,8 @@ impl Walk<'_> {
         let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
-                // Folders that links lead to come last, in the order of the links' paths, and each place once: links may form
-                // circles, and many of them many ways.
+                // Folders that links lead to come last, in the order of the links' paths, and each folder once: links may form
+                // circles, and many of them many paths.
                 let Some((_, folder)) = linked.pop_first() else { return Ok(()) };
                 if linked_folders.insert(folder.on_disk.clone()) {
                     open.push(folder);

@@ -1,4 +1,4 @@
-//! Changing files: a whole one, or one place in it. Atomic and durable. An edit is never made over a change that came in
+//! Changing files: a whole one, or one text in it. Atomic and durable. An edit is never made over a change that came in
 //! between: the bytes are compared once more right before the rename, with the folder locked against our own kind, and those of
 //! the displaced file right after it ([`disk::replace`] says what becomes of a text that another program saved in between).
 //! Where the file system cannot exchange two names, the microseconds between the first of these and the rename are left for
@@ -35,7 +35,7 @@ pub struct Written {
     pub previous: Option<String>,
 }
 
-/// What a written file may take the place of.
+/// What a written file may replace.
 #[derive(Debug, Clone, Copy)]
 pub enum Overwrite<'a> {
     Anything,
@@ -59,7 +59,7 @@ pub(super) fn kept_of_write(path: &VaultPath, before: Option<&[u8]>, after: &[u8
     Change { did, bytes: before.map(<[u8]>::to_vec) }
 }
 
-/// What is kept of a file that is removed, or put into the trash; what is too large to be read is there alone.
+/// What is kept of a file that is removed, or put into the trash; what is too large to be read is only noted.
 pub(super) fn kept_of_removal(path: &VaultPath, trashed_to: String, bytes: Option<Vec<u8>>) -> Change {
     let (before, size) = (bytes.as_deref().map(hash), bytes.as_ref().map_or(0, Vec::len));
     Change { did: Did::Trashed { path: path.as_str().to_owned(), trashed_to, before, bytes: size }, bytes }
@@ -79,7 +79,7 @@ impl Vault {
         check_size(path, content.len())?;
         self.check_grant(path.as_str())?;
         self.index.refuse_if_away()?;
-        // A note that exists under the same name in another Unicode form is that note, not a second one beside it.
+        // A note that exists under the same name in another Unicode form is that note, not a second one.
         let path = &self.jail.as_on_disk(path.clone());
         if matches!(self.jail.existing(path), Err(Error::NotFound { .. })) {
             self.check_new_name(path, None)?;
@@ -145,7 +145,7 @@ impl Vault {
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
 
-    /// The last look before the file at a place is changed: the vault is there, and the file has these bytes, or is not there
+    /// Checks, right before the file is changed, that the vault is mounted and the file has these bytes, or does not exist
     /// (`None`). It is looked at under the name `at`.
     ///
     /// # Errors
@@ -253,7 +253,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Puts other bytes, missing folders included, or no file (`None`) in the place of what the caller knows.
+    /// Puts other bytes, missing folders included, or no file (`None`) instead of what the caller knows.
     ///
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
@@ -327,7 +327,7 @@ impl Vault {
         Ok((written, count))
     }
 
-    /// Puts in the place of a file's bytes what `change` makes of them; made anew when another program saves the file in between.
+    /// Puts instead of a file's bytes what `change` makes of them; made anew when another program saves the file in between.
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].

@@ -28,7 +28,7 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
 pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, token: SecretHash, peer: &HangUp) -> Reply {
     let headers = head.single("mcp-protocol-version").and_then(|version| Ok((version, head.single("mcp-session-id")?)));
     let Ok((version, session_id)) = headers else {
-        return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id is there twice, or is not text"));
+        return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
     };
     let caller = Caller { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
     match head.method {
@@ -133,14 +133,14 @@ impl Caller<'_> {
         self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
     }
 
-    /// Whether something could be said on the way to the answer: the client wants to hear how far a call is.
+    /// Whether something could be said before the answer: the client wants to hear how far a call is.
     fn wants_events(&self, message: &Message) -> bool {
         let Message::Request { method, params, .. } = message else { return false };
         let may = self.app.mcp.missing_access(&self.principal, method, params).is_none();
         method == "tools/call" && progress::token(params).is_some() && may
     }
 
-    /// Answers a request with an event stream: what is to be said on the way, then the answer.
+    /// Answers a request with an event stream: what is to be said before the answer, then the answer.
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
         let work = move |events: &Arc<EventStream>, peer: &HangUp| {
@@ -163,7 +163,7 @@ impl Caller<'_> {
         })
     }
 
-    /// GET: the stream on which a session hears that the vault changed. There is one; a new one takes the place of the one before.
+    /// GET: the stream on which a session hears that the vault changed. There is one; a new one replaces the one before.
     fn get(&self) -> Reply {
         let wrong = |status, why: &str| refused(status, &Error::invalid_request(why));
         let session = match self.session() {
@@ -181,7 +181,7 @@ impl Caller<'_> {
             return refused(400, &unknown);
         }
         let engine = Arc::clone(&self.app.mcp);
-        // What changes from this moment on is news, also while the head is still on its way.
+        // What changes from this moment on is news, also before the head has arrived.
         engine.listening(&session.subscription);
         self.events(None, None, move |listener| {
             engine.connect(&session.subscription, listener);
@@ -280,7 +280,7 @@ impl Drop for Listening {
     }
 }
 
-/// A request under way.
+/// A request in progress.
 struct Asking<'a> {
     running: Option<Running>,
     /// Where hanging up cancels.
@@ -299,7 +299,7 @@ impl<'a> Asking<'a> {
         events: Option<&'a EventStream>,
     ) -> Asking<'a> {
         let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        // A legacy client without a session has no other way to cancel.
+        // A legacy client without a session cannot cancel otherwise.
         let ends = revision.is_modern() || session.is_none() && events.is_some() || engine.may_be_given_up(message);
         Asking { running, peer: Some(peer).filter(|_| ends), events }
     }

@@ -160,7 +160,7 @@ fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
 
 fn failed(authorization: Option<&str>, error: &Error) -> Response {
     let response = Response::json(error.status, error.to_json());
-    // RFC 6749 section 5.2: only if the client tried to authenticate that way.
+    // RFC 6749 section 5.2: only if the client used that method.
     let is_basic = authorization.and_then(|value| value.get(..6)).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
     match error.status {
         401 if is_basic => response.header("WWW-Authenticate", "Basic realm=\"vault-sync-mcp\""),

@@ -21,9 +21,9 @@ pub fn vault(size: usize) -> PathBuf {
     if !made.exists() {
         let _ = std::fs::remove_dir_all(&folder);
         for n in 0..size {
-            let place = folder.join(path(n));
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, text(n)).unwrap();
+            let on_disk = folder.join(path(n));
+            std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
+            std::fs::write(on_disk, text(n)).unwrap();
         }
         std::fs::write(made, "").unwrap();
     }

@@ -1,5 +1,5 @@
 //! The benchmark: `cargo bench --bench bench`, or `cargo bench --bench bench -- 1000 10000 100000` for vaults of other sizes, `-- small` for the setting
-//! that saves memory. Deterministic vaults, the real binary, one kept-alive connection; each search beside ripgrep on the
+//! that saves memory. Deterministic vaults, the real binary, one kept-alive connection; each search compared with ripgrep on the
 //! same vault in the same run. Nothing is asserted: times differ between machines, ratios should not.
 
 #![allow(
@@ -92,7 +92,7 @@ fn bench(size: usize, small: bool) {
         None,
     );
     row("the disk's own durable write of a new small file", &flushes(&folder, false), None);
-    row("the disk's own durable write in the place of another", &flushes(&folder, true), None);
+    row("the disk's own durable write instead of another", &flushes(&folder, true), None);
     queries(&mut server, &folder);
     links(&mut server, &folder);
     freshness(&mut server, &folder, size);
@@ -231,23 +231,23 @@ fn walks(folder: &Path) {
     );
 }
 
-/// What the disk itself takes for a small durable file, a new one or one in the place of another: the floor of every write
+/// What the disk itself takes for a small durable file, a new one or one instead of another: the floor of every write
 /// that is whole and durable.
 fn flushes(folder: &Path, replacing: bool) -> Vec<Duration> {
     let flush = |n: usize| {
-        let (temporary, place) = (folder.join("new/flush.tmp"), folder.join(format!("new/flush {n}")));
+        let (temporary, on_disk) = (folder.join("new/flush.tmp"), folder.join(format!("new/flush {n}")));
         if replacing {
-            std::fs::write(&place, b"new text\n").unwrap();
-            std::fs::File::open(&place).unwrap().sync_all().unwrap();
+            std::fs::write(&on_disk, b"new text\n").unwrap();
+            std::fs::File::open(&on_disk).unwrap().sync_all().unwrap();
         }
         let started = Instant::now();
         let mut file = std::fs::File::create(&temporary).unwrap();
         std::io::Write::write_all(&mut file, b"newer text\n").unwrap();
         file.sync_all().unwrap();
-        std::fs::rename(&temporary, &place).unwrap();
-        std::fs::File::open(place.parent().unwrap()).unwrap().sync_all().unwrap();
+        std::fs::rename(&temporary, &on_disk).unwrap();
+        std::fs::File::open(on_disk.parent().unwrap()).unwrap().sync_all().unwrap();
         let took = started.elapsed();
-        std::fs::remove_file(&place).unwrap();
+        std::fs::remove_file(&on_disk).unwrap();
         took
     };
     (0..50).map(flush).collect()

@@ -1,5 +1,5 @@
 //! The soak: `cargo bench --bench soak -- SECONDS` (20 without a number). Five hundred calls a second, nine reads in ten, over
-//! connections that come and go, beside event streams that listen, a thousand connections that say nothing and two hundred
+//! connections that come and go, with event streams that listen, a thousand connections that say nothing and two hundred
 //! that say almost nothing. Prints how the server's memory, threads and answers do, and ends with an error if a call
 //! failed, a note is not what was written last, or the server does not shrink back.
 
@@ -36,7 +36,7 @@ const LISTENERS: usize = 20;
 const IDLE: usize = 1_000;
 const SLOW: usize = 200;
 
-/// How long calls took, in microseconds, by kind, since somebody last looked; and all of them in steps of a tenth.
+/// How long calls took, in microseconds, by kind, since the last look; and all of them in steps of a tenth.
 #[derive(Default)]
 struct Times {
     recent: Vec<u32>,

@@ -1,4 +1,4 @@
-//! A folder of its own and a server of its own for each test, and a client that sends exactly what it is told.
+//! A folder of its own and a server of its own for each test, and a client that sends exactly what it is given.
 
 mod client;
 pub mod login;
@@ -58,9 +58,9 @@ impl Folder {
         let folder = Folder::new();
         std::fs::create_dir(folder.vault()).unwrap();
         for (path, bytes) in files {
-            let place = folder.vault().join(path);
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, bytes).unwrap();
+            let on_disk = folder.vault().join(path);
+            std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
+            std::fs::write(on_disk, bytes).unwrap();
         }
         folder
     }
@@ -101,7 +101,7 @@ pub fn fixtures(folder: &str) -> Vec<String> {
     found
 }
 
-/// The README and the pages beside the code.
+/// The README and the pages next to the code.
 pub const PAGES: [&str; 8] = [
     "README.md",
     ".ci/README.md",

@@ -1,4 +1,4 @@
-//! A vault that is a git repository, with a bare remote beside it.
+//! A vault that is a git repository, with a bare remote.
 
 use super::{Folder, Server};
 use std::path::{Path, PathBuf};
@@ -61,18 +61,18 @@ impl Repository {
     }
 
     pub fn write(&self, path: &str, text: &str) {
-        let place = self.folder.vault().join(path);
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        std::fs::write(place, text).unwrap();
+        let on_disk = self.folder.vault().join(path);
+        std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
+        std::fs::write(on_disk, text).unwrap();
     }
 
-    /// Somebody else's clone.
+    /// Another person's clone.
     pub fn clone(&self, name: &str) -> PathBuf {
         git(self.folder.path(), &["clone", "-q", "remote.git", name]);
         self.folder.path().join(name)
     }
 
-    /// Somebody else pushes a file.
+    /// Another person pushes a file.
     pub fn pushed_by_another(&self, clone: &Path, path: &str, text: &str) {
         git(clone, &["pull", "-q", "--rebase"]);
         std::fs::create_dir_all(clone.join(path).parent().unwrap()).unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use vault_sync_mcp::tools::schema::all_members;
 use vault_sync_mcp::tools::{Field, Shape, Toolset};
 
-/// Each member that a result of a tool has is declared with its type, and each required one is there.
+/// Each member that a result of a tool has is declared with its type, and each required one is present.
 #[track_caller]
 pub fn conforms_to_tool(tool: &str, result: &Value) {
     // A job is declared once, as the result of ingest.

@@ -84,7 +84,7 @@ impl Server {
         (folder, server)
     }
 
-    /// The same, with a state folder beside the vault.
+    /// The same, with a state folder next to the vault.
     pub fn sample_with_state() -> (Folder, PathBuf, Server) {
         let folder = Folder::sample();
         let state = folder.path().join("state");
@@ -101,7 +101,7 @@ impl Server {
         self.log.lock().unwrap().clone()
     }
 
-    /// The log, once it has this; the server writes it beside its answers.
+    /// The log, once it has this; the server writes it independently of its answers.
     #[track_caller]
     pub fn log_with(&self, wanted: &str) -> String {
         eventually(wanted, || self.log().contains(wanted));

@@ -21,18 +21,18 @@ pub struct ShortNames(PathBuf);
 
 impl ShortNames {
     /// Mounted at a folder; `None` where that is not allowed.
-    pub fn mounted_at(place: &Path) -> Option<ShortNames> {
-        std::fs::create_dir_all(place).unwrap();
+    pub fn mounted_at(on_disk: &Path) -> Option<ShortNames> {
+        std::fs::create_dir_all(on_disk).unwrap();
         let device = File::options().read(true).write(true).open("/dev/fuse").ok()?;
         rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::empty()).unwrap();
         let options = format!("ro,fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
         // The kernel asks for nothing before `mount` has returned.
-        let mounted = Command::new("mount").args(["-i", "-t", "fuse.short-names", "-o", &options, "none"]).arg(place).output();
+        let mounted = Command::new("mount").args(["-i", "-t", "fuse.short-names", "-o", &options, "none"]).arg(on_disk).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
             return None;
         }
         std::thread::spawn(move || serve(device));
-        Some(ShortNames(place.to_owned()))
+        Some(ShortNames(on_disk.to_owned()))
     }
 }
 

@@ -234,7 +234,7 @@ impl Evaluator<'_> {
             "unique" => {
                 let mut kept: Vec<&Value> = Vec::new();
                 for value in list.iter() {
-                    // Links that are written in two ways stay two, as in the app.
+                    // Links that are written differently stay two, as in the app.
                     let is_same = |known: &&Value| known.type_name() == value.type_name() && known.text() == value.text();
                     if !kept.iter().any(is_same) {
                         kept.push(value);

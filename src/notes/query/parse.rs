@@ -63,7 +63,7 @@ impl Expr {
             Expr::Binary("&&", one, another) => [one.required(), another.required()].concat(),
             Expr::Binary("==", one, another) => match (&**one, &**another) {
                 (Expr::Name(_), Expr::Value(Value::Text(text))) | (Expr::Value(Value::Text(text)), Expr::Name(_))
-                    // A date and a link may be written in several ways.
+                    // A date and a link may be written in several forms.
                     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains("[[") =>
                 {
                     // Without its quotes: a link is equal to its target.

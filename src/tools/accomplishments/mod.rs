@@ -160,7 +160,7 @@ fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// A page of accomplishments, in the order of their keys; how many there are in all, and the way to the next page.
+/// A page of accomplishments, in the order of their keys; how many there are in all, and the cursor of the next page.
 fn page<'a, T: Serialize>(
     arguments: &Arguments,
     mut all: Vec<(String, &'a Accomplishment)>,

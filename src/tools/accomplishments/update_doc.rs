@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
     title: "Change a context document",
-    description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. Lines are counted from 0: insert_at puts content before start_line, replace_at in the place of start_line up to but without end_line. delete moves it to the vault's trash.",
+    description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. Lines are counted from 0: insert_at puts content before start_line, replace_at instead of start_line up to but without end_line. delete moves it to the vault's trash.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md"),

@@ -25,7 +25,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         members.retain(|name, _| {
             matches!(
                 name.as_str(),
-                "job_id" | "status" | "doing" | "queue_place" | "about" | "model" | "begun" | "turns" | "cost_usd" | "duration_ms"
+                "job_id" | "status" | "doing" | "queue_position" | "about" | "model" | "begun" | "turns" | "cost_usd" | "duration_ms"
             )
         });
         Value::Object(members)

@@ -27,7 +27,7 @@ const JOB: [Field; 8] = [
     required("job_id", ANY_TEXT, ""),
     required("status", Shape::OneOf(&Status::NAMES), ""),
     optional("doing about model summary begun", ANY_TEXT, ""),
-    optional("queue_place turns duration_ms denied", COUNT, ""),
+    optional("queue_position turns duration_ms denied", COUNT, ""),
     optional("perDomain commit error", Shape::Anything, ""),
     optional(
         "sourcesCreated pagesResynthesized contradictions boardRefsRecorded not_found left_out filed_before remote_images refused",
@@ -40,12 +40,12 @@ const JOB: [Field; 8] = [
 /// The members of a job that has not ended, and of a list of jobs; the others are those of [`JOB`].
 const STATUS: [Field; 4] = [
     optional("job_id status doing", ANY_TEXT, ""),
-    optional("queue_place", COUNT, ""),
+    optional("queue_position", COUNT, ""),
     optional("error", Shape::Anything, ""),
     optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
 ];
 
-/// What a call may ask for in the place of the configured route; [`wanted`] reads it.
+/// What a call may ask for instead of the configured route; [`wanted`] reads it.
 const MODEL: Field = optional("model", Shape::Text { max: limits::AGENT_DESCRIPTION_CHARS }, "One of the configured models");
 const MAX_TURNS: Field =
     optional("max_turns", Shape::Integer { min: 1, max: 1_000, outside: Code::InvalidArgument }, "Fewer turns than configured");
@@ -147,7 +147,7 @@ fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
         "turns": so_far.turns,
         "duration_ms": (if is_done { so_far.took } else { seen.took }).as_millis() as u64,
         "cost_usd": so_far.cost_usd,
-        "queue_place": so_far.ahead,
+        "queue_position": so_far.ahead,
         "doing": Some(&seen.doing).filter(|doing| !doing.is_empty()),
         "denied": is_done.then_some(so_far.refused.len()),
         "refused": is_done.then_some(&so_far.refused),

@@ -83,12 +83,12 @@ impl Document<'_> {
     pub(super) fn chunk(&self, files: usize, nothing: String, chunk_index: usize, max_chars: usize) -> Result<Chunk, Error> {
         let Part { text, chunks, total_chars } = self.part(chunk_index, max_chars)?;
         let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
-        let way_on = match next_chunk_index {
+        let next_hint = match next_chunk_index {
             None if chunks == 1 => String::new(),
             None => format!("Chunk {chunks} of {chunks}, the last.\n"),
             Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
         };
-        let text = if files == 0 { nothing } else { format!("{way_on}{}{text}", self.head) };
+        let text = if files == 0 { nothing } else { format!("{next_hint}{}{text}", self.head) };
         Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
     }
 

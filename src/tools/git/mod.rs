@@ -130,11 +130,11 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         other => Error::new(Code::WriteError, other.to_string()),
     };
     let outcome = Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };
-    let mut beside = Map::from_iter([("path".to_owned(), path.as_str().into()), (verb.to_owned(), false.into())]);
-    if let Ok(Value::Object(members)) = serde_json::to_value(outcome) {
-        beside.extend(members);
+    let mut members = Map::from_iter([("path".to_owned(), path.as_str().into()), (verb.to_owned(), false.into())]);
+    if let Ok(Value::Object(outcome)) = serde_json::to_value(outcome) {
+        members.extend(outcome);
     }
-    Error { beside, ..error }
+    Error { members, ..error }
 }
 
 /// A note that came or went: the index.md that may have a list with it, in its folder or the next one above that has one.

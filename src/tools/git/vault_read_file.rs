@@ -34,7 +34,7 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-/// Room for the text, as JSON writes it, beside the other members.
+/// What the text may take, as JSON writes it, with the other members.
 const READ_CHARS: usize = limits::RESULT_CHARS * 9 / 10;
 
 result! {

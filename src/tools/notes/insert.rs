@@ -1,4 +1,4 @@
-//! `vault_insert`: text put at a place in a note.
+//! `vault_insert`: text put into a note.
 
 use super::{BLOCK, HEADING, LINE, PATH, target};
 use crate::markdown::insert::Position;

@@ -83,8 +83,8 @@ fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a 
 /// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its ending.
 fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath, Error> {
     let name = to.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
-    let beside = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
-    let to = beside.as_deref().or(name).unwrap_or(to);
+    let in_same_folder = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
+    let to = in_same_folder.as_deref().or(name).unwrap_or(to);
     let folder = VaultPath::folder(to)?;
     let is_folder = to.ends_with('/') || context.vault.list(&folder).is_ok();
     // A folder in another case may be the same one.

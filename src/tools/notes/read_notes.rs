@@ -100,7 +100,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
         return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
     }
-    // What is beside the texts takes the rest.
+    // The other members take the rest.
     let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - 8_000 };
     let (mut notes, mut missing): (Vec<Shown>, Vec<Value>) = (Vec::new(), Vec::new());
     let mut next_paths: &[&str] = &[];

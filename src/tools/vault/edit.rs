@@ -7,7 +7,7 @@ use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::replace_text::Replacement;
 
 const OLD_TEXT: &str = "Exact text to find";
-const NEW_TEXT: &str = "Text to put in its place";
+const NEW_TEXT: &str = "Text to put instead";
 const REPLACE_ALL: Field = optional("replace_all", Shape::Flag, "Replace every occurrence");
 
 pub(super) static TOOL: Tool = Tool {
@@ -52,7 +52,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let edit = |one: &Arguments| (one.text("old_text").to_owned(), one.text("new_text").to_owned(), one.flag("replace_all"));
     let edits: Vec<(String, String, bool)> = match (arguments.maybe("old_text"), several.is_empty()) {
         (Some(_), true) if arguments.has("new_text") => vec![edit(arguments)],
-        (Some(_), true) => return Err(wrong("Argument new_text is missing: the text to put in the place of old_text.")),
+        (Some(_), true) => return Err(wrong("Argument new_text is missing: the text to put instead of old_text.")),
         (None, false) if !arguments.has("new_text") => several.iter().map(edit).collect(),
         (None, true) => return Err(wrong("Argument old_text is missing: the text to find; or give edits.")),
         _ => return Err(wrong("Give old_text and new_text, or edits, and not both.")),

@@ -48,7 +48,7 @@ result! {
         next_offset: Option<usize>,
         /// Pass as column to go on; only when a line was cut.
         next_column: Option<usize>,
-        /// Some bytes are not UTF-8 and are shown as U+FFFD; such places cannot be edited.
+        /// Some bytes are not UTF-8 and are shown as U+FFFD; such text cannot be edited.
         lossy: Option<bool>,
         mime_type: Option<&'static str>,
         size: u64,
@@ -65,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;
     let limit = if cut { context.options.read_lines } else { limit };
-    // Room for the other members of the answer.
+    // What the other members take of the answer.
     let max_chars = limits::RESULT_CHARS - 3_000;
     let read = context.vault.read(&path, Range { offset, column, limit, max_chars })?;
     let mut shown = Shown {

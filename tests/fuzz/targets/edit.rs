@@ -1,4 +1,4 @@
-//! `vault_edit`: one place changes, and no byte before or behind it.
+//! `vault_edit`: one text changes, and no byte before or behind it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
 //! The reader of notes: what it finds is where it says, in whole characters and in order; a property that is set is set, with
-//! every other byte kept; a query is read or is words; an expression or a base is read, or has a mistake at a place inside of it.
+//! every other byte kept; a query is read or is words; an expression or a base is read, or has a mistake at a position inside of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
