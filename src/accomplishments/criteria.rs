@@ -1,10 +1,11 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
 use super::field::goes_on;
-use super::markdown::{Kind, Line, lines, marks_at, section, section_text, with_section};
+use super::markdown::{is_blank, is_indented, item, marks_at, section, section_text, with_section};
 use crate::limits;
-use crate::markdown::blocks::line_end;
+use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::parts;
 use crate::markdown::properties::splice;
 use crate::slice::Part;
 use std::ops::Range;
@@ -29,31 +30,31 @@ pub(super) struct FoundCriterion {
     group: usize,
 }
 
-pub(super) fn criteria(lines: &[Line<'_>]) -> Vec<FoundCriterion> {
+pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
     let mut found: Vec<FoundCriterion> = Vec::new();
     let (mut blank, mut group) = (0, 0);
-    for at in section(lines, "Acceptance Criteria").map_or(0..0, |section| section.body) {
-        let Some(line) = lines.get(at) else { break };
-        if line.is_blank() {
+    for at in section(note, "Acceptance Criteria").map_or(0..0, |section| section.body) {
+        let line = note.line(at);
+        if is_blank(line) {
             blank += 1;
             continue;
         }
         let follows = |last: &FoundCriterion| last.lines.end + blank == at;
-        if matches!(line.kind, Kind::Heading(_)) {
+        if matches!(note.kind(at), Some(Kind::Heading(_))) {
             group += 1;
-        } else if let Some(item) = line.item() {
+        } else if let Some(item) = item(note, at) {
             let (done, text) = boxed(item).unwrap_or((false, item));
             let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
             found.push(FoundCriterion { criterion, lines: at..at + 1, group });
-        } else if let Some(last) = found.last_mut().filter(|last| follows(last) && (line.is_indented() || blank == 0 && goes_on(line))) {
+        } else if let Some(last) = found.last_mut().filter(|last| follows(last) && (is_indented(line) || blank == 0 && goes_on(note, at))) {
             last.lines.end = at + 1;
         }
         blank = 0;
     }
     for found in &mut found {
-        let below = lines.part(found.lines.start + 1..found.lines.end);
-        let indent = below.iter().find(|line| !line.is_blank()).map_or(0, |line| line.text.len() - line.text.trim_start().len());
-        let dedented = below.iter().map(|line| line.text.get(indent..).filter(|_| line.is_indented()).unwrap_or(line.text.trim_start()));
+        let below = (found.lines.start + 1..found.lines.end).map(|at| note.line(at));
+        let indent = below.clone().find(|line| !is_blank(line)).map_or(0, |line| line.len() - line.trim_start().len());
+        let dedented = below.map(|line| line.get(indent..).filter(|_| is_indented(line)).unwrap_or(line.trim_start()));
         found.criterion.details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
     }
     found
@@ -69,11 +70,11 @@ pub(super) fn boxed(item: &str) -> Option<(bool, &str)> {
 
 pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> String {
     let eol = line_end(text, 0);
-    let all = lines(text);
-    let old = criteria(&all);
+    let note = parts::Note::of(text);
+    let old = criteria(&note);
     if old.is_empty() {
         let list: Vec<String> = wanted.iter().map(|(ticked, text)| new_criterion(*ticked, text)).collect();
-        let section = section_text(text, &all, "Acceptance Criteria");
+        let section = section_text(&note, "Acceptance Criteria");
         return match (list.join("\n"), section) {
             (list, _) if list.is_empty() => text.to_owned(),
             (list, section) if section.is_empty() => with_section(text, "Acceptance Criteria", &list),
@@ -82,10 +83,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
         };
     }
     let chosen = choose(&old, wanted);
-    let range_of = |found: &FoundCriterion| {
-        let (first, last) = (all.get(found.lines.start), all.get(found.lines.end - 1));
-        first.map_or(0, |line| line.range.start)..last.map_or(0, |line| line.range.end)
-    };
+    let range_of = |found: &FoundCriterion| note.start(found.lines.start)..note.start(found.lines.end);
     let is_in_order =
         |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
     let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();

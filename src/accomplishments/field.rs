@@ -1,7 +1,9 @@
 //! The fields of a task, as list items: `- **Goal:** value`.
 
-use super::markdown::{Kind, Line, with_block_id};
+use super::markdown::{is_blank, is_indented, item, with_block_id};
 use super::status::task_status;
+use crate::markdown::blocks::Kind;
+use crate::markdown::parts;
 use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;
@@ -44,22 +46,22 @@ impl Field {
     }
 }
 
-pub(super) fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
+pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
     // Whether the last item can go on: not after a block of another kind.
     let (mut blank, mut open) = (0, false);
     for at in body {
-        let Some(line) = lines.get(at) else { break };
-        if line.is_blank() {
+        let line = note.line(at);
+        if is_blank(line) {
             blank += 1;
             continue;
         }
-        let value_end = line.range.start + line.text.len();
-        if let Some(item) = line.item() {
+        let value_end = note.start(at) + line.len();
+        if let Some(item) = item(note, at) {
             let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
             open = true;
             fields.push(Field { name, lines: at..at + 1, value: from..value_end, first_end: value_end });
-        } else if let Some(last) = fields.last_mut().filter(|_| open && (line.is_indented() || blank == 0 && goes_on(line))) {
+        } else if let Some(last) = fields.last_mut().filter(|_| open && (is_indented(line) || blank == 0 && goes_on(note, at))) {
             last.lines.end = at + 1;
             last.value.end = value_end;
         } else {
@@ -72,10 +74,10 @@ pub(super) fn fields(lines: &[Line<'_>], body: Range<usize>) -> Vec<Field> {
 }
 
 /// Whether a line that is not set in still belongs to the list item above it: a paragraph does, a block of another kind not.
-pub(super) fn goes_on(line: &Line<'_>) -> bool {
-    let begun = line.text.trim_start();
+pub(super) fn goes_on(note: &parts::Note<'_>, at: usize) -> bool {
+    let begun = note.line(at).trim_start();
     let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
-    line.kind == Kind::Text && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
+    note.kind(at) == Some(Kind::Text) && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
 }
 
 /// The name and the value of `**Goal:** value`.
@@ -92,10 +94,9 @@ pub(super) fn named(item: &str) -> Option<(String, &str)> {
 }
 
 /// A field's value; further lines without the indent that makes them its own.
-pub(super) fn value(lines: &[Line<'_>], field: &Field) -> String {
-    let Some((first, further)) = lines.part(field.lines.clone()).split_first() else { return String::new() };
-    let text = first.text.part(field.value.start - first.range.start..).trim().to_owned();
-    let text = further.iter().fold(text, |text, Line { text: line, .. }| {
+pub(super) fn value(note: &parts::Note<'_>, field: &Field) -> String {
+    let text = note.text.part(field.value.start..field.first_end).trim().to_owned();
+    let text = field.lines.clone().skip(1).map(|at| note.line(at)).fold(text, |text, line| {
         text + "\n" + line.strip_prefix("\t").or_else(|| line.strip_prefix("  ")).unwrap_or(line.trim_start()).trim_end()
     });
     text.trim_matches('\n').to_owned()

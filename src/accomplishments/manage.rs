@@ -13,6 +13,7 @@ use super::task::{self, Task};
 use super::{Accomplishments, Error, invalid, new_id, one_of};
 use crate::clock::Now;
 use crate::limits;
+use crate::markdown::parts;
 use crate::markdown::properties::flow;
 use crate::vault::journal::Step;
 use crate::vault::{Vault, VaultPath};
@@ -372,7 +373,7 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
     let after = with_data(&before, data)?;
     *slot = after.clone();
     let mut text = note.text.clone();
-    let again = |text: &str| task::tasks(&super::markdown::lines(text)).into_iter().nth(at);
+    let again = |text: &str| task::tasks(&parts::Note::of(text)).into_iter().nth(at);
     for ((name, value), (_, old)) in written(&after).into_iter().zip(written(&before)) {
         // A status that a person wrote in their own words stays while it means the same.
         if value != old

@@ -2,9 +2,10 @@
 //! replaces only what it names, and is refused if any other part of the note would then be read differently.
 
 use super::criteria::{Criterion, boxed, criteria, with_criteria};
-use super::markdown::{Kind, SECTIONS, lines, marks_at, section_text, with_block_id, with_section};
+use super::markdown::{SECTIONS, marks_at, section_text, with_block_id, with_section};
 use super::task::{self, Found, Task};
 use super::{Error, invalid, malformed};
+use crate::markdown::parts;
 use crate::markdown::properties::{self, splice};
 use crate::slice::Part;
 use serde_yaml::{Mapping, Value};
@@ -25,12 +26,12 @@ pub struct Body {
 impl Body {
     /// Reads the text of a note.
     pub(super) fn of(text: &str) -> Body {
-        let lines = lines(text);
+        let note = parts::Note::of(text);
         Body {
-            outcome: section_text(text, &lines, "Outcome"),
-            criteria: criteria(&lines).into_iter().map(|found| found.criterion).collect(),
-            tasks: task::tasks(&lines).into_iter().map(|found| found.task).collect(),
-            notes: section_text(text, &lines, "Notes"),
+            outcome: section_text(&note, "Outcome"),
+            criteria: criteria(&note).into_iter().map(|found| found.criterion).collect(),
+            tasks: task::tasks(&note).into_iter().map(|found| found.task).collect(),
+            notes: section_text(&note, "Notes"),
         }
     }
 }
@@ -104,9 +105,9 @@ impl Note {
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
         must_be_text(name, &content)?;
-        let content = with_block_id(&section_text(&self.text, &lines(&self.text), name), content.trim());
+        let content = with_block_id(&section_text(&parts::Note::of(&self.text), name), content.trim());
         let edited = with_section(&self.text, name, &content);
-        let written = section_text(&edited, &lines(&edited), name);
+        let written = section_text(&parts::Note::of(&edited), name);
         self.take(edited, name, written == content)
     }
 
@@ -128,7 +129,7 @@ impl Note {
         }
         let edited = with_criteria(&self.text, &wanted);
         let bare = |text: &str| text.part(..marks_at(text)).to_owned();
-        let mut now: Vec<String> = criteria(&lines(&edited)).iter().map(|found| bare(&found.criterion.text)).collect();
+        let mut now: Vec<String> = criteria(&parts::Note::of(&edited)).iter().map(|found| bare(&found.criterion.text)).collect();
         let mut as_wanted: Vec<String> = wanted.iter().map(|(_, text)| bare(text)).collect();
         // Each stays below its own heading, so the order in the note may be another.
         now.sort_unstable();
@@ -138,7 +139,7 @@ impl Note {
 
     /// The tasks.
     pub(super) fn tasks(&self) -> Vec<Found> {
-        task::tasks(&lines(&self.text))
+        task::tasks(&parts::Note::of(&self.text))
     }
 
     /// Takes over a text in which the section Tasks was edited, if its tasks are what they should be.
@@ -146,18 +147,19 @@ impl Note {
     /// # Errors
     /// [`Invalid`](crate::vault::Error::Invalid) when they are not: something in a field broke the note apart.
     pub(super) fn set_tasks(&mut self, edited: String, expected: &[Task]) -> Result<(), Error> {
-        let as_expected = task::tasks(&lines(&edited)).iter().map(|found| &found.task).eq(expected);
+        let as_expected = task::tasks(&parts::Note::of(&edited)).iter().map(|found| &found.task).eq(expected);
         self.take(edited, "Tasks", as_expected)
     }
 
     /// Replaces the heading that was made from the title; one that a person has changed stays.
     pub(super) fn set_heading(&mut self, old_title: &str, new_title: &str) {
-        let lines = lines(&self.text);
-        let Some(first) = lines.iter().find(|line| line.kind == Kind::Heading(1)) else { return };
+        let note = parts::Note::of(&self.text);
+        let headings = note.headings();
+        let first = headings.iter().position(|heading| heading.level == 1);
+        let Some(range) = first.and_then(|first| note.heading_text(&headings, first)) else { return };
         let made_of = |title: &str| format!("{title} (Accomplishment)");
-        if first.heading() == made_of(old_title).trim() && first.text.trim_start().starts_with('#') {
-            let start = first.range.start + first.text.find(first.heading()).unwrap_or_default();
-            let edited = splice(&self.text, start..start + first.heading().len(), &made_of(new_title));
+        if self.text.part(range.clone()) == made_of(old_title).trim() {
+            let edited = splice(&self.text, range, &made_of(new_title));
             // A heading that would mean something else there stays what it was.
             if Body::of(&edited) == Body::of(&self.text) {
                 self.text = edited;
@@ -185,20 +187,15 @@ pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// All sections but one, each with its text.
-fn others(text: &str, but: &str) -> Vec<(String, String)> {
-    let lines = lines(text);
-    let mut sections = vec![(String::new(), String::new())];
-    for line in &lines {
-        if let Kind::Heading(1 | 2) = line.kind {
-            sections.push((line.text.to_owned(), String::new()));
-        } else if let Some((_, body)) = sections.last_mut() {
-            body.push_str(text.part(line.range.clone()).trim_end());
-            body.push('\n');
-        }
-    }
-    sections.retain(|(heading, _)| !heading.trim_matches(['#', ' ', '\t']).eq_ignore_ascii_case(but));
-    sections.into_iter().map(|(heading, body)| (heading, body.trim().to_owned())).collect()
+/// The texts of all sections but one, without white space at line ends.
+fn others(text: &str, but: &str) -> Vec<String> {
+    let note = parts::Note::of(text);
+    let headings: Vec<parts::Heading> = note.headings().into_iter().filter(|heading| heading.level <= 2).collect();
+    let starts = headings.iter().map(|heading| (heading.lines.start, heading.text.as_str()));
+    let ends = headings.iter().map(|heading| heading.lines.start).chain([note.lines.len()]);
+    let sections = [(note.body(), "")].into_iter().chain(starts).zip(ends).filter(|((_, heading), _)| !heading.eq_ignore_ascii_case(but));
+    let texts = sections.map(|((start, _), end)| (start..end).map(|at| note.line(at).trim_end()).collect::<Vec<_>>().join("\n"));
+    texts.map(|text| text.trim().to_owned()).collect()
 }
 
 /// A new note: properties in their order, each with its value in YAML, and empty sections.

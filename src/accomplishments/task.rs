@@ -1,10 +1,11 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
 use super::field::{FIELDS, Field, fields, hours, value, written};
-use super::markdown::{Kind, Line, NOTHING, Section, end, lines, section, with_section, without_block_id};
+use super::markdown::{NOTHING, Section, is_blank, item, section, with_section, without_block_id};
 use super::status::task_status;
-use crate::markdown::blocks::line_end;
+use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::parts::{self, Heading};
 use crate::markdown::properties::splice;
 use crate::slice::Part;
 
@@ -47,16 +48,18 @@ pub(super) struct Found {
 }
 
 /// The tasks of a note in their order.
-pub(super) fn tasks(lines: &[Line<'_>]) -> Vec<Found> {
-    let Some(Section { body, .. }) = section(lines, "Tasks") else { return Vec::new() };
-    let headings = body.filter(|&at| lines.get(at).is_some_and(|line| line.kind == Kind::Heading(3)));
-    headings.filter_map(|heading| found(lines, heading)).collect()
+pub(super) fn tasks(note: &parts::Note<'_>) -> Vec<Found> {
+    let Some(Section { body, .. }) = section(note, "Tasks") else { return Vec::new() };
+    let headings = note.headings();
+    let ends = headings.iter().skip(1).map(|next| next.lines.start).chain([note.lines.len()]);
+    let own = headings.iter().zip(ends).filter(|(heading, _)| heading.level == 3 && body.contains(&heading.lines.start));
+    own.filter_map(|(heading, end)| found(note, heading, end)).collect()
 }
 
-fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
-    let (number, name) = numbered(lines.get(heading)?.heading())?;
-    let fields = fields(lines, heading + 1..end(lines, heading, 6));
-    let text = |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(lines, field));
+fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<Found> {
+    let (number, name) = numbered(&heading.text)?;
+    let fields = fields(note, heading.lines.end..end);
+    let text = |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(note, field));
     let filled = |name: &str| text(name).filter(|text| !text.is_empty());
     let task = Task {
         number,
@@ -68,7 +71,7 @@ fn found(lines: &[Line<'_>], heading: usize) -> Option<Found> {
         status: task_status(&text("Status").unwrap_or_default()),
         notes: filled("Notes"),
     };
-    Some(Found { task, heading, fields })
+    Some(Found { task, heading: heading.lines.start, fields })
 }
 
 /// `Task 3: Name`.
@@ -85,22 +88,22 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     for (field, value) in fields {
         block.push_str(&format!("- **{field}:**{}{eol}", written(value, eol)));
     }
-    let lines = lines(text);
+    let note = parts::Note::of(text);
     let whole = |text: &str| with_section(text, "Tasks", block.trim_end());
-    let Some(tasks) = section(&lines, "Tasks") else { return whole(text) };
-    let mut not_blank = lines.part(tasks.body.clone()).iter().filter(|line| !line.is_blank());
-    if not_blank.next().is_some_and(|first| NOTHING.contains(&first.text.trim())) && not_blank.next().is_none() {
+    let Some(tasks) = section(&note, "Tasks") else { return whole(text) };
+    let mut filled = tasks.body.filter(|at| !is_blank(note.line(*at)));
+    let (first, last) = (filled.next(), filled.next_back());
+    if first.is_some_and(|first| NOTHING.contains(&note.line(first).trim())) && last.is_none() {
         return whole(text);
     }
     // After the last line that says something, so that the blank lines before the next section stay there.
-    let last = tasks.body.clone().rev().find(|&at| lines.get(at).is_some_and(|line| !line.is_blank())).unwrap_or(tasks.heading);
-    let Some(range) = lines.get(last).map(|line| line.range.clone()) else { return text.to_owned() };
-    let unfinished = if text.get(range.clone()).is_some_and(|line| line.ends_with('\n')) { "" } else { eol };
+    let last = last.or(first).unwrap_or(tasks.heading);
+    let end = note.start(last + 1);
+    let (unfinished, after) =
+        if text.part(..end).ends_with('\n') { ("", block.as_str()) } else { (eol, block.trim_end_matches(['\r', '\n'])) };
     let gap = if last == tasks.heading { "" } else { eol };
-    let is_end = range.end == text.len();
-    let after = if is_end && !unfinished.is_empty() { block.trim_end_matches(['\r', '\n']) } else { block.as_str() };
-    let before_next = lines.get(last + 1).is_some_and(|next| !next.is_blank());
-    splice(text, range.end..range.end, &format!("{unfinished}{gap}{after}{}", if before_next { eol } else { "" }))
+    let before_next = if is_blank(note.line(last + 1)) { "" } else { eol };
+    splice(text, end..end, &format!("{unfinished}{gap}{after}{before_next}"))
 }
 
 impl Found {
@@ -111,10 +114,10 @@ impl Found {
 
     /// The note with this task under another name.
     pub(super) fn named(&self, text: &str, name: &str) -> String {
-        let all = lines(text);
-        let Some(line) = all.get(self.heading) else { return text.to_owned() };
-        let start = line.text.find(':').map_or(line.text.len(), |at| at + 1);
-        splice(text, line.range.start + start..line.range.start + line.text.len(), &format!(" {name}"))
+        let note = parts::Note::of(text);
+        let (start, line) = (note.start(self.heading), note.line(self.heading));
+        let colon = line.find(':').map_or(line.len(), |at| at + 1);
+        splice(text, start + colon..start + line.len(), &format!(" {name}"))
     }
 
     /// The note with another value of one of this task's [`FIELDS`].
@@ -127,43 +130,41 @@ impl Found {
         let order = |name: &str| FIELDS.iter().position(|field| *field == name);
         let before = self.fields.iter().rev().find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
         let after = before.map_or(self.heading, |field| field.lines.end - 1);
-        let all = lines(text);
-        let Some(range) = all.get(after).map(|line| line.range.clone()) else { return text.to_owned() };
-        let item = format!("- **{name}:**{}", written(value, eol));
+        let note = parts::Note::of(text);
+        let (end, next) = (note.start(after + 1), after + 1);
+        let field = format!("- **{name}:**{}", written(value, eol));
         // A paragraph right below would become the item's.
-        let next = all.get(after + 1).filter(|next| !next.is_blank() && next.item().is_none() && !matches!(next.kind, Kind::Heading(_)));
-        let gap = if next.is_some() { eol } else { "" };
-        if text.get(range.clone()).is_some_and(|line| line.ends_with('\n')) {
-            splice(text, range.end..range.end, &format!("{item}{eol}{gap}"))
-        } else {
-            splice(text, range.end..range.end, &format!("{eol}{item}"))
-        }
+        let is_parted = is_blank(note.line(next)) || item(&note, next).is_some() || matches!(note.kind(next), Some(Kind::Heading(_)));
+        let gap = if is_parted { "" } else { eol };
+        let inserted = if text.part(..end).ends_with('\n') { format!("{field}{eol}{gap}") } else { format!("{eol}{field}") };
+        splice(text, end..end, &inserted)
     }
 
     /// The note without this task: its heading and its fields. Whatever else a person wrote below the heading stays.
     pub(super) fn removed(&self, text: &str) -> String {
-        let all = lines(text);
+        let note = parts::Note::of(text);
         let mut gone: Vec<usize> = std::iter::once(self.heading).collect();
         self.fields.iter().filter(|field| !field.name.is_empty()).for_each(|field| gone.extend(field.lines.clone()));
         // With it goes the blank line that parted it from what follows, if there is one before it as well.
         let last = gone.iter().max().copied().unwrap_or(self.heading);
-        let blank = |at: Option<usize>| at.and_then(|at| all.get(at)).is_some_and(Line::is_blank);
-        if blank(self.heading.checked_sub(1)) && blank(Some(last + 1)) {
+        if self.heading.checked_sub(1).is_some_and(|before| is_blank(note.line(before))) && is_blank(note.line(last + 1)) {
             gone.push(last + 1);
         }
         gone.sort_unstable();
-        gone.iter().rev().filter_map(|&at| all.get(at)).fold(text.to_owned(), |text, line| splice(&text, line.range.clone(), ""))
+        let edits = gone.into_iter().map(|at| Edit { range: note.start(at)..note.start(at + 1), text: String::new() });
+        apply_all(text, &edits.collect::<Vec<_>>())
     }
 }
 
 /// The note with its tasks numbered from 1 in their order.
 pub(super) fn renumbered(text: &str) -> String {
-    let all = lines(text);
-    let edits = (1..).zip(tasks(&all)).filter_map(|(number, found)| {
-        let line = all.get(found.heading).filter(|_| found.task.number != number)?;
-        let digits = line.text.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
-        let end = digits + line.text.get(digits..).map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
-        Some(Edit { range: line.range.start + digits..line.range.start + end, text: number.to_string() })
+    let note = parts::Note::of(text);
+    let edits = (1..).zip(tasks(&note)).filter(|(number, found)| found.task.number != *number).map(|(number, found)| {
+        let line = note.line(found.heading);
+        let behind = line.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let start = note.start(found.heading) + line.len() - behind.len();
+        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        Edit { range: start..start + digits, text: number.to_string() }
     });
     apply_all(text, &edits.collect::<Vec<_>>())
 }
@@ -175,7 +176,7 @@ mod tests {
     const NOTE: &str = "# T\n\n## Tasks\nIntro.\n\n### Task 1: One\n- **Goal:** a\n- **Owner:** Ann\n- **Description:** b\n  more\n\n  and more\n- **Estimate:** about 4h\n- **Status:** In progress since May\n\nA person's words.\n\n### Task 2: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n";
 
     fn all(text: &str) -> Vec<Found> {
-        tasks(&lines(text))
+        tasks(&parts::Note::of(text))
     }
 
     #[test]

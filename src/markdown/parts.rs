@@ -326,6 +326,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn headings_are_distinguished_from_similar_lines() {
+        for (text, expected) in [
+            (
+                "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n",
+                [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")].as_slice(),
+            ),
+            (
+                "Title\nmore\n===\n\n- item\n\n  para\n---\n\na | b\n--- | ---\n1 | 2\n---\n\n<div>\n---\n\n$$\nx\n---\n$$\n- item\n---\n\nx `%%` y\n## A\nMine\n----\n> q\n---\n",
+                &[(1, "Title more"), (2, "A"), (2, "Mine")],
+            ),
+        ] {
+            let headings = Note::of(text).headings();
+            assert_eq!(headings.iter().map(|heading| (heading.level, heading.text.as_str())).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
     fn headings_have_levels_lines_and_sections() {
         let text = "---\na: 1\n---\n# One #\nx\n\nTwo\nlines\n---\n### C#\n```\n# no\n```\n> # Quoted\n# Last";
         let note = Note::of(text);
