@@ -4,13 +4,13 @@
 use super::Vault;
 use super::entry::{Entry, Id};
 use super::error::Error;
+use super::parallel::Run;
 use super::posting::Posting;
 use crate::limits;
 use crate::text::words::{indexed_words, is_one_edit, is_spelling, stem};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// Letters of a word that is corrected, and that it has in common with one that begins alike, at least.
 const ALIKE: usize = 4;
@@ -43,33 +43,21 @@ type NearWords = BTreeMap<(Relation, String), usize>;
 
 impl Vault {
     /// The text to look for in place of a folded word; none for a phrase. What was found is kept, unless the search is narrowed.
-    pub(super) fn correction(
-        &self,
-        word: &str,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        is_narrowed: bool,
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Option<String>, Error> {
-        if is_narrowed {
-            return self.correct(word, wanted, read, go_on);
+    pub(super) fn correction(&self, word: &str, run: &Run<'_>) -> Result<Option<String>, Error> {
+        if run.is_narrowed {
+            return self.correct(word, run);
         }
         let version = self.index.with_table(|table| table.version);
         if let Some(known) = self.postings.correction(word, version) {
             return Ok(known);
         }
-        let instead = self.correct(word, wanted, read, go_on)?;
+        let instead = self.correct(word, run)?;
         self.postings.keep_correction(word, version, &instead);
         Ok(instead)
     }
 
-    fn correct(
-        &self,
-        word: &str,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Option<String>, Error> {
+    fn correct(&self, word: &str, run: &Run<'_>) -> Result<Option<String>, Error> {
+        let Run { wanted, read, .. } = run;
         if word.contains(' ') {
             return Ok(None);
         }
@@ -104,7 +92,7 @@ impl Vault {
             near
         };
         let bytes = candidates.iter().map(|entry| entry.text_bytes()).sum();
-        for found in self.on_all_cores(&candidates, bytes, &look, go_on)? {
+        for found in self.on_all_cores(&candidates, bytes, &look, run.go_on)? {
             found.into_iter().for_each(|(own, count)| *near.entry(own).or_default() += count);
         }
         Ok(unknown.nearest(&near))

@@ -1,9 +1,21 @@
 //! Work over many files on all cores.
 
+use super::entry::Entry;
 use super::error::Error;
 use super::{Vault, cores};
 use crate::limits;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// One search: which files it is for, what it has read, and whether it goes on.
+pub(super) struct Run<'a> {
+    pub(super) wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    /// Whether there are files that are not wanted.
+    pub(super) is_narrowed: bool,
+    /// Bytes that were read from disk.
+    pub(super) read: AtomicU64,
+    /// See [`Vault::search`].
+    pub(super) go_on: &'a dyn Fn(usize, usize) -> bool,
+}
 
 impl Vault {
     /// What `look` says of each item, in their order. More than one core takes part where there is more to read than it costs to

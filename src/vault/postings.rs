@@ -5,6 +5,7 @@ use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::error::Error;
 use super::lexicon::Lexicon;
+use super::parallel::Run;
 use super::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::rank::aliases;
 use super::table::Table;
@@ -120,12 +121,8 @@ fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -
 
 impl Vault {
     /// The postings of folded texts, and how many files could not be read.
-    pub(super) fn postings(
-        &self,
-        texts: &[&str],
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
+    pub(super) fn postings(&self, texts: &[&str], run: &Run<'_>) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
+        let read = &run.read;
         let mut found = HashMap::new();
         let lexicon = self.lexicon();
         let (missing, version) = self.index.with_table(|table| {
@@ -160,7 +157,7 @@ impl Vault {
             let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); some.len()];
             let unread_before = unread;
-            for (was_read, postings) in self.on_all_cores(&candidates, bytes, &look, go_on)? {
+            for (was_read, postings) in self.on_all_cores(&candidates, bytes, &look, run.go_on)? {
                 unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
             }
@@ -261,6 +258,7 @@ impl Vault {
 #[cfg(test)]
 mod tests {
     use crate::vault::Vault;
+    use crate::vault::parallel::Run;
     use std::sync::atomic::AtomicU64;
 
     /// What the index of words says of a part of a word is what a look at the files says.
@@ -284,7 +282,7 @@ mod tests {
         std::fs::write(folder.join("long.md"), long).unwrap();
         let vault = Vault::open(&folder).unwrap();
         vault.refresh().unwrap();
-        let read = AtomicU64::new(0);
+        let run = Run { wanted: &|_| true, is_narrowed: false, read: AtomicU64::new(0), go_on: &|_, _| true };
         let parts = [
             "plugin",
             "plug",
@@ -315,7 +313,7 @@ mod tests {
             "zzz",
         ];
         let ask = |vault: &Vault| {
-            let (lists, _) = vault.postings(&parts, &read, &|_, _| true).unwrap();
+            let (lists, _) = vault.postings(&parts, &run).unwrap();
             parts.map(|part| {
                 let mut found: Vec<String> = lists.get(part).unwrap().found.iter().map(|posting| format!("{posting:?}")).collect();
                 found.sort_unstable();

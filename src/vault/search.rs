@@ -10,6 +10,7 @@ use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::list::wanted_tag;
+use super::parallel::Run;
 use super::path::VaultPath;
 use super::posting::{IN_PATH, IN_TAG};
 use super::postings::Postings;
@@ -137,16 +138,17 @@ impl Vault {
                     && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                     && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
-        let read = AtomicU64::new(0);
+        let run = Run { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), go_on };
+        let read = &run.read;
         let order = match query.after {
             Some(after) => Order::of_cursor(after, &parsed)?,
-            None => self.order(&parsed, &wanted, is_narrowed, &read, go_on)?,
+            None => self.order(&parsed, &run)?,
         };
         let asked = order.asked;
-        let (mut found, mut not_searched) = self.candidates(&parsed, &order, &wanted, &read, go_on)?;
+        let (mut found, mut not_searched) = self.candidates(&parsed, &order, &run)?;
         let mut fulfilled_at = HashMap::new();
         if !parsed.conditions.is_empty() {
-            not_searched += self.retain_fulfilling(&parsed.conditions, &mut found, &mut fulfilled_at, &read, go_on)?;
+            not_searched += self.retain_fulfilling(&parsed.conditions, &mut found, &mut fulfilled_at, &run)?;
         }
         let all = first_bits(asked);
         // A word that stands in for another does not make a file one that has all of them.
@@ -161,7 +163,7 @@ impl Vault {
         let mut last_close = order.close.clone();
         let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
         let close = |candidate: &Candidate, entry: &Arc<Entry>| {
-            let text = self.folded_text(entry, &read).unwrap_or_default();
+            let text = self.folded_text(entry, read).unwrap_or_default();
             ranker.look_at(entry, &text, candidate.words | candidate.stems)
         };
         let page_length = query.max_results + 1;
@@ -219,7 +221,7 @@ impl Vault {
                 false => close.match_type,
             };
             let words = if match_type == MatchType::Tag && !tag_asked.is_empty() { &tag_asked } else { &order.words };
-            let passages = if query.passages { self.passages(&entry, &close, at, &order.words, &read) } else { Vec::new() };
+            let passages = if query.passages { self.passages(&entry, &close, at, &order.words, read) } else { Vec::new() };
             let (snippet, line) = self.snippet(&entry, match_type, at, words);
             Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
@@ -237,18 +239,11 @@ impl Vault {
     }
 
     /// The words that are looked for, what stands in for those that no file has, and how much each counts.
-    fn order(
-        &self,
-        parsed: &Parsed,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        is_narrowed: bool,
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Order, Error> {
+    fn order(&self, parsed: &Parsed, run: &Run<'_>) -> Result<Order, Error> {
         let texts: Vec<&str> = parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
-        let (lists, unread) = self.postings(&texts, read, go_on)?;
+        let (lists, unread) = self.postings(&texts, run)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
-        let known = self.having(&lists, wanted, read);
+        let known = self.having(&lists, run);
         let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked));
         let mut corrections = 0..limits::QUERY_CORRECTIONS;
         let mut did_you_mean = Vec::new();
@@ -262,14 +257,14 @@ impl Vault {
                 && corrections.next().is_some()
             {
                 *word = Word::new(bare);
-                if !self.having(&self.postings(&[bare], read, go_on)?.0, wanted, read).is_empty() {
+                if !self.having(&self.postings(&[bare], run)?.0, run).is_empty() {
                     continue;
                 }
             }
             let parts: Vec<String> =
                 words::parts_of(&word.asked).into_iter().filter(|part| *part != word.asked).map(str::to_owned).collect();
             let is_corrected = !words::has_unspaced(&word.asked) && corrections.next().is_some();
-            let instead = if is_corrected { self.correction(&word.asked, wanted, is_narrowed, read, go_on)? } else { None };
+            let instead = if is_corrected { self.correction(&word.asked, run)? } else { None };
             // The first part alone tells less than all of them.
             let is_near = |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
             match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
@@ -285,14 +280,14 @@ impl Vault {
         let others = parsed.hints.iter().chain(in_parts.iter().flat_map(|(_, parts)| parts)).filter(|text| seen.insert(text));
         let mut others: Vec<Word> = others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
-        let (lists, _) = self.postings(&stems, read, go_on)?;
+        let (lists, _) = self.postings(&stems, run)?;
         let files = self.size() as f32;
         for word in words.iter_mut().chain(&mut others) {
             let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
             word.weight = ((1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln() * 100.0).round() / 100.0;
         }
         if words.len() > limits::QUERY_WORDS || !others.is_empty() {
-            let known = self.having(&lists, wanted, read);
+            let known = self.having(&lists, run);
             others.retain(|word| known.contains(word.stem()));
             let heaviest = |words: &mut Vec<Word>, count: usize| {
                 if words.len() > count {
@@ -316,19 +311,14 @@ impl Vault {
     }
 
     /// Those of some texts that a wanted file has.
-    fn having(
-        &self,
-        lists: &HashMap<String, Arc<Postings>>,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        read: &AtomicU64,
-    ) -> HashSet<String> {
+    fn having(&self, lists: &HashMap<String, Arc<Postings>>, run: &Run<'_>) -> HashSet<String> {
         let numbered = lists.iter().enumerate();
         let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
         let mut found = vec![false; lists.len()];
         self.index.with_table(|table| {
-            self.each_posting(table, &lists, read, |number, posting| {
+            self.each_posting(table, &lists, &run.read, |number, posting| {
                 if let Some(found) = found.get_mut(number).filter(|found| !**found) {
-                    *found = table.entry(posting.id()).is_some_and(|entry| wanted(entry));
+                    *found = table.entry(posting.id()).is_some_and(|entry| (run.wanted)(entry));
                 }
             });
         });
@@ -336,14 +326,7 @@ impl Vault {
     }
 
     /// The files that have some of the words, or may fulfil the conditions where there are none; and how many could not be searched.
-    fn candidates(
-        &self,
-        parsed: &Parsed,
-        order: &Order,
-        wanted: &(dyn Fn(&Entry) -> bool + Sync),
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<(Vec<Candidate>, usize), Error> {
+    fn candidates(&self, parsed: &Parsed, order: &Order, run: &Run<'_>) -> Result<(Vec<Candidate>, usize), Error> {
         let asked = order.asked;
         let mut texts: Vec<(QueryPart, &str)> = Vec::new();
         for (number, word) in order.words.iter().enumerate() {
@@ -353,7 +336,7 @@ impl Vault {
             texts.push((QueryPart::Phrase, &parsed.phrase));
         }
         let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
-        let (lists, unread) = self.postings(&only, read, go_on)?;
+        let (lists, unread) = self.postings(&only, run)?;
         let lists: Vec<(QueryPart, &str, Arc<Postings>)> =
             texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
         let (required, lexicon) = (parsed.required(), self.lexicon());
@@ -363,13 +346,13 @@ impl Vault {
             let is_dense = asked == 0 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > numbers / 8;
             let mut all = vec![Candidate::default(); if is_dense { numbers } else { 0 }];
             let mut some: BTreeMap<Id, Candidate> = BTreeMap::new();
-            self.each_posting(table, &lists, read, |what, posting| {
+            self.each_posting(table, &lists, &run.read, |what, posting| {
                 let id = posting.id();
                 let candidate = if is_dense { all.get_mut(id as usize) } else { Some(some.entry(id).or_default()) };
                 candidate.into_iter().for_each(|candidate| candidate.add(what, posting, order, table));
             });
             let mut found: Vec<Candidate> = if asked == 0 {
-                let having = self.having_all(&required, lexicon.as_deref(), table, read).into_iter();
+                let having = self.having_all(&required, lexicon.as_deref(), table, &run.read).into_iter();
                 having.filter_map(|entry| Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })).collect()
             } else if is_dense {
                 all
@@ -377,9 +360,9 @@ impl Vault {
                 some.into_values().collect()
             };
             found.retain(|candidate| {
-                (asked == 0 || candidate.words | candidate.stems != 0) && table.entry(candidate.id).is_some_and(|entry| wanted(entry))
+                (asked == 0 || candidate.words | candidate.stems != 0) && table.entry(candidate.id).is_some_and(|entry| (run.wanted)(entry))
             });
-            (found, unread + table.not_searched(wanted))
+            (found, unread + table.not_searched(run.wanted))
         }))
     }
 
@@ -389,14 +372,13 @@ impl Vault {
         conditions: &[Condition],
         candidates: &mut Vec<Candidate>,
         fulfilled_at: &mut HashMap<Id, (usize, usize)>,
-        read: &AtomicU64,
-        go_on: &dyn Fn(usize, usize) -> bool,
+        run: &Run<'_>,
     ) -> Result<usize, Error> {
         let any_term = |is_of_kind: &dyn Fn(&Term) -> bool| conditions.iter().any(|condition| condition.any_term(is_of_kind));
         let has_regex = any_term(&|term| matches!(term, Term::Regex(_)));
         let _permit = if has_regex { Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?) } else { None };
         let needs_original = any_term(&|term| !matches!(term, Term::Folded(_)));
-        let deadline = Deadline::after(limits::SEARCH_TIME);
+        let (read, deadline) = (&run.read, Deadline::after(limits::SEARCH_TIME));
         let in_time = || deadline.left().is_some();
         let files: Vec<(Candidate, Option<Arc<Entry>>)> =
             self.index.with_table(|table| candidates.iter().map(|candidate| (*candidate, table.entry(candidate.id).cloned())).collect());
@@ -413,7 +395,7 @@ impl Vault {
         };
         let bytes = files.iter().filter_map(|(_, entry)| entry.as_ref()).map(|entry| entry.text_bytes()).sum();
         let (mut fulfilling, mut unread) = (Vec::new(), 0);
-        for outcome in self.on_all_cores(&files, bytes, &look, go_on)? {
+        for outcome in self.on_all_cores(&files, bytes, &look, run.go_on)? {
             match outcome {
                 Ok(None) => {}
                 Ok(Some((candidate, at))) => {
