@@ -47,7 +47,10 @@ impl Zone {
         let day = DateTime(parse_date(date)? * DAY);
         let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return time.is_empty().then_some((day, false)) };
         let clock = time.get(..time.find(['Z', 'z', '+', '-']).unwrap_or(time.len()))?;
-        let whole = clock.split('.').next()?;
+        let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+        if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
         let mut seconds = 0;
         let mut fields = whole.split(':');
         for (unit, end, is_needed) in [(3600, 24, true), (60, 60, true), (1, 60, false)] {
@@ -303,6 +306,17 @@ mod tests {
         for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "2026-99-99", "2026-02-31", "2026-00-10", "２026-02-0"]
         {
             assert!(DateTime::of_date(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_time_is_no_part_of_it() {
+        let parse = |text: &str| Zone::default().parse(text).map(|(time, has_time)| (time.format("YYYY-MM-DD HH:mm"), has_time));
+        for text in ["2026-11-22T10:30", "2026-11-22 10:30:00.123Z"] {
+            assert_eq!(parse(text), Some(("2026-11-22 10:30".into(), true)), "{text}");
+        }
+        for text in ["2026-11-22 10:30. Call", "2026-11-22T10:30:00.", "2026-11-22 10", "2026-11-22T10:30x"] {
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 

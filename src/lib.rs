@@ -20,7 +20,7 @@
 //! | `quota` | a shared number of permits | `lock` |
 //! | `principal` | who is asking, and what they may do | `vault` |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` `slice` |
-//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `limits` `percent` `slice` `text` `yaml` |
+//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `clock` `limits` `percent` `slice` `text` `yaml` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` `slice` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |

@@ -1,6 +1,7 @@
 //! What people note of a task behind its text: dates, priority and recurrence, in the signs of the plugin Tasks or as fields of
 //! Dataview.
 
+use crate::clock::parse_date;
 use crate::text::floor;
 
 /// Bytes of the value of a field: a date or a rule.
@@ -48,10 +49,7 @@ pub fn facts(text: &str) -> Facts<'_> {
 
 /// The date that a text begins with.
 fn date(text: &str) -> Option<&str> {
-    let date = text.get(..10)?;
-    let is_right = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
-    let is_up_to = |part: &str, most: u8| part.parse().is_ok_and(|number: u8| (1..=most).contains(&number));
-    (date.bytes().enumerate().all(is_right) && is_up_to(date.get(5..7)?, 12) && is_up_to(date.get(8..)?, 31)).then_some(date)
+    text.get(..10).filter(|date| parse_date(date).is_some())
 }
 
 /// The value of `[name:: value]` or `(name:: value)`.
@@ -86,7 +84,7 @@ mod tests {
         assert_eq!(signs, expected);
         let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] [completion:: 2026-11-22] [priority:: medium] [repeat:: every month]";
         assert_eq!(facts(fields), expected);
-        assert_eq!(facts("due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-13-01 [start:: 2026-01-45]"), Facts::default());
+        assert_eq!(facts("due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-02-31 [start:: 2026-13-01]"), Facts::default());
         assert_eq!(facts("🗓️ 2026-11-30 ⌛ 2026-11-20"), Facts { due: expected.due, scheduled: expected.scheduled, ..Facts::default() });
     }
 }

@@ -89,20 +89,8 @@ fn tag_line(entry: &Entry, original: &str, needles: &[&str]) -> (String, usize) 
         let found = wanted.iter().find_map(|needle| folded.text(line).find(needle).map(|at| at..at + needle.len()));
         found.map(|found| in_line(line, &folded, found, &wanted))
     };
-    let mut below_key = false;
-    for (number, line) in frontmatter::block(original).unwrap_or_default().lines().enumerate() {
-        // A line that begins with a letter or a quote is a key; the tags stand at one and below it.
-        if line.starts_with(|c: char| c.is_alphanumeric() || c == '"' || c == '\'') {
-            let key = line.split(':').next().unwrap_or_default().trim_matches(['"', '\'', ' ']);
-            below_key = key == "tags" || key == "tag";
-        }
-        if let Some(line) = shown(line).filter(|_| below_key) {
-            // The fence is line 1.
-            return (line, number + 2);
-        }
-    }
-    for tag in inline::tags(original) {
-        let name = fold(original.get(tag.clone()).unwrap_or_default());
+    for tag in frontmatter::tag_ranges(original).into_iter().chain(inline::tags(original)) {
+        let name = fold(original.part(tag.clone()));
         let number = line_of(original, tag.start);
         let line = original.lines().nth(number - 1).unwrap_or_default();
         if let Some(line) = wanted.iter().any(|needle| name.contains(needle)).then(|| shown(line)).flatten() {
