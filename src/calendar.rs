@@ -35,7 +35,7 @@ impl Zone {
         self.0.find_local_time_type(seconds).map_or(0, |local| i64::from(local.ut_offset()))
     }
 
-    /// Seconds since 1970-01-01T00:00:00Z at a date and time of day here.
+    /// Seconds since 1970-01-01T00:00:00Z of a local date and time in this zone.
     pub fn seconds_at(&self, local: DateTime) -> i64 {
         let first = local.0.saturating_sub(self.offset(local.0));
         local.0.saturating_sub(self.offset(first))
@@ -65,7 +65,7 @@ impl Zone {
         if zone.is_empty() {
             return Some((local, true));
         }
-        // Behind an offset it is a moment.
+        // With an offset the text is an instant; it is converted to this zone.
         let ahead = match zone.split_at_checked(1)? {
             ("Z" | "z", "") => 0,
             (sign, offset) => {
@@ -95,7 +95,7 @@ pub fn span(text: &str) -> Option<(Now, Now)> {
 pub struct DateTime(i64);
 
 const DAY: i64 = 86_400;
-/// No date lies further from 1970, or from the year 0, than about ten thousand years: so many seconds, and months.
+/// The bounds of dates: about ten thousand years from 1970, in seconds, and from the year 0, in months.
 const LAST: i64 = 10_000 * 366 * DAY;
 const LAST_MONTH: i64 = 10_000 * 12;
 const MONTHS: [&str; 12] =
@@ -105,7 +105,7 @@ const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Frid
 impl DateTime {
     /// Midnight of a day (`2026-11-22`); `None` for another text.
     pub fn of_date(text: &str) -> Option<DateTime> {
-        Zone::default().parse(text).filter(|(_, has_time)| !has_time).map(|(day, _)| day)
+        parse_date(text).map(|days| DateTime(days * DAY))
     }
 
     /// A day of a week (`2026-W48`): the Monday of an ISO 8601 week, otherwise, for weeks from Sunday of which the first has 1 January,

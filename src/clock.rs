@@ -1,7 +1,7 @@
 //! The clocks; nothing else asks what time it is.
 //!
-//! Decisions take a [`Now`] as an argument, so that a test can let a day pass and a clock that jumps is one case of a
-//! table instead of a mystery. Deadlines use the monotonic clock and are not affected by jumps.
+//! Decisions take a [`Now`] as an argument, so that a test can set any time, and jumps of the clock are cases of a
+//! table. Deadlines use the monotonic clock and are not affected by jumps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tz::UtcDateTime;

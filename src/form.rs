@@ -15,7 +15,7 @@ pub enum FormError {
     /// A `%` without two hex digits, or bytes that are not UTF-8.
     BadEncoding,
     /// The same field twice. RFC 6749 section 3.1: request parameters must not be included more than once; which of
-    /// the two counts is exactly what an attacker would like to choose.
+    /// the two counts differs between parsers, which an attacker can use.
     Repeated(String),
 }
 

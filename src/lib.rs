@@ -27,7 +27,7 @@
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `percent` `principal` `quota` `secret` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
-//! | `process` | other programs: a group each, drained pipes, an end; the only module that starts one | `clock` `lock` `slice` |
+//! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `lock` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
@@ -43,7 +43,7 @@
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
-//! What is nowhere: no module but `clock` says what time it is, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
+//! Limits: no module but `clock` reads the time, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
 //! another program (and the supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note is
 //! made in `vault` alone; it is handed to `git` and `agent`, whose programs need one, and never for a client.
 //!
@@ -60,11 +60,11 @@
 //! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
 //! | of 2026-07-28: envelope and mirrored headers | `mcp/modern`, `mcp/methods` | 400 with -32602, -32020, -32022; 404 with -32601 |
 //! | the scope, the method, the tool | `mcp/methods`, `mcp/tools` | 403 `insufficient_scope`, -32601, -32602 |
-//! | the arguments, against the tool's own parameters | `tools/arguments` | a result that is an error, so that the model can mend it |
-//! | the tool, the path, what it is inside the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
+//! | the arguments, against the tool's own parameters | `tools/arguments` | an error result, which the model can correct |
+//! | the tool, the path, its resolved file in the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
 //! | the edit; the new bytes on the disk; the last look; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
-//! | the index learns of it; one line in the log | `vault/index`, `mcp/tools` | |
-//! | the answer, in one write; or an event stream, if the client wants to hear how far a long call is | `http/conn`, `http/events` | a peer that does not read is cut; hanging up cancels (2026-07-28) |
+//! | the index is updated; one line in the log | `vault/index`, `mcp/tools` | |
+//! | the answer, in one write; or an event stream, if the client asked for progress | `http/conn`, `http/events` | a peer that does not read is disconnected; its disconnect cancels (2026-07-28) |
 //!
 //! A panic anywhere in between is that request's error and nothing else's. On stdio a message enters at JSON-RPC and
 //! leaves after the tool.

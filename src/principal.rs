@@ -52,7 +52,7 @@ impl Principal {
         Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write, folders: None }
     }
 
-    /// Tells one login from another, for everything that belongs to one (sessions, streams). Two of one user and client are the
+    /// Identifies a login, as the owner of sessions and streams. Two of one user and client are the
     /// same where both have the whole vault.
     pub fn key(&self) -> String {
         let of_folders = if self.folders.is_some() { self.login.as_str() } else { "" };

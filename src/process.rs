@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-/// Events that wait to be looked at; a program that is faster waits for us.
+/// Events in the queue; while it is full, the pipes are not read.
 const EVENTS: usize = 64;
 
 /// A program to be started: in a group of its own, so that all of it can be ended; no terminal to ask on.
@@ -41,7 +41,7 @@ pub fn own_executable() -> io::Result<PathBuf> {
 /// How a program is run.
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnOptions {
-    /// It is talked with: each line of its output is an event, and its standard input stays open until [`Process::hang_up`] or the end of
+    /// Each line of its output is an event, and its standard input stays open until [`Process::close_stdin`] or the end of
     /// this process, however that comes about. Otherwise its output is kept whole.
     pub lines: bool,
     /// Bytes kept of its output, or of one line of it, and of its errors.
@@ -56,7 +56,7 @@ pub enum Event {
     /// A line of its output, without its end.
     Line(Vec<u8>),
     /// A line that was longer than what is kept.
-    Cut,
+    LineTooLong,
     /// One of its two pipes has come to its end.
     Closed,
     /// It has ended.
@@ -129,14 +129,14 @@ impl Process {
     }
 
     /// Closes the program's standard input.
-    pub fn hang_up(&mut self) {
+    pub fn close_stdin(&mut self) {
         self.lifeline = None;
     }
 
     /// Asks the whole group to end, and ends it if it does not within `grace`: programs take their locks away when they are
     /// asked to, and leave them when they are killed.
     pub fn end(&mut self, grace: Duration) {
-        self.hang_up();
+        self.close_stdin();
         self.signal(Signal::TERM);
         if !self.has_ended(grace) {
             self.kill();
@@ -155,7 +155,7 @@ impl Process {
         false
     }
 
-    /// Its end, once both its pipes were read to theirs; `None` if that takes longer than this, and it goes on.
+    /// Its exit status, once both pipes are read to the end; `None` on timeout, while it may still run.
     pub fn finished(&self, patience: Duration) -> Option<io::Result<ExitStatus>> {
         let until = Deadline::after(patience);
         let (mut closed, mut ended) = (0, None);
@@ -163,7 +163,7 @@ impl Process {
             match self.next(until.left()?) {
                 Ok(Event::Closed) => closed += 1,
                 Ok(Event::Ended(status)) => ended = Some(status),
-                Ok(Event::Line(_) | Event::Cut) => {}
+                Ok(Event::Line(_) | Event::LineTooLong) => {}
                 Err(_) => return None,
             }
         }
@@ -236,7 +236,7 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
         let mut line = Vec::new();
-        let event_of = |line: Vec<u8>| if line.len() > keep { Event::Cut } else { Event::Line(line) };
+        let event_of = |line: Vec<u8>| if line.len() > keep { Event::LineTooLong } else { Event::Line(line) };
         while let Ok(count @ 1..) = pipe.read(&mut piece) {
             let mut rest = piece.part(..count);
             while let Some(end) = memchr::memchr(b'\n', rest) {

@@ -2,7 +2,7 @@
 
 use crate::lock::Unpoisoned;
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// How many permits there are.
@@ -61,15 +61,11 @@ impl Quota {
             self.released.notify_one();
             return None;
         }
-        Some(self.note(state, owner))
-    }
-
-    fn note(self: &Arc<Self>, mut state: MutexGuard<'_, State>, owner: &str) -> Permit {
         state.taken += 1;
         if !owner.is_empty() {
             *state.by_owner.entry(owner.to_owned()).or_default() += 1;
         }
-        Permit { quota: Arc::clone(self), owner: owner.to_owned() }
+        Some(Permit { quota: Arc::clone(self), owner: owner.to_owned() })
     }
 }
 

@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 /// The SHA-256 of a secret: all that is ever kept of one. 32 bytes; written as 64 lower-case hex digits.
 ///
 /// The secrets made here have 256 random bits, so a plain hash is enough: there is nothing to guess, and a slow hash
-/// would only give a flood of bad tokens more to burn.
+/// would only make invalid tokens cost more CPU time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretHash([u8; 32]);
 
@@ -127,8 +127,8 @@ pub fn successor(key: &[u8; 32], token: &str) -> String {
 }
 
 /// A token that says which family of refresh tokens it belongs to: `VALUE.FAMILY.TAG`, the tag the first 32 digits of
-/// `HEX(HMAC-SHA256(key, "line VALUE.FAMILY"))`. So any token of a family is known as one for as long as the key stands, however
-/// many followed it, and nothing has to be remembered of it.
+/// `HEX(HMAC-SHA256(key, "line VALUE.FAMILY"))`. So any token of a family is recognized while the key exists, however
+/// many followed it, without storing any.
 pub fn in_family(key: &[u8; 32], value: &str, family: &str) -> String {
     format!("{value}.{family}.{}", family_tag(key, value, family))
 }

@@ -6,7 +6,7 @@ use std::slice::SliceIndex;
 /// A part by a range that was found in the very same text or slice.
 pub trait Part<Range, Of: ?Sized> {
     /// The part. A range that does not fit is a mistake in this program: a debug build panics, so that tests and fuzz targets
-    /// find it; the server logs where it happened, and goes on with an empty part.
+    /// find it; a release build logs the caller and returns an empty part.
     fn part(&self, range: Range) -> &Of;
 }
 

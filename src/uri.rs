@@ -21,7 +21,7 @@ pub const OBSIDIAN: &str = "obsidian://open";
 /// The path of a URI made by [`of_path`]; `None` for any other.
 pub fn to_path(uri: &str) -> Option<String> {
     let path = uri.strip_prefix(SCHEME)?;
-    // A name that has one of these is encoded.
+    // [`of_path`] encodes these.
     if path.contains(['?', '#']) { None } else { percent::decode(path, false) }
 }
 
@@ -35,7 +35,7 @@ pub fn to_part(uri: &str) -> Option<(String, usize, usize)> {
     let Some((file, query)) = uri.split_once('?') else { return to_path(uri).map(|path| (path, 1, 1)) };
     let (line, column) = query.strip_prefix("line=")?.split_once("&column=")?;
     let (path, line, column) = (to_path(file)?, line.parse().ok()?, column.parse().ok()?);
-    // Only as it was given out: no sign, no zeros in front.
+    // Only as [`of_rest`] writes it: no sign, no leading zeros.
     (query == format!("line={line}&column={column}")).then_some((path, line, column))
 }
 

@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for &Budget {
         while let Some(name) = members.next_key_seed(self)? {
             let value = members.next_value_seed(self)?;
             if mapping.insert(name, value).is_some() {
-                return Err(de::Error::custom("a name stands twice"));
+                return Err(de::Error::custom("duplicate key"));
             }
         }
         Ok(Value::Mapping(mapping))

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_normalization::UnicodeNormalization;
-use vault_sync_mcp::text::words::of_query;
+use vault_sync_mcp::text::words::query_words;
 use vault_sync_mcp::vault::search::{Hit, Query};
 use vault_sync_mcp::vault::{Memory, Vault};
 
@@ -73,7 +73,7 @@ fn a_search_finds_what_a_slow_one_finds() {
             }
         };
         let asked: Vec<String> = folded(&query).split_whitespace().map(str::to_owned).collect();
-        let counting: Vec<String> = of_query(&query).iter().map(|word| folded(word)).collect();
+        let counting: Vec<String> = query_words(&query).iter().map(|word| folded(word)).collect();
         // What a minus sign excludes is tested with the language.
         if asked.is_empty() || asked.iter().any(|word| word.starts_with('-')) {
             continue;

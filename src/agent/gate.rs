@@ -71,8 +71,8 @@ impl Gate {
 }
 
 impl Ticket {
-    /// Waits for a slot. `go_on` is asked now and then, with how many are before this one.
-    pub(super) fn wait(&mut self, go_on: &dyn Fn(usize) -> bool) -> bool {
+    /// Waits for a slot. `proceed` is asked now and then, with how many are before this one.
+    pub(super) fn wait(&mut self, proceed: &dyn Fn(usize) -> bool) -> bool {
         let mut state = self.gate.state();
         loop {
             let ahead = state.queue.iter().position(|&(number, _)| number == self.number).unwrap_or(0);
@@ -89,7 +89,7 @@ impl Ticket {
             }
             // Not under the lock: the question may take long.
             drop(state);
-            if !go_on(ahead) {
+            if !proceed(ahead) {
                 return false;
             }
             state = self.gate.state();

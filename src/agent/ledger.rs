@@ -150,7 +150,7 @@ pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
 }
 
 fn read(folder: &Path) -> io::Result<Vec<u8>> {
-    Ok(disk::if_there(disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64))?.unwrap_or_default())
+    Ok(disk::none_if_missing(disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64))?.unwrap_or_default())
 }
 
 /// The whole lines of the second half, where all exceed [`limits::AGENT_LEDGER_BYTES`].

@@ -129,7 +129,7 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     let followed = follow(ready, &mut running, &mut transcript, watcher);
     if followed.is_err() {
         // Its supervisor ends it when its standard input is closed, and what does not end then is killed.
-        running.hang_up();
+        running.close_stdin();
         if !running.has_ended(limits::AGENT_GRACE + Duration::from_secs(1)) {
             running.kill();
             running.has_ended(limits::AGENT_GRACE);
@@ -196,7 +196,7 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
                     watcher.report(&transcript.so_far, &doing);
                 }
             }
-            Ok(Event::Cut) => return Err(flood()),
+            Ok(Event::LineTooLong) => return Err(flood()),
             Ok(Event::Closed) => closed += 1,
             Ok(Event::Ended(_)) => ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE)),
             Err(RecvTimeoutError::Timeout) => {}

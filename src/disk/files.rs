@@ -36,7 +36,7 @@ pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// What the disk says otherwise.
-pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+pub fn none_if_missing<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),

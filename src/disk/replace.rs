@@ -7,7 +7,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Replaces `target`, or creates it, with `bytes`. `last_look` is asked when the new bytes are safely on the disk and
+/// Replaces `target`, or creates it, with `bytes`. `last_check` is asked when the new bytes are safely on the disk and
 /// only the rename is missing; when it refuses, nothing has changed. From the last look to the rename the folder is
 /// locked, so that another process of this program does not come in between (unless it holds the lock for seconds, or
 /// the file system has none). With [`Mode::Like`] the two files exchange their names, where the file system can do that, and
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 /// has by then saved on top of ours, both of its texts are kept, the first as a conflict copy in the same folder.
 ///
 /// # Errors
-/// What `last_look` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken
+/// What `last_check` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken
 /// meanwhile, `ResourceBusy` for one that was saved meanwhile.
 pub fn replace<E: From<io::Error>>(
     target: &Path,
     bytes: &[u8],
     mode: Mode<'_>,
-    last_look: impl Fn(&Path) -> Result<(), E>,
+    last_check: impl Fn(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Opened first: what cannot be flushed afterwards is not begun.
@@ -34,14 +34,14 @@ pub fn replace<E: From<io::Error>>(
         let (ours, expected) = (state(&new.metadata()?), state_at(target).ok());
         // Closed while it still has its own name: a close under the target's is reported as the end of what another program writes.
         drop(new);
-        last_look(target)?;
+        last_check(target)?;
         if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
             // The state first: until the file is put back, other programs read our text, and looking at all of its bytes takes longer.
-            if state_at(&temporary).ok() == expected && last_look(&temporary).is_ok() {
+            if state_at(&temporary).ok() == expected && last_check(&temporary).is_ok() {
                 return Ok(true);
             }
             put_back(&temporary, target, ours);
-            last_look(target)?;
+            last_check(target)?;
             return Err(io::Error::from(io::ErrorKind::ResourceBusy).into());
         }
         let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
@@ -57,11 +57,19 @@ pub fn replace<E: From<io::Error>>(
         log::warn!("a temporary file could not be removed, the next start tries again: {error}");
     }
     outcome?;
-    // The new bytes are in place: to say that the write failed would be wrong.
-    if let Err(error) = flush(&open_folder) {
-        log::error!("a folder could not be flushed after a write; a power cut could still undo it: {error}");
-    }
+    flush_or_log("a write", &[&open_folder]);
     Ok(())
+}
+
+/// Flushes folders after a change that is done: to say that it failed would be wrong.
+fn flush_or_log(change: &str, folders: &[&File]) {
+    if let Err(error) = folders.iter().try_for_each(|folder| flush(folder)) {
+        log::error!("a folder could not be flushed after {change}; a power cut could still undo it: {error}");
+    }
+}
+
+fn open_parent(of: &Path) -> io::Result<File> {
+    open_folder(of.parent().ok_or(io::ErrorKind::InvalidInput)?)
 }
 
 /// What tells one state of a file from another without reading it; a rename changes it.
@@ -135,39 +143,33 @@ fn lock_for_a_moment(folder: &File) {
     }
 }
 
-/// Removes a file, durably. `last_look` is asked right before, with the folder locked as in [`replace`].
+/// Removes a file, durably. `last_check` is asked right before, with the folder locked as in [`replace`].
 ///
 /// # Errors
-/// What `last_look` or the disk said; then the file is still there.
-pub fn remove<E: From<io::Error>>(target: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-    let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let open_folder = open_folder(folder)?;
-    lock_for_a_moment(&open_folder);
-    let outcome = last_look().and_then(|()| Ok(std::fs::remove_file(target)?));
-    let _ = open_folder.unlock();
+/// What `last_check` or the disk said; then the file is still there.
+pub fn remove<E: From<io::Error>>(target: &Path, last_check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let folder = open_parent(target)?;
+    lock_for_a_moment(&folder);
+    let outcome = last_check().and_then(|()| Ok(std::fs::remove_file(target)?));
+    let _ = folder.unlock();
     outcome?;
-    if let Err(error) = flush(&open_folder) {
-        log::error!("a folder could not be flushed after a removal; a power cut could still undo it: {error}");
-    }
+    flush_or_log("a removal", &[&folder]);
     Ok(())
 }
 
-/// Gives a file another name, durably; where something has that name already, it stays what it is. `last_look` is asked
+/// Gives a file another name, durably; where something has that name already, it stays what it is. `last_check` is asked
 /// right before, with the old folder locked as in [`replace`].
 ///
 /// # Errors
-/// What `last_look` or the disk said; then the file has its old name.
-pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-    let folder = |of: &Path| of.parent().ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from).and_then(open_folder);
-    let (old_folder, new_folder) = (folder(from)?, folder(to)?);
+/// What `last_check` or the disk said; then the file has its old name.
+pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let (old_folder, new_folder) = (open_parent(from)?, open_parent(to)?);
     lock_for_a_moment(&old_folder);
-    let outcome = last_look().and_then(|()| Ok(rename_to_new(from, to)?));
+    let outcome = last_check().and_then(|()| Ok(rename_to_new(from, to)?));
     let _ = old_folder.unlock();
     outcome?;
     // The new name first: a power cut in between leaves two names, not none.
-    if let Err(error) = flush(&new_folder).and_then(|()| flush(&old_folder)) {
-        log::error!("a folder could not be flushed after a file was renamed; a power cut could still undo it: {error}");
-    }
+    flush_or_log("a rename", &[&new_folder, &old_folder]);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Temporary files, each locked by the process that writes it, and the locks of this program.
 
 use super::files::discard;
-use super::system::{identity, open_folder, set_runnable, take_after, with_mode};
+use super::system::{copy_metadata, identity, open_folder, set_executable, with_mode};
 use crate::limits;
 use crate::secret;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -45,14 +45,14 @@ pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
     let file = with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
     match file.try_lock() {
         // It may have been removed meanwhile: then another process could make and lock it anew.
-        Ok(()) if is_still_there(&file, path) => Ok(Some(file)),
+        Ok(()) if is_still_at(&file, path) => Ok(Some(file)),
         Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
 /// Whether a file that is open still has its name.
-pub fn is_still_there(file: &File, path: &Path) -> bool {
+pub fn is_still_at(file: &File, path: &Path) -> bool {
     let same = |open: Metadata, named: Metadata| identity(&open) == identity(&named);
     file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
 }
@@ -97,7 +97,7 @@ pub fn remove_leftover(path: &Path) -> bool {
     let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else { return false };
     // Open, and so locked, until it is gone.
     !matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
-        && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_there(&file, path) && std::fs::remove_file(path).is_ok())
+        && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_at(&file, path) && std::fs::remove_file(path).is_ok())
 }
 
 /// Whether files can be made in a folder: one is, and removed again.
@@ -123,7 +123,7 @@ fn new_temporary(folder: &Path, first_bits: u32) -> io::Result<(PathBuf, File)> 
         let path = temporary_name(folder)?;
         let file = with_mode(OpenOptions::new().write(true).create_new(true), first_bits).open(&path)?;
         match file.try_lock() {
-            Ok(()) if is_still_there(&file, &path) => return Ok((path, file)),
+            Ok(()) if is_still_at(&file, &path) => return Ok((path, file)),
             // Not every network file system has locks; there a crash's leftover is removed by hand.
             Err(TryLockError::Error(_)) => return Ok((path, file)),
             // Before it was locked, a start of this program took it for left over ([`remove_leftover`]).
@@ -148,10 +148,10 @@ pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: Mode<'_>, targe
 fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
-        take_after(file, old, target)?;
+        copy_metadata(file, old, target)?;
     }
     if let Mode::Program(_, is_program) = mode {
-        set_runnable(file, is_program)?;
+        set_executable(file, is_program)?;
     }
     if let Mode::Dated(_, modified) = mode {
         file.set_modified(modified)?;
@@ -159,14 +159,14 @@ fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Res
     file.sync_all()
 }
 
-/// Replaces `target`, or creates it, with a symbolic link; `last_look` as in [`crate::disk::replace()`].
+/// Replaces `target`, or creates it, with a symbolic link; `last_check` as in [`crate::disk::replace()`].
 ///
 /// # Errors
-/// What `last_look` or the disk said; then the target is as it was.
+/// What `last_check` or the disk said; then the target is as it was.
 #[cfg(unix)]
-pub fn replace_with_link(target: &Path, to: &Path, last_look: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+pub fn replace_with_link(target: &Path, to: &Path, last_check: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temporary = temporary_name(folder)?;
     std::os::unix::fs::symlink(to, &temporary)?;
-    last_look().and_then(|()| std::fs::rename(&temporary, target)).inspect_err(|_| discard(&temporary))
+    last_check().and_then(|()| std::fs::rename(&temporary, target)).inspect_err(|_| discard(&temporary))
 }

@@ -35,8 +35,8 @@ impl Folder {
     fn hold(root: &Path, below: &Path) -> io::Result<Option<Folder>> {
         use rustix::fs::{Mode, ResolveFlags, openat, openat2};
         use std::os::fd::AsRawFd;
-        static HAS_NAMES: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-        if !HAS_NAMES.get_or_init(|| Path::new("/proc/self/fd").is_dir()) {
+        static HAS_PROC_FD: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        if !HAS_PROC_FD.get_or_init(|| Path::new("/proc/self/fd").is_dir()) {
             return Ok(None);
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -69,7 +69,7 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Whether an error says that a name on the path is a link, or was replaced while it was followed.
-pub fn is_of_a_link(error: &io::Error) -> bool {
+pub fn is_link_error(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::XDEV | Errno::AGAIN))
 }
 
@@ -90,7 +90,7 @@ pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
 /// What the disk says; `AlreadyExists`.
 pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system knows how to refuse; then a look has to do.
+        // Not every file system supports NOREPLACE; there the name is checked first.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
         // A name in another case, where the file system takes both for the same.
@@ -142,7 +142,7 @@ pub fn set_mode(file: &Path, bits: u32) -> io::Result<()> {
 ///
 /// # Errors
 /// What the disk says of the permission bits.
-pub fn take_after(file: &File, old: &Metadata, target: &Path) -> io::Result<()> {
+pub fn copy_metadata(file: &File, old: &Metadata, target: &Path) -> io::Result<()> {
     // The sync program may run as another user, and has to be able to write its note again. Only root may give a
     // file away; a group one is a member of may always be kept.
     let _ = fchown(file, None, Some(old.gid()));
@@ -157,7 +157,7 @@ pub fn take_after(file: &File, old: &Metadata, target: &Path) -> io::Result<()> 
 ///
 /// # Errors
 /// What the disk says.
-pub fn set_runnable(file: &File, is_program: bool) -> io::Result<()> {
+pub fn set_executable(file: &File, is_program: bool) -> io::Result<()> {
     let bits = file.metadata()?.mode() & 0o7777;
     let runnable = (bits & 0o444) >> 2;
     file.set_permissions(Permissions::from_mode(if is_program { bits | runnable } else { bits & !0o111 }))
@@ -170,7 +170,7 @@ fn copy_attributes(from: &Path, to: &File) -> bool {
     let mut names = vec![0; limits::ATTRIBUTE_BYTES];
     let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return true };
     let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
-    let mut list_is_there = true;
+    let mut is_acl_copied = true;
     for name in names.part(..length).split(|&byte| byte == 0) {
         // What a program may do by an attribute (security.capability) is not for its next version.
         if name != LIST && name != b"security.selinux" && !name.starts_with(b"user.") {
@@ -178,9 +178,9 @@ fn copy_attributes(from: &Path, to: &File) -> bool {
         }
         let read = rustix::fs::getxattr(from, name, &mut value);
         let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.part(..length), XattrFlags::empty()));
-        list_is_there &= name != LIST || put.is_ok();
+        is_acl_copied &= name != LIST || put.is_ok();
     }
-    list_is_there
+    is_acl_copied
 }
 
 /// Opens a file for reading; neither a symbolic link is followed nor a named pipe waited for.
@@ -205,7 +205,7 @@ pub fn open_folder(folder: &Path) -> io::Result<File> {
     File::open(folder)
 }
 
-/// Has the disk keep the names in a folder.
+/// Flushes the names in a folder to the disk.
 ///
 /// # Errors
 /// What the disk says.

@@ -37,7 +37,7 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     Ok(plain.map(PathBuf::from).unwrap_or(real))
 }
 
-pub fn is_of_a_link(_: &io::Error) -> bool {
+pub fn is_link_error(_: &io::Error) -> bool {
     false
 }
 
@@ -89,11 +89,11 @@ pub fn set_mode(file: &Path, bits: u32) -> io::Result<()> {
     std::fs::set_permissions(file, permissions)
 }
 
-pub fn take_after(_: &File, _: &Metadata, _: &Path) -> io::Result<()> {
+pub fn copy_metadata(_: &File, _: &Metadata, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-pub fn set_runnable(_: &File, _: bool) -> io::Result<()> {
+pub fn set_executable(_: &File, _: bool) -> io::Result<()> {
     Ok(())
 }
 

@@ -222,13 +222,13 @@ impl Checkout {
     fn write(&self, file: &File) -> io::Result<()> {
         let busy = || io::Error::from(io::ErrorKind::ResourceBusy);
         let path = self.top.join(&file.name);
-        let last_look = || match disk::with_change_check(&path, || self.state(file, false)) {
+        let last_check = || match disk::with_change_check(&path, || self.state(file, false)) {
             (State::Old, true) => Ok(()),
             _ => Err(busy()),
         };
         let Some(new) = &file.new else {
             if path.symlink_metadata().is_ok() {
-                disk::remove(&path, last_look)?;
+                disk::remove(&path, last_check)?;
             }
             // Git keeps no folder without files.
             if let Some(above) = path.parent() {
@@ -254,10 +254,10 @@ impl Checkout {
             disk::remove_folders_without_files(&path, limits::DEPTH);
         }
         match self.contents.content_of(&file.new, &file.name, self.modes) {
-            Found::Link(to) => disk::replace_with_link(&path, &to, last_look),
+            Found::Link(to) => disk::replace_with_link(&path, &to, last_check),
             Found::File(bytes, _) => {
                 let before = path.symlink_metadata().ok().filter(|found| found.is_file());
-                disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_look())
+                disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_check())
             }
             _ => Err(busy()),
         }

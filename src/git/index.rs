@@ -54,7 +54,7 @@ impl Lock {
     }
 
     fn is_ours(&self) -> bool {
-        disk::is_still_there(&self.held, &self.path)
+        disk::is_still_at(&self.held, &self.path)
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn clear(lock: &Path) {
 fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
     // The time first: an index that is replaced in between is newer than that.
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
-    disk::if_there(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
+    disk::none_if_missing(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
 }
 
 fn index_is_locked() -> Failure {

@@ -29,7 +29,7 @@ pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(),
     if exclude.is_symlink() {
         return Ok(());
     }
-    let known = disk::if_there(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
+    let known = disk::none_if_missing(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
     // Characters of patterns stand for themselves behind a backslash (gitignore(5)).
     let escaped: String = prefix.chars().flat_map(|c| "\\*?[".contains(c).then_some('\\').into_iter().chain([c])).collect();

@@ -140,7 +140,7 @@ impl<'a> Runner<'a> {
                     return status.map(|status| (status, closed)).map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())));
                 }
                 Ok(Event::Closed) => closed += 1,
-                Ok(Event::Line(_) | Event::Cut) => {}
+                Ok(Event::Line(_) | Event::LineTooLong) => {}
                 Err(RecvTimeoutError::Timeout) if (self.cancelled)() => {
                     running.end(limits::GIT_GRACE);
                     return Err(Failure::Cancelled);

@@ -211,7 +211,7 @@ impl Repository {
 
     /// The move of the branch that is in progress.
     pub(super) fn pending(&self) -> Result<Option<Pending>, Failure> {
-        let read = disk::if_there(std::fs::read_to_string(self.pending_file()));
+        let read = disk::none_if_missing(std::fs::read_to_string(self.pending_file()));
         let text = read.map_err(|error| Failure::Git(format!("what is pending cannot be read: {}", error.kind())))?;
         let mut lines = text.as_deref().unwrap_or_default().lines().map(str::to_owned);
         Ok(lines.next().map(|to| Pending { to, from: lines.next() }))

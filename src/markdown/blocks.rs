@@ -42,7 +42,7 @@ pub struct Line {
     pub content: usize,
 }
 
-/// What goes on in the next line.
+/// A construct that continues in the next line.
 enum Open {
     Fence { mark: char, length: usize, quotes: usize },
     Until(&'static str),
@@ -123,8 +123,8 @@ pub fn lines(text: &str) -> Vec<Line> {
         if kind == Kind::Text && lines.last().is_none_or(|last| last.kind != Kind::Text) {
             is_table_or_html = behind.contains('|') || behind.starts_with('<') && !behind.starts_with("<!");
         }
-        let goes_on = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
-        list = list.filter(|_| goes_on);
+        let continues = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
+        list = list.filter(|_| continues);
         quotes_before = quotes;
         lines.push(Line { content: content(behind), range, kind });
     }
@@ -137,7 +137,7 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
     for line in lines {
-        let goes_on = match line.kind {
+        let continues = match line.kind {
             Kind::Blank => false,
             Kind::Text => matches!(last, Kind::Text | Kind::Item { .. }),
             Kind::Underline => true,
@@ -145,7 +145,7 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
             Kind::Frontmatter | Kind::Code | Kind::Hidden | Kind::Setext(_) => last == line.kind,
         };
         // A line end has two bytes at most.
-        match blocks.last_mut().filter(|block| goes_on && line.range.start <= block.end + 2) {
+        match blocks.last_mut().filter(|block| continues && line.range.start <= block.end + 2) {
             Some(block) => block.end = line.range.end,
             None if line.kind != Kind::Blank => blocks.push(line.range.clone()),
             None => {}

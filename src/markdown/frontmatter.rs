@@ -144,7 +144,7 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, c
     text.char_indices().filter_map(move |(at, c)| {
         let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         match quote {
-            // In double quotes a backslash takes the meaning from what follows.
+            // In double quotes a backslash escapes the next character.
             Some('"') if was == '\\' => before = ' ',
             Some(open) if c == open => quote = None,
             None if matches!(c, '"' | '\'') && (first || "[{,: ".contains(was)) => quote = Some(c),

@@ -123,10 +123,10 @@ fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
 }
 
 fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> Insertion<'a> {
-    // What comes behind a block comes behind its id, too, unless it goes on a list, a quote or a table.
+    // Text after a block goes after its id, too, unless it continues a list, a quote or a table.
     let marker = |line: &str| line.trim_start().chars().next().filter(|mark| "|>-*+".contains(*mark));
-    let goes_on = position == Position::End && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
-    let with_id = block.lines.start..block.id_line.filter(|_| !goes_on).map_or(block.lines.end, |line| line + 1);
+    let continues = position == Position::End && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
+    let with_id = block.lines.start..block.id_line.filter(|_| !continues).map_or(block.lines.end, |line| line + 1);
     if position != Position::Replace {
         return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
     }

@@ -43,7 +43,7 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let mut kept = String::new();
     let mut before: Option<usize> = None;
     for (number, element) in all.iter().enumerate().filter(|(number, _)| !gone.contains(number)) {
-        // What stands in front of it comes along, comma included; the first that stays has what the first one had.
+        // Keeps the separator before it; the first that is kept takes that of the first element.
         let from = match (before, number.checked_sub(1).and_then(|above| all.get(above))) {
             (Some(_), Some(above)) => above.end,
             _ => element.start,

@@ -65,7 +65,7 @@ impl Link {
         is_possible.then(|| self.write(path))
     }
 
-    /// A subpath as it is written behind the path.
+    /// A path or subpath as it is written in this link.
     pub fn write(&self, part: &str) -> String {
         self.quoting.escape(&if self.syntax == Syntax::Markdown { encode(part) } else { part.to_owned() })
     }
@@ -100,7 +100,7 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
     let Some(block) = frontmatter::range(text) else { return Vec::new() };
     let mut start = block.start;
     let mut links = Vec::new();
-    // How far the property is set in whose block of text (`|`, `>`) the lines are.
+    // The indentation of the property whose block scalar (`|`, `>`) the lines are in.
     let mut block_of_text: Option<usize> = None;
     for line in text.part(block).split_inclusive('\n') {
         let (from, end) = (start, start + line.len());

@@ -186,7 +186,7 @@ impl<'a> Note<'a> {
             }
             let content = self.text.part(line.content..line.range.end).trim_end();
             let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
-            let goes_on = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
+            let continues = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
             if before.trim().is_empty() && line.kind == Kind::Text {
                 let above =
                     [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
@@ -197,7 +197,7 @@ impl<'a> Note<'a> {
                     lines: part_starts.get(last).copied().unwrap_or(last)..last + 1,
                     id_line: Some(number),
                 });
-            } else if before.ends_with([' ', '\t']) && !goes_on {
+            } else if before.ends_with([' ', '\t']) && !continues {
                 let first = text_starts.get(number).copied().unwrap_or(number);
                 let is_of_item = line.kind == Kind::Text && first > 0 && matches!(self.kind(first - 1), Some(Kind::Item { .. }));
                 blocks.push(Block { id: id.into(), lines: first - usize::from(is_of_item)..number + 1, id_line: None });
@@ -210,8 +210,8 @@ impl<'a> Note<'a> {
     fn text_starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
         for (number, line) in self.lines.iter().enumerate() {
-            let goes_on = line.kind == Kind::Text && number.checked_sub(1).and_then(|before| self.kind(before)) == Some(Kind::Text);
-            starts.push(if goes_on { starts.last().copied().unwrap_or(number) } else { number });
+            let continues = line.kind == Kind::Text && number.checked_sub(1).and_then(|before| self.kind(before)) == Some(Kind::Text);
+            starts.push(if continues { starts.last().copied().unwrap_or(number) } else { number });
         }
         starts
     }
@@ -225,7 +225,7 @@ impl<'a> Note<'a> {
             let text = self.line(number).trim_start();
             let before = number.checked_sub(1);
             let kind_before = before.and_then(|before| self.kind(before));
-            let goes_on = |is_same: bool| starts.last().copied().filter(|_| is_same).unwrap_or(number);
+            let continues = |is_same: bool| starts.last().copied().filter(|_| is_same).unwrap_or(number);
             let is_quote = text.starts_with('>');
             let is_lazy = line.kind == Kind::Text && matches!(kind_before, Some(Kind::Item { .. } | Kind::Text));
             let is_of_list = line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
@@ -237,9 +237,9 @@ impl<'a> Note<'a> {
             let is_delimiter = || text.contains('|') && text.contains('-') && text.chars().all(|c| "|-: \t".contains(c));
             starts.push(match (list, before) {
                 (Some(list), _) => list,
-                _ if is_quote => goes_on(before.is_some_and(|before| self.line(before).trim_start().starts_with('>'))),
+                _ if is_quote => continues(before.is_some_and(|before| self.line(before).trim_start().starts_with('>'))),
                 (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter() => header,
-                _ => goes_on(matches!(line.kind, Kind::Text | Kind::Code) && kind_before == Some(line.kind)),
+                _ => continues(matches!(line.kind, Kind::Text | Kind::Code) && kind_before == Some(line.kind)),
             });
         }
         starts

@@ -138,8 +138,8 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         let bare = line.trim_end();
         let is_comment = !is_text && open <= 0 && bare.trim_start().starts_with('#');
         let is_set_in = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
-        let goes_on = !is_comment && (open > 0 || is_set_in || bare == "-" || bare.starts_with("- "));
-        if goes_on {
+        let continues = !is_comment && (open > 0 || is_set_in || bare == "-" || bare.starts_with("- "));
+        if continues {
             open += depth(line);
             property.lines.append(&mut waiting);
             property.lines.push(line_range);
@@ -273,7 +273,7 @@ fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let plain = !text.contains(is_flow)
         && text.trim() == text
         && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
-        // Other readers of YAML take the zeros of a post code away.
+        // Other YAML parsers read a post code as a number.
         && !(text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok())
         && !text.contains(" #");
     match quote {

@@ -17,7 +17,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Takes in a text.
+    /// Folds a text, and records what that changed.
     pub fn of(original: &str) -> Kept {
         let mut folded = String::with_capacity(original.len());
         let mut changes = Vec::new();

@@ -52,14 +52,14 @@ impl Expression {
         self.required.as_deref()
     }
 
-    /// The first match, which may be empty. `go_on` is asked for each window.
+    /// The first match, which may be empty. `proceed` is asked for each window.
     ///
     /// # Errors
     /// [`Unfinished`] when that said no.
-    pub fn find(&self, text: &str, go_on: &dyn Fn() -> bool) -> Result<Option<Range<usize>>, Unfinished> {
+    pub fn find(&self, text: &str, proceed: &dyn Fn() -> bool) -> Result<Option<Range<usize>>, Unfinished> {
         let mut at = 0;
         loop {
-            if !go_on() {
+            if !proceed() {
                 return Err(Unfinished);
             }
             let end = window_end(text, at);
@@ -73,12 +73,12 @@ impl Expression {
         }
     }
 
-    /// Gives every match that is not empty, as a range of the text. `go_on` is asked for each window; whether all of the text was
+    /// Gives every match that is not empty, as a range of the text. `proceed` is asked for each window; whether all of the text was
     /// searched. A match of more than [`limits::REGEX_MATCH_BYTES`] may be cut.
-    pub fn each(&self, text: &str, go_on: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
+    pub fn each(&self, text: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
         let mut at = 0;
         while at < text.len() {
-            if !go_on() {
+            if !proceed() {
                 return false;
             }
             let end = window_end(text, at);

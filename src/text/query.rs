@@ -4,7 +4,7 @@
 
 use super::fold::fold;
 use super::pattern::Expression;
-use super::words::{is_stop_word, of_query};
+use super::words::{is_stop_word, query_words};
 use crate::limits;
 use std::collections::HashSet;
 
@@ -137,7 +137,7 @@ pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, 
     if parsed.words.is_empty() && parsed.conditions.is_empty() && !query.contains('"') && !parser.has_operator {
         return Ok(Parsed::of_words(query));
     }
-    parsed.words.extend(of_query(&plain));
+    parsed.words.extend(query_words(&plain));
     let mut seen = HashSet::new();
     parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
@@ -148,7 +148,7 @@ impl Parsed {
     /// Plain words.
     fn of_words(query: &str) -> Parsed {
         let phrase = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = if phrase.contains(' ') { of_query(query) } else { vec![phrase.clone()] };
+        let words = if phrase.contains(' ') { query_words(query) } else { vec![phrase.clone()] };
         Parsed { words, phrase, ..Parsed::default() }
     }
 

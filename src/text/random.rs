@@ -1,4 +1,4 @@
-//! Numbers by chance for tests, the same in every run.
+//! Pseudo-random numbers for tests, the same in every run.
 
 /// A linear congruential generator; Knuth's constants.
 pub(crate) struct Random(u64);

@@ -16,7 +16,7 @@ const STOP_WORDS: [&str; 105] = [
 
 /// The words of a query that count, folded, each once: without marks at their ends, and without stop words and those of marks alone,
 /// unless there is nothing else.
-pub fn of_query(query: &str) -> Vec<String> {
+pub fn query_words(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for word in fold(query).split_whitespace() {
         let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '#' | '_' | '/' | '@');
@@ -42,16 +42,11 @@ pub fn is_stop_word(word: &str) -> bool {
 /// What an English word and its plural, tenses and nouns begin with; the word itself where no rule fits, and a phrase as it is. At least three letters
 /// are left.
 pub fn stem(word: &str) -> &str {
-    if word.contains(' ') {
+    if word.contains(' ') || !word.is_ascii() {
         return word;
     }
-    if !word.is_ascii() || word.len() < 5 {
-        return word
-            .strip_suffix('s')
-            .filter(|stem| word.is_ascii() && stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']))
-            .unwrap_or(word);
-    }
-    for ending in ["ations", "ation", "ings", "ing", "edly", "ers", "ies", "ied", "ed", "er", "es", "ly", "s", "e", "y"] {
+    const ENDINGS: [&str; 15] = ["ations", "ation", "ings", "ing", "edly", "ers", "ies", "ied", "ed", "er", "es", "ly", "s", "e", "y"];
+    for ending in ENDINGS.into_iter().filter(|ending| word.len() > 4 || *ending == "s") {
         let fits = |stem: &&str| match ending {
             "s" => stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']),
             "es" => stem.len() >= 3 && stem.ends_with(['s', 'x', 'z', 'h']),
@@ -175,10 +170,10 @@ mod tests {
 
     #[test]
     fn a_question_is_its_content_words() {
-        assert_eq!(of_query("How do I set up the MQTT controller?"), ["set", "mqtt", "controller"]);
-        assert_eq!(of_query("what is it"), ["what", "is", "it"], "unless there is nothing else");
-        assert_eq!(of_query("C++ and C#, \"quoted\" (twice) +twice"), ["c++", "c#", "quoted", "twice"]);
-        assert_eq!(of_query("?!"), ["?!"]);
+        assert_eq!(query_words("How do I set up the MQTT controller?"), ["set", "mqtt", "controller"]);
+        assert_eq!(query_words("what is it"), ["what", "is", "it"], "unless there is nothing else");
+        assert_eq!(query_words("C++ and C#, \"quoted\" (twice) +twice"), ["c++", "c#", "quoted", "twice"]);
+        assert_eq!(query_words("?!"), ["?!"]);
         assert!(STOP_WORDS.is_sorted());
     }
 

@@ -297,7 +297,7 @@ impl Context<'_> {
     }
 
     /// Tells the caller how far a walk over many files is, and asks whether it is still wanted.
-    pub fn go_on<'a>(&'a self, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
+    pub fn proceed<'a>(&'a self, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
         move |done, total| {
             self.caller.progress(done as u64, Some(total as u64), doing);
             !self.caller.has_cancelled()

@@ -17,7 +17,7 @@ pub(super) type Key = (Rank, String);
 /// The numbers of a [`Key`].
 pub(super) type Rank = (u8, u8, u64, i64);
 
-/// What a text is that was looked for.
+/// Which part of the query a text is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum QueryPart {
     /// The whole query.
@@ -62,7 +62,7 @@ impl Order {
                 let is_of_query = |word: &Word| parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked));
                 order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
             })
-            .ok_or_else(|| Error::Query { why: "cursor is none of this query".into() })
+            .ok_or_else(|| Error::Query { why: "the cursor is of another query; repeat the search without it".into() })
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Committed {
     pub commit: Option<String>,
     /// Whether a remote has it.
     pub pushed: bool,
-    /// What did not go as it should.
+    /// What failed.
     pub trouble: Option<String>,
     /// What is not in it, and why.
     pub left: Vec<String>,

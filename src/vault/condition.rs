@@ -25,12 +25,12 @@ pub(super) struct File<'a> {
     original: Option<&'a str>,
     lines: OnceCell<Vec<Line>>,
     tags: OnceCell<Vec<Range<usize>>>,
-    go_on: &'a dyn Fn() -> bool,
+    proceed: &'a dyn Fn() -> bool,
 }
 
 impl<'a> File<'a> {
-    pub(super) fn new(entry: &'a Entry, folded: &'a str, original: Option<&'a str>, go_on: &'a dyn Fn() -> bool) -> File<'a> {
-        File { entry, folded, original, lines: OnceCell::new(), tags: OnceCell::new(), go_on }
+    pub(super) fn new(entry: &'a Entry, folded: &'a str, original: Option<&'a str>, proceed: &'a dyn Fn() -> bool) -> File<'a> {
+        File { entry, folded, original, lines: OnceCell::new(), tags: OnceCell::new(), proceed }
     }
 
     /// The text to which ranges refer.
@@ -85,7 +85,7 @@ impl<'a> File<'a> {
             }
             Condition::Within(scope, condition) => {
                 // A scope inside a scope looks at all lines for each part of the outer one.
-                if !(self.go_on)() {
+                if !(self.proceed)() {
                     return Err(Unfinished);
                 }
                 for range in self.parts(*scope, part) {
@@ -108,7 +108,7 @@ impl<'a> File<'a> {
                     part_of_path(self.entry.folded_path()).contains(wanted) || field == Field::Any && in_tags()
                 }
                 Term::Exact(wanted) => path.contains(wanted),
-                Term::Regex(expression) => expression.find(path, self.go_on)?.is_some(),
+                Term::Regex(expression) => expression.find(path, self.proceed)?.is_some(),
             };
             if in_path_or_tags {
                 return Ok(Some(None));
@@ -124,11 +124,11 @@ impl<'a> File<'a> {
             Term::Folded(wanted) if self.original.is_none() => {
                 memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len()))
             }
-            // Where it is in the text as it is, the fold of its words does not say.
+            // A match in the folded text gives no range in the original.
             Term::Folded(wanted) if part.is_none() => self.folded.contains(wanted.as_str()).then_some(None),
             Term::Folded(wanted) => fold(text).contains(wanted).then_some(None),
             Term::Exact(wanted) => memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len())),
-            Term::Regex(expression) => expression.find(text, self.go_on)?.map(|at| found(at.start, at.len())),
+            Term::Regex(expression) => expression.find(text, self.proceed)?.map(|at| found(at.start, at.len())),
         })
     }
 

@@ -12,8 +12,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Letters of a word that is corrected, and that it has in common with one that begins alike, at least.
-const ALIKE: usize = 4;
+/// The fewest letters of a word that is corrected, and of a beginning that two words share.
+const MIN_LETTERS: usize = 4;
 /// Letters of each of two words that are written as one, at least.
 const HALF: usize = 3;
 
@@ -92,7 +92,7 @@ impl Vault {
             near
         };
         let bytes = candidates.iter().map(|entry| entry.text_bytes()).sum();
-        for found in self.on_all_cores(&candidates, bytes, &look, run.go_on)? {
+        for found in self.map_parallel(&candidates, bytes, &look, run.proceed)? {
             found.into_iter().for_each(|(own, count)| *near.entry(own).or_default() += count);
         }
         Ok(unknown.nearest(&near))
@@ -101,7 +101,7 @@ impl Vault {
 
 impl Unknown<'_> {
     fn is_corrected(&self) -> bool {
-        (ALIKE..=limits::CORRECTED_LETTERS).contains(&self.letters.len())
+        (MIN_LETTERS..=limits::CORRECTED_LETTERS).contains(&self.letters.len())
     }
 
     /// What a word of the vault is to this one, if it is near.
@@ -118,14 +118,14 @@ impl Unknown<'_> {
         let length = self.letters.len();
         let own: Vec<char> = own.chars().take(length + 2).collect();
         // Of a short word another first letter makes another word.
-        let may_be_edit = own.len().abs_diff(length) < 2 && (length > ALIKE + 1 || own.first() == self.letters.first());
+        let may_be_edit = own.len().abs_diff(length) < 2 && (length > MIN_LETTERS + 1 || own.first() == self.letters.first());
         let in_common = own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
         let is_half = own.len() >= HALF && own.len() + HALF <= length;
         match in_common {
             _ if may_be_edit && is_one_edit(&own, &self.letters) => Some(Relation::Edit),
             _ if is_half && in_common == own.len() => Some(Relation::Beginning),
             _ if is_half && self.letters.ends_with(&own) => Some(Relation::End),
-            _ if in_common >= ALIKE && in_common * 2 >= length => Some(Relation::Alike),
+            _ if in_common >= MIN_LETTERS && in_common * 2 >= length => Some(Relation::Alike),
             _ => None,
         }
     }
@@ -143,7 +143,7 @@ impl Unknown<'_> {
             let in_common = |own: &str| own.chars().zip(&self.letters).take_while(|(own, letter)| own == *letter).count();
             let begin_alike = of(Relation::Beginning).chain(of(Relation::Alike));
             let long_enough = begin_alike.map(|((_, own), count)| (in_common(own), own, count));
-            let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= ALIKE && in_common * 2 >= self.letters.len());
+            let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= MIN_LETTERS && in_common * 2 >= self.letters.len());
             // One that the word begins with is a part of it.
             let nearness = |(in_common, own, count): &(usize, &String, &usize)| {
                 (self.word.starts_with(own.as_str()), *in_common, Reverse(own.len()), **count)

@@ -58,7 +58,7 @@ impl Stamp {
         let seen = seen.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         let coarse = self.mtime % 1_000_000_000 == 0;
         let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
-        // A time far in the future (a copy from elsewhere, a clock that was set back) is left by any new change.
+        // Any new change replaces a time far in the future (a copy from elsewhere, a clock that was set back).
         let window = seen.saturating_sub(nanoseconds(tick))..=seen.saturating_add(nanoseconds(limits::MTIME_COARSE_TICK));
         window.contains(&self.mtime)
     }
@@ -100,7 +100,7 @@ impl Entry {
         self.is_ours.load(Ordering::Acquire)
     }
 
-    /// A number that is another one whenever the file has become another.
+    /// A number that changes whenever the file does.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -133,7 +133,7 @@ impl Entry {
             Text::Kept(text) => text.folded().len() as u64,
             // Reading a file takes far longer than searching what is kept.
             Text::OnDisk { .. } => self.stamp.size.saturating_mul(16),
-            Text::None | Text::TooMuch { .. } => 0,
+            Text::None | Text::NotKept { .. } => 0,
         }
     }
 
@@ -163,7 +163,7 @@ pub(super) enum Text {
     /// Not text by its name: found by name only.
     None,
     /// Text that is too large or did not fit: found by name, tag and property, and answers say so.
-    TooMuch {
+    NotKept {
         /// As above.
         frontmatter: Box<str>,
     },
@@ -174,7 +174,7 @@ impl Text {
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
-            Text::OnDisk { frontmatter, .. } | Text::TooMuch { frontmatter } => frontmatter.len() as u64,
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => frontmatter.len() as u64,
             Text::None => 0,
         }
     }

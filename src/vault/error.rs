@@ -1,4 +1,4 @@
-//! Why the vault said no. `Display` is what a model may read: paths below the vault only, and what to do next. The
+//! Refusals and failures. `Display` is what a model may read: paths below the vault only, and what to do next. The
 //! operating system's own words go to the log, and to the model where `std` has no kind for them.
 
 use serde_json::Value;
@@ -70,7 +70,7 @@ pub enum Error {
     },
     /// There is a file already.
     Exists(String),
-    /// Something that is asked for cannot be meant; the whole message.
+    /// An argument that makes no sense; the whole message.
     Invalid(String),
     /// Frontmatter that cannot be read, or not be changed safely.
     Malformed {
@@ -110,7 +110,7 @@ pub(super) fn words(cause: &io::Error) -> String {
 }
 
 impl Error {
-    /// Sorts a failure of the operating system by the reaction it deserves.
+    /// The error for a failure of the operating system.
     pub(super) fn disk(doing: &'static str, path: &str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |cause| match cause.kind() {
@@ -151,7 +151,7 @@ impl fmt::Display for Error {
             Error::Conflict(None) => f.write_str("The file does not exist any more, so if_match cannot match."),
             Error::Busy => f.write_str("Another program is changing this file right now; nothing was done. Read it again, and try again."),
             Error::TooLarge { path, size, limit } => {
-                write!(f, "Too large: {path} has {size} bytes, the limit is {limit}; it can be listed, and searched by name")
+                write!(f, "Too large: {path} has {size} bytes, the limit is {limit}.")
             }
             Error::NotText { path, size, media_type } => {
                 write!(f, "Not a text file: {path} ({media_type}, {size} bytes). It can be listed but not shown.")

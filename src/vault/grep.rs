@@ -72,7 +72,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many expressions are searched for.
-    pub fn grep(&self, pattern: &Pattern, context: usize, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
+    pub fn grep(&self, pattern: &Pattern, context: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
         let _permit = match pattern {
             Pattern::Regex(_) => Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
             Pattern::Folded(_) | Pattern::Exact(..) => None,
@@ -82,8 +82,8 @@ impl Vault {
         let lexicon = self.lexicon();
         let required: Vec<&str> = pattern.required().into_iter().collect();
         let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let having = self.having_all(&required, lexicon.as_deref(), table, &AtomicU64::new(0)).into_iter();
-            having.chain(table.too_much()).filter(|entry| entry.is_note()).cloned().collect()
+            let having = self.files_with_all(&required, lexicon.as_deref(), table, &AtomicU64::new(0)).into_iter();
+            having.chain(table.not_kept()).filter(|entry| entry.is_note()).cloned().collect()
         });
         notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         notes.dedup_by(|a, b| a.path == b.path);
@@ -92,7 +92,7 @@ impl Vault {
         let (mut found, mut cancelled) = (Grep::default(), false);
         for (number, entry) in notes.into_iter().enumerate() {
             if number % limits::GREP_BLOCK == 0 {
-                cancelled = !go_on(number, total);
+                cancelled = !proceed(number, total);
             }
             if cancelled {
                 return Err(Error::Cancelled);
@@ -115,7 +115,7 @@ impl Vault {
                 continue;
             }
             let mut in_time = || {
-                cancelled = !go_on(number, total);
+                cancelled = !proceed(number, total);
                 !cancelled && deadline.left().is_some()
             };
             let searched = in_time()
@@ -149,13 +149,13 @@ fn may_have(pattern: &Pattern, entry: &Entry) -> bool {
 }
 
 /// Gives every match, as a range of the original text, empty ones left out; whether all of the text was searched.
-fn each_match(pattern: &Pattern, original: &str, go_on: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
+fn each_match(pattern: &Pattern, original: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
     match pattern {
         Pattern::Exact(finder, _) => {
             finder.find_iter(original.as_bytes()).for_each(|at| found(at, at + finder.needle().len()));
             true
         }
-        Pattern::Regex(expression) => expression.each(original, go_on, found),
+        Pattern::Regex(expression) => expression.each(original, proceed, found),
         Pattern::Folded(finder) => {
             let folded = Folded::of(original);
             for at in finder.find_iter(folded.text(original).as_bytes()) {

@@ -3,7 +3,7 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::rank::MatchType;
-use super::rank::{Close, Word};
+use super::rank::{Relevance, Word};
 use super::search::Passage;
 use crate::limits;
 use crate::markdown::{frontmatter, inline};
@@ -35,7 +35,7 @@ impl Vault {
     pub(super) fn passages(
         &self,
         entry: &Entry,
-        close: &Close,
+        close: &Relevance,
         at: Option<(usize, usize)>,
         words: &[Word],
         read: &AtomicU64,

@@ -147,7 +147,7 @@ impl Index {
     pub(super) fn look(&self, path: &str, was_written: bool) -> bool {
         let _lock = self.looking.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
-            let metadata = on_disk.metadata().map_err(Error::disk("look at", path))?;
+            let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
             Ok((on_disk, metadata))
         });
         let (on_disk, metadata) = match found {
@@ -167,12 +167,12 @@ impl Index {
             self.remove(path);
         }
         if metadata.is_file() {
-            self.look_at_file(path, &on_disk, &metadata, was_written);
+            self.update_file(path, &on_disk, &metadata, was_written);
         }
         metadata.is_dir()
     }
 
-    fn look_at_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, was_written: bool) {
+    fn update_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, was_written: bool) {
         let known = self.get(path);
         if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && was_written)) {
             return;
@@ -195,7 +195,7 @@ impl Index {
     }
 
     /// Takes note of a file that this program just wrote.
-    pub(super) fn note_written(&self, path: &VaultPath) {
+    pub(super) fn record_write(&self, path: &VaultPath) {
         self.look(path.as_str(), true);
         if let Some(entry) = self.get(path.as_str()) {
             entry.is_ours.store(true, Ordering::Release);

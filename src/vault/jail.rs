@@ -12,7 +12,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 
-const OUTSIDE: &str = "it is a link that does not lead to what is served inside the vault";
+const OUTSIDE: &str = "it is a symbolic link that does not end at a served path";
 
 /// The vault's root, with every symbolic link in its path resolved, and what of it exists for the caller.
 #[derive(Debug, Clone)]
@@ -110,7 +110,7 @@ impl Jail {
         }
         let folder = Folder::open(&self.root, &on_disk.below).map_err(|error| {
             // It has become a link, or was moved, since.
-            if disk::is_of_a_link(&error) {
+            if disk::is_link_error(&error) {
                 return Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
             }
             Error::disk("read the folder", path.as_str())(error)
@@ -172,19 +172,19 @@ impl Jail {
     /// The resolved path at which a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
     /// made, otherwise they are [`Error::NotFound`].
     pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<ResolvedPath, Error> {
-        let infolder = |error| match error {
+        let with_file_path = |error| match error {
             Error::NotAllowed { why: "it is a file, not a folder", .. } => {
                 Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" }
             }
             other => other,
         };
         let folder = match self.folder(&path.parent()) {
-            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent()).map_err(infolder)?,
+            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent()).map_err(with_file_path)?,
             Err(Error::NotFound { .. }) => {
                 let hint = "Its folder does not exist; set create_dirs to true to create it.".to_owned();
                 return Err(Error::NotFound { path: path.as_str().into(), hint });
             }
-            other => other.map_err(infolder)?,
+            other => other.map_err(with_file_path)?,
         };
         let wanted = folder.child(path.name());
         match wanted.symlink_metadata() {
@@ -205,7 +205,7 @@ impl Jail {
     }
 
     /// Of the folders above a file, the last one that exists.
-    pub(super) fn folder_that_is_there(&self, path: &VaultPath) -> PathBuf {
+    pub(super) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
         while !folder.is_root() && fs::symlink_metadata(self.root.join(folder.as_str())).is_err() {
             folder = folder.parent();
@@ -289,7 +289,7 @@ fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
     names.into_iter().find(|name| !name.is_ascii() && name.nfc().eq(composed.chars()))
 }
 
-/// A name that is not there, or that goes on below something that is not a folder.
+/// A missing name, or a path through something that is not a folder.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

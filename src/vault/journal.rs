@@ -1,4 +1,4 @@
-//! The note of a change to several files, written before the first of them is changed: what was, and what is to be.
+//! The journal of a change to several files, written before the first is changed: old and new states.
 
 use super::error::Error;
 use super::path::VaultPath;
@@ -63,7 +63,7 @@ pub(super) struct JournalStep {
 impl JournalStep {
     /// Whether this program can have written it: the name in the trash is a plain one. Another program that
     /// writes into the vault may have put it there.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         let is_name =
             VaultPath::file(&self.trash_name).is_ok_and(|name| name.as_str() == self.trash_name && name.name() == self.trash_name);
         is_name == matches!(self.step, Step::Trash { .. })
@@ -90,12 +90,12 @@ pub(super) enum State {
     /// Its files are as it makes them.
     Done,
     /// What it made was changed since.
-    DoneAndMore,
+    ResultChanged,
     /// What was there before was changed since.
-    Theirs,
+    OriginalChanged,
 }
 
-/// Whether the disk, or its owner, has something to do before anything goes on.
+/// Whether a failure lasts until the disk or the vault is usable again.
 pub(super) fn is_disk_failure(error: &Error) -> bool {
     matches!(error, Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable)
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, MutexGuard};
 
 /// Which links are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
+pub enum LinkFilter {
     /// Those to a file.
     Backlinks,
     /// Those of a file.
@@ -209,7 +209,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn link_index(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
+    pub fn link_index(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
         self.refresh()?;
         let mut index = self.links.lock().unpoisoned();
         let (version, gone, fresh) = self.index.with_table(|table| {
@@ -227,7 +227,7 @@ impl Vault {
             links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
         };
         let bytes = fresh.iter().map(|(_, entry)| entry.text_bytes()).sum();
-        let found = self.on_all_cores(&fresh, bytes, &look, go_on)?;
+        let found = self.map_parallel(&fresh, bytes, &look, proceed)?;
         gone.into_iter().for_each(|id| index.forget(id));
         for ((id, entry), paths) in fresh.iter().zip(found) {
             index.forget(*id);
@@ -252,8 +252,8 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::links`].
-    pub fn count_links_to(&self, path: &VaultPath, go_on: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
-        let index = self.link_index(go_on)?;
+    pub fn count_links_to(&self, path: &VaultPath, proceed: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
+        let index = self.link_index(proceed)?;
         let mut is_meant = |source: &str, resolved: &Resolved<'_>| *resolved == Resolved::One(path.as_str()) && source != path.as_str();
         Ok(index.select(Some(&key_of(path.as_str())), &mut is_meant).values().sum())
     }
@@ -266,13 +266,13 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn links(
         &self,
-        show: Show,
+        show: LinkFilter,
         path: Option<&VaultPath>,
         depth: usize,
         after: Option<&str>,
-        go_on: &dyn Fn(usize, usize) -> bool,
+        proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(usize, bool, Vec<VaultLink>), Error> {
-        let index = self.link_index(go_on)?;
+        let index = self.link_index(proceed)?;
         let in_scope = |file: &str| path.is_none_or(|path| path.as_str() == file || path.contains(file));
         let means = |resolved: &Resolved<'_>, wanted: &dyn Fn(&str) -> bool| matches!(resolved, Resolved::One(file) if wanted(file));
         let key = path.filter(|path| self.index.get(path.as_str()).is_some()).map(|path| key_of(path.as_str()));
@@ -282,9 +282,9 @@ impl Vault {
         };
         // The files whose links are followed one further.
         let mut further: BTreeSet<&str> = BTreeSet::new();
-        if depth > 1 && show == Show::Backlinks {
+        if depth > 1 && show == LinkFilter::Backlinks {
             further.extend(index.select(key.as_deref(), &mut |_, resolved| means(resolved, &in_scope)).into_keys());
-        } else if depth > 1 && show == Show::Outgoing {
+        } else if depth > 1 && show == LinkFilter::Outgoing {
             for source in below(&in_scope) {
                 for link in links_of(source) {
                     if let Resolved::One(file) = index.resolve(&link, folder_of(source)) {
@@ -295,16 +295,16 @@ impl Vault {
         }
         let in_reach = |file: &str| in_scope(file) || further.contains(file);
         let is_wanted = |source: &str, resolved: &Resolved<'_>| match show {
-            Show::Backlinks => means(resolved, &in_reach),
-            Show::Outgoing => in_reach(source),
-            Show::Unresolved => *resolved == Resolved::Missing && in_scope(source),
-            Show::Ambiguous => matches!(resolved, Resolved::Several(_)) && in_scope(source),
+            LinkFilter::Backlinks => means(resolved, &in_reach),
+            LinkFilter::Outgoing => in_reach(source),
+            LinkFilter::Unresolved => *resolved == Resolved::Missing && in_scope(source),
+            LinkFilter::Ambiguous => matches!(resolved, Resolved::Several(_)) && in_scope(source),
         };
-        let found: BTreeMap<&str, usize> = if show == Show::Outgoing {
+        let found: BTreeMap<&str, usize> = if show == LinkFilter::Outgoing {
             let count = |file: &str| links_of(file).iter().filter(|link| !link.path.is_empty()).count();
             below(&in_reach).into_iter().map(|file| (file, count(file))).filter(|(_, count)| *count > 0).collect()
         } else {
-            let key = key.filter(|_| show == Show::Backlinks && further.is_empty());
+            let key = key.filter(|_| show == LinkFilter::Backlinks && further.is_empty());
             index.select(key.as_deref(), &mut |source, resolved| is_wanted(source, resolved))
         };
         let total = found.values().sum();
@@ -341,9 +341,9 @@ impl Vault {
         &self,
         show_deadends: bool,
         path: Option<&VaultPath>,
-        go_on: &dyn Fn(usize, usize) -> bool,
+        proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<String>, Error> {
-        let index = self.link_index(go_on)?;
+        let index = self.link_index(proceed)?;
         let notes = index.known.values().map(|known| &*known.path).filter(|file| super::media::is_note(file));
         let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
         let mut linked: BTreeSet<String> = BTreeSet::new();

@@ -98,7 +98,7 @@ impl Vault {
     }
 
     fn folder_on_disk(&self, folder: &VaultPath) -> Result<ResolvedPath, Error> {
-        self.index.refuse_if_away()?;
+        self.index.check_available()?;
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
                 let hint = "Use vault_list without a path to see the folders that exist.".to_owned();

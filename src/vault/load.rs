@@ -45,7 +45,7 @@ impl Index {
             Err(error) => {
                 self.warn_once(format!("{path:?} cannot be read: {}", words(&error)));
                 // Tried again each time: when the right to read is given, no stamp changes.
-                let nothing = Text::TooMuch { frontmatter: Box::default() };
+                let nothing = Text::NotKept { frontmatter: Box::default() };
                 return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
@@ -53,12 +53,12 @@ impl Index {
         let news = known.is_none_or(|known| known.stamp != stamp);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
-            // What begins as text and goes on otherwise is none.
+            // It begins as text, but is binary.
             Err(_) if kind.0 == Kind::Other => return entry(stamp, Vec::new(), Text::None, uncertain),
             Ok(text) => text,
             Err(error) => {
                 if whole && news {
-                    log::warn!("{path:?} is not UTF-8; it is searched as far as it is");
+                    log::warn!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD");
                 }
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             }
@@ -79,11 +79,11 @@ impl Index {
                 log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
             } else if !fits {
                 let most = limits::INDEX_BYTES >> 20;
-                self.warn_once(format!("there is more text than {most} MB: what is beyond is found by name, tag and property only"));
+                self.warn_once(format!("the vault has more than {most} MB of text: the rest is found by name, tag and property only"));
             }
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
-            let text = Text::TooMuch { frontmatter: if fits { head.into() } else { Box::default() } };
+            let text = Text::NotKept { frontmatter: if fits { head.into() } else { Box::default() } };
             return entry(stamp, tags, text, uncertain);
         }
         let text = match self.memory {

@@ -1,4 +1,4 @@
-//! What kind of file a name promises.
+//! The kind of a file by its name.
 
 /// How a file's content is handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -388,7 +388,7 @@ impl Vault {
         match self.jail.existing(&path) {
             Ok(on_disk) => Ok((path, on_disk)),
             Err(Error::NotFound { .. }) => {
-                self.index.refuse_if_away()?;
+                self.index.check_available()?;
                 Err(Error::NotFound { hint: self.similar(&path), path: path.as_str().into() })
             }
             Err(error) => Err(error),

@@ -130,8 +130,8 @@ impl Vault {
     /// As [`Vault::move_file`].
     #[cfg(feature = "accomplishments")]
     pub fn steps_of_move(&self, from: &VaultPath, to: &VaultPath) -> Result<Vec<super::journal::Step>, Error> {
-        let options = Options { update_links: true, dry_run: false, if_match: None, go_on: &|_, _| true };
-        let index = self.link_index(options.go_on)?;
+        let options = Options { update_links: true, dry_run: false, if_match: None, proceed: &|_, _| true };
+        let index = self.link_index(options.proceed)?;
         let plan = self.plan_move(&index, from, to, options)?;
         plan.check_size().map(|()| plan.steps())
     }
@@ -191,10 +191,10 @@ impl Vault {
             file
         };
         let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        self.on_all_cores(&entries, bytes, &look, options.go_on)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, bytes, &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
         drop(moves);
         let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };
-        plan.left_alone.extend(self.mentions(&named, options.go_on)?);
+        plan.left_alone.extend(self.mentions(&named, options.proceed)?);
         plan.moved = moved;
         Ok(plan)
     }
@@ -207,7 +207,7 @@ impl Vault {
         let note = Note::of(&text);
         let headings = note.headings();
         let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
-        let number = note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::not_one("heading", &wanted, error))?;
+        let number = note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error("heading", &wanted, error))?;
         if headings.iter().enumerate().any(|(other, heading)| other != number && comparable(&heading.text) == comparable(to)) {
             return Err(Error::Exists(format!("{}#{to}", path.as_str())));
         }

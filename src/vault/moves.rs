@@ -50,30 +50,30 @@ impl Vault {
         names
             .into_iter()
             .find(|name| !is_taken(name))
-            .ok_or_else(|| Error::NotAllowed { path: path.as_str().into(), why: "the trash is full of files of this name" })
+            .ok_or_else(|| Error::NotAllowed { path: path.as_str().into(), why: "the trash has too many files of this name; empty it" })
     }
 
     pub(super) fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         let old = &self.movable(from)?;
         let new = self.jail.new_name(to)?;
         let _lock = self.lock_for_writing(old);
-        disk::rename(old, &new, || self.index.refuse_if_away()).map_err(|error| with_path(error, from))?;
-        self.moved_files(from, Some(to));
+        disk::rename(old, &new, || self.index.check_available()).map_err(|error| with_path(error, from))?;
+        self.record_move(from, Some(to));
         Ok(())
     }
 
     /// With `known`, only a file with these bytes.
-    pub(super) fn to_trash(&self, path: &VaultPath, trash_name: &str, known: Option<&[u8]>) -> Result<(), Error> {
+    pub(super) fn move_to_trash(&self, path: &VaultPath, trash_name: &str, known: Option<&[u8]>) -> Result<(), Error> {
         let old = &self.movable(path)?;
         let trash = self.trash()?;
         let _lock = self.lock_for_writing(old);
-        let look = || known.map_or_else(|| self.index.refuse_if_away(), |known| self.is_still(old, old, path, Some(known)));
+        let look = || known.map_or_else(|| self.index.check_available(), |known| self.check_unchanged(old, old, path, Some(known)));
         disk::rename(old, &trash.path().join(trash_name), look).map_err(|error| with_path(error, path))?;
-        self.moved_files(path, None);
+        self.record_move(path, None);
         Ok(())
     }
 
-    pub(super) fn bring_back(&self, trash_name: &str, path: &VaultPath) -> Result<(), Error> {
+    pub(super) fn restore_from_trash(&self, trash_name: &str, path: &VaultPath) -> Result<(), Error> {
         let trash = self.trash()?;
         let old = trash.path().join(trash_name);
         if !old.symlink_metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
@@ -84,18 +84,18 @@ impl Vault {
         if new.is_dir() {
             return self.refresh_now();
         }
-        self.index.note_written(path);
+        self.index.record_write(path);
         Ok(())
     }
 
     /// Takes note of a file, or of all files of a folder, that this program has just moved.
-    pub(super) fn moved_files(&self, from: &VaultPath, to: Option<&VaultPath>) {
+    pub(super) fn record_move(&self, from: &VaultPath, to: Option<&VaultPath>) {
         let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
         for path in below.iter().chain([from]) {
             self.index.look(path.as_str(), true);
             let rest = path.as_str().part(from.as_str().len()..);
             if let Some(to) = to {
-                self.index.note_written(&VaultPath::known(&format!("{}{rest}", to.as_str())));
+                self.index.record_write(&VaultPath::known(&format!("{}{rest}", to.as_str())));
             }
         }
     }

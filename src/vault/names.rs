@@ -115,9 +115,7 @@ impl Vault {
         })?;
         Ok(Named { path, template: template.map(|template| (template, day)) })
     }
-}
 
-impl Vault {
     /// Refuses a name that other systems cannot have, and one that differs from another only in case: it would be the same file
     /// there. `instead_of` is a file that gets the new name.
     ///
@@ -138,7 +136,7 @@ impl Vault {
             first_missing.get_or_insert_with(|| above.clone());
         }
         let Some(missing) = first_missing else { return Ok(()) };
-        let (folder, name) = missing.rsplit_once('/').map_or(("", missing.as_str()), |(folder, name)| (folder, name));
+        let (folder, name) = missing.rsplit_once('/').unwrap_or(("", missing.as_str()));
         let wanted = fold(name);
         let old = instead_of.map(VaultPath::as_str);
         let twin = self.index.read(|entries| {

@@ -80,7 +80,7 @@ pub struct TaskSet {
 }
 
 /// Why a part of a note is not the one that was named.
-pub fn not_one(what: &str, wanted: &str, error: FindError) -> Error {
+pub fn target_error(what: &str, wanted: &str, error: FindError) -> Error {
     match error {
         FindError::Missing(known) if known.is_empty() => {
             Error::NoTarget { what: format!("There is no {what} {wanted:?}; the note has none"), known: Vec::new() }
@@ -92,7 +92,7 @@ pub fn not_one(what: &str, wanted: &str, error: FindError) -> Error {
         FindError::Several(lines) => {
             let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
             Error::Ambiguous {
-                what: format!("There are several of {what} {wanted:?}"),
+                what: format!("More than one {what} matches {wanted:?}"),
                 candidates: candidates.map(|(line, text)| json!({ "line": line, "text": text })).collect(),
             }
         }
@@ -101,9 +101,9 @@ pub fn not_one(what: &str, wanted: &str, error: FindError) -> Error {
 
 fn refused(target: Target<'_>, refused: Refused) -> Error {
     match (refused, target) {
-        (Refused::Target(error), Target::Heading(wanted)) => not_one("heading", wanted, error),
-        (Refused::Target(error), Target::Block(id)) => not_one("block", id, error),
-        (Refused::Target(error), _) => not_one("part", "", error),
+        (Refused::Target(error), Target::Heading(wanted)) => target_error("heading", wanted, error),
+        (Refused::Target(error), Target::Block(id)) => target_error("block", id, error),
+        (Refused::Target(error), _) => target_error("part", "", error),
         (Refused::NoLine(lines), _) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
         (Refused::Frontmatter, _) => {
             Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into())
@@ -200,12 +200,12 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn tasks(&self, query: &TaskQuery, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<VaultTask>, Error> {
+    pub fn tasks(&self, query: &TaskQuery, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<VaultTask>, Error> {
         self.refresh()?;
         let notes: Vec<Arc<Entry>> = self.index.read(|entries| {
             let is_wanted = |entry: &&Arc<Entry>| {
                 let below = query.path.as_ref().is_none_or(|path| path.as_str() == &*entry.path || path.contains(&entry.path));
-                below && entry.is_note() && !matches!(entry.text, Text::TooMuch { .. })
+                below && entry.is_note() && !matches!(entry.text, Text::NotKept { .. })
             };
             entries.values().filter(is_wanted).cloned().collect()
         });
@@ -218,7 +218,7 @@ impl Vault {
             if !may_have { Vec::new() } else { self.tasks_of(entry, query) }
         };
         let bytes = notes.iter().map(|entry| entry.text_bytes()).sum();
-        Ok(self.on_all_cores(&notes, bytes, &look, go_on)?.into_iter().flatten().collect())
+        Ok(self.map_parallel(&notes, bytes, &look, proceed)?.into_iter().flatten().collect())
     }
 
     fn tasks_of(&self, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {

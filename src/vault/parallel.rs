@@ -14,28 +14,28 @@ pub(super) struct Run<'a> {
     /// Bytes that were read from disk.
     pub(super) read: AtomicU64,
     /// See [`Vault::search`].
-    pub(super) go_on: &'a dyn Fn(usize, usize) -> bool,
+    pub(super) proceed: &'a dyn Fn(usize, usize) -> bool,
 }
 
 impl Vault {
     /// What `look` says of each item, in their order. More than one core takes part where there is more to read than it costs to
     /// ask for help.
-    pub(super) fn on_all_cores<T: Sync, R: Send>(
+    pub(super) fn map_parallel<T: Sync, R: Send>(
         &self,
         items: &[T],
         bytes: u64,
         look: &(dyn Fn(&T) -> R + Sync),
-        go_on: &dyn Fn(usize, usize) -> bool,
+        proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<R>, Error> {
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         // A free thread takes the next piece, so all are done at the same time.
-        let work = |go_on: &dyn Fn(usize) -> bool| {
+        let work = |proceed: &dyn Fn(usize) -> bool| {
             let mut pieces: Vec<(usize, Vec<R>)> = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
                 let from = next.fetch_add(limits::SEARCH_BLOCK, Ordering::Relaxed);
                 let Some(rest) = items.get(from..).filter(|rest| !rest.is_empty()) else { break };
                 pieces.push((from, rest.iter().take(limits::SEARCH_BLOCK).map(look).collect()));
-                if !go_on((from + limits::SEARCH_BLOCK).min(items.len())) {
+                if !proceed((from + limits::SEARCH_BLOCK).min(items.len())) {
                     stopped.store(true, Ordering::Relaxed);
                 }
             }
@@ -44,10 +44,10 @@ impl Vault {
         let helpers = if bytes < limits::SEARCH_ALONE_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
         let (mut pieces, failed) = std::thread::scope(|scope| {
             let work = &work;
-            // Without a thread to be had the others do it all.
+            // If no thread can be started, the others do all the work.
             let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
             let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
-            let (mut pieces, mut failed) = (work(&|done| go_on(done, items.len())), false);
+            let (mut pieces, mut failed) = (work(&|done| proceed(done, items.len())), false);
             for helper in helping {
                 match helper.join() {
                     Ok(more) => pieces.extend(more),
@@ -59,7 +59,7 @@ impl Vault {
         if stopped.into_inner() {
             return Err(Error::Cancelled);
         }
-        // A mistake of ours is the caller's error, and no answer that lacks a piece.
+        // A panic in a helper panics here, too: the result would be incomplete.
         if failed {
             std::panic::resume_unwind(Box::new("a search ended early"));
         }

@@ -1,4 +1,4 @@
-//! [`VaultPath`]: a path parsed once and safe ever after (rules 1 and 2 of the vault).
+//! [`VaultPath`]: a path that is checked when it is parsed (rules 1 and 2 of the vault).
 
 use super::error::Error;
 use crate::limits;

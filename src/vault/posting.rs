@@ -1,4 +1,4 @@
-//! That a file has a text, and where.
+//! Postings: which file has a text, and in which fields.
 
 use super::entry::Id;
 use crate::limits;

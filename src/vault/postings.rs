@@ -69,7 +69,7 @@ impl Cache {
         corrections.insert(word.to_owned(), (version, instead.clone()));
     }
 
-    /// Those of a text that are not older than the index of words, or than can be said what has changed since.
+    /// Those of a text, unless they are older than the index of words or than the recorded changes.
     fn get(&self, text: &str, table: &Table, oldest: u64) -> Option<Arc<Postings>> {
         let lists = self.lists.lock().unpoisoned();
         let is_usable = |list: &&Arc<Postings>| list.version >= oldest && table.changed_since(list.version).is_some();
@@ -137,7 +137,7 @@ impl Vault {
             let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
                 let mut bits = vec![0_u64; table.numbers()];
                 for (number, text) in some.iter().enumerate() {
-                    for entry in self.having_all(&[text], lexicon.as_deref(), table, read) {
+                    for entry in self.files_with_all(&[text], lexicon.as_deref(), table, read) {
                         bits.get_mut(entry.id as usize).into_iter().for_each(|bits| *bits |= 1 << number);
                     }
                 }
@@ -157,7 +157,7 @@ impl Vault {
             let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); some.len()];
             let unread_before = unread;
-            for (was_read, postings) in self.on_all_cores(&candidates, bytes, &look, run.go_on)? {
+            for (was_read, postings) in self.map_parallel(&candidates, bytes, &look, run.proceed)? {
                 unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
             }
@@ -193,7 +193,7 @@ impl Vault {
 
     /// The files that may have all of some folded texts, by their numbers: those with all their words, those that have changed since
     /// the index of words was made, and those that are not in it. All files where there is none.
-    pub(super) fn having_all<'a>(
+    pub(super) fn files_with_all<'a>(
         &self,
         texts: &[&str],
         lexicon: Option<&Lexicon>,
@@ -202,7 +202,7 @@ impl Vault {
     ) -> Vec<&'a Arc<Entry>> {
         // Every note ends in .md, and the index does not have that.
         let mut words: Vec<&str> = texts.iter().flat_map(|text| indexed_words(text.strip_suffix(".md").unwrap_or(text))).collect();
-        // Most files have a letter: that costs more than it tells.
+        // A single letter is in most files and excludes few.
         if words.iter().any(|word| word.len() > 1) {
             words.retain(|word| word.len() > 1);
         }
@@ -282,7 +282,7 @@ mod tests {
         std::fs::write(folder.join("long.md"), long).unwrap();
         let vault = Vault::open(&folder).unwrap();
         vault.refresh().unwrap();
-        let run = Run { wanted: &|_| true, is_narrowed: false, read: AtomicU64::new(0), go_on: &|_, _| true };
+        let run = Run { wanted: &|_| true, is_narrowed: false, read: AtomicU64::new(0), proceed: &|_, _| true };
         let parts = [
             "plugin",
             "plug",

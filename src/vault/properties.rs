@@ -3,6 +3,7 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
+use super::list::wanted_tag;
 use crate::clock::Now;
 use crate::limits;
 use crate::markdown::frontmatter;
@@ -57,14 +58,14 @@ impl Entry {
                 kept = text.original();
                 &kept
             }
-            Text::OnDisk { frontmatter, .. } | Text::TooMuch { frontmatter } => frontmatter,
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => frontmatter,
             Text::None => return None,
         };
         let yaml = frontmatter::block(text).filter(|_| self.is_note())?;
         match frontmatter::values(yaml) {
             Ok(properties @ Yaml::Mapping(_)) => Some(json(properties)),
             Ok(_) => None,
-            // The index has complained already where it looked for tags.
+            // The index logged this when it read the tags.
             Err(_) if frontmatter::may_have_tags(yaml) => None,
             Err(problem) => {
                 warn_of_frontmatter(&self.path, &problem);
@@ -117,10 +118,9 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn notes(&self, criteria: &Criteria, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
+    pub fn notes(&self, criteria: &Criteria, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
         self.refresh()?;
-        let tags: Vec<String> = criteria.tags.iter().map(|tag| fold(tag.trim().trim_start_matches('#').trim_end_matches('/'))).collect();
-        let tags: Vec<String> = tags.into_iter().filter(|tag| !tag.is_empty()).collect();
+        let tags: Vec<String> = criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
         // Frontmatter is read here for the first time perhaps, so not while writers wait for the index.
         let mut found: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
         let total = found.len();
@@ -128,10 +128,10 @@ impl Vault {
         let mut wanted = true;
         found.retain(|entry| {
             looked_at += 1;
-            wanted = wanted && (looked_at % limits::SEARCH_BLOCK != 0 || go_on(looked_at, total));
+            wanted = wanted && (looked_at % limits::SEARCH_BLOCK != 0 || proceed(looked_at, total));
             wanted && entry.satisfies(criteria, &tags)
         });
-        if !wanted || !go_on(total, total) {
+        if !wanted || !proceed(total, total) {
             return Err(Error::Cancelled);
         }
         found.sort_unstable_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
@@ -143,12 +143,12 @@ impl Vault {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     #[cfg(feature = "notes")]
-    pub fn files_with_frontmatter(&self, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
+    pub fn files_with_frontmatter(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
         self.refresh()?;
         let entries = self.files_below(&super::VaultPath::root(), "");
         let unread: Vec<&Arc<Entry>> = entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
         let bytes = unread.iter().map(|entry| entry.text_bytes()).sum();
-        self.on_all_cores(&unread, bytes, &|entry| entry.properties_json().is_some(), go_on)?;
+        self.map_parallel(&unread, bytes, &|entry| entry.properties_json().is_some(), proceed)?;
         Ok(entries)
     }
 

@@ -4,7 +4,7 @@
 use super::entry::{Entry, name_of};
 use super::posting::{IN_NAME, IN_TAG, Posting};
 use crate::limits;
-use crate::text::floor;
+use crate::markdown::frontmatter;
 use crate::text::snippet::part_of;
 use crate::text::words::{is_form, is_stop_word, is_word_start, stem, words_of};
 use memchr::memmem::{self, Finder};
@@ -110,7 +110,7 @@ pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
 
 /// What a close look at a file says.
 #[derive(Debug)]
-pub(super) struct Close {
+pub(super) struct Relevance {
     /// 0 for a file whose name or alias is the query, with its words in any order; then the query as a phrase, all words in one
     /// passage, others.
     pub(super) class: u8,
@@ -187,7 +187,7 @@ impl<'a> Ranker<'a> {
     }
 
     /// Looks at a file that has some of the words or their stems, given as bits. `text` is folded.
-    pub(super) fn look_at(&self, entry: &Entry, text: &str, having: u32) -> Close {
+    pub(super) fn look_at(&self, entry: &Entry, text: &str, having: u32) -> Relevance {
         let whole = entry.folded_path();
         let path = entry.searched_path();
         let name = name_of(path);
@@ -237,11 +237,11 @@ impl<'a> Ranker<'a> {
             None if in_name == 0 => MatchType::Content,
             None => MatchType::Filename,
         };
-        Close { class, score, phrase_at, passage, match_type, all }
+        Relevance { class, score, phrase_at, passage, match_type, all }
     }
 }
 
-impl Close {
+impl Relevance {
     /// The match to be shown: the phrase, or of the best passage where the most of its words stand together.
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
         let in_passage = || {
@@ -282,15 +282,9 @@ impl Close {
     }
 }
 
-/// The part of a text in which its frontmatter is, where that can be read.
-fn head(text: &str) -> &str {
-    let head = text.get(..floor(text, limits::FRONTMATTER_BYTES));
-    head.filter(|text| text.trim_start_matches('\u{feff}').starts_with("---")).unwrap_or_default()
-}
-
 /// The aliases of a note. Its folded text shows, mostly, that there are none; the properties need not be read for that.
 pub(super) fn aliases(entry: &Entry, text: &str) -> Vec<String> {
-    if memmem::find(head(text).as_bytes(), b"alias").is_some() { entry.aliases() } else { Vec::new() }
+    if memmem::find(frontmatter::head(text).as_bytes(), b"alias").is_some() { entry.aliases() } else { Vec::new() }
 }
 
 /// Begin, end, the number of the word, and whether it stands in the target of a link.

@@ -47,7 +47,7 @@ pub struct Lines {
     pub showing: (usize, usize),
     /// The exact text of these lines, line ends included.
     pub content: String,
-    /// Where to go on, when something of the wanted range is missing: line, and column if it is not 1.
+    /// Line and column at which the rest of the wanted range begins, if not all of it is here.
     pub next: Option<(usize, usize)>,
     /// Bytes that are not UTF-8 were shown as U+FFFD.
     pub lossy: bool,
@@ -192,13 +192,10 @@ fn bytes_on_disk(path: &VaultPath, on_disk: &ResolvedPath, limit: u64) -> Result
     Ok((bytes, stamp))
 }
 
-/// Bytes as text; what is not UTF-8 in them is shown as that.
+/// Bytes as text, with U+FFFD for what is not UTF-8.
 pub(super) fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
-
-/// Characters that a byte of a text becomes in a JSON string at most (`\u001b`).
-const ESCAPED_MAX: usize = 6;
 
 fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     let total_lines = count_lines(text.as_bytes());
@@ -212,15 +209,6 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         return Err(Error::InvalidRange(format!("offset {} is past the end; the file has {total_lines} lines.", range.offset)));
     }
     let wanted = if range.limit == 0 { usize::MAX } else { range.limit };
-    if range.column == 1 {
-        let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        let start = range.offset.checked_sub(2).and_then(|before| ends.nth(before)).unwrap_or(0);
-        let end = ends.nth(wanted - 1).unwrap_or(text.len());
-        if let Some(all) = text.get(start..end).filter(|all| all.len() * ESCAPED_MAX <= range.max_chars) {
-            let last = total_lines.min((range.offset - 1).saturating_add(wanted));
-            return Ok(Lines { total_lines, showing: (range.offset, last), content: all.into(), next: None, lossy });
-        }
-    }
     let mut content = String::new();
     let mut left = range.max_chars;
     let mut last = range.offset;

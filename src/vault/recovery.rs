@@ -32,8 +32,8 @@ impl Transaction<'_> {
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
-        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_plain)) else {
-            log::warn!("{} is not of this vault on this computer; it is put aside and nothing is done", OWN_FILES[0]);
+        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_valid)) else {
+            log::warn!("{} is damaged, or of another vault or computer; it is renamed and not applied", OWN_FILES[0]);
             let names = (0..limits::TRASH_NAMES).map(|number| on_disk.with_extension(format!("foreign-{number}")));
             return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
                 Some(name) => disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
@@ -44,14 +44,16 @@ impl Transaction<'_> {
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
         // Where a file was changed since on top of what was done, the rest is done too; otherwise what was done is undone.
         let states = || all.iter().map(|(_, state)| *state);
-        let finishes = !shown && (states().any(|state| state == State::DoneAndMore) || states().all(|state| state == State::Done));
+        let finishes = !shown && (states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done));
         log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "taking back" });
         let outcomes: Vec<Result<(), Error>> = if finishes {
             all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
         } else {
             let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
                 (State::Done, _) => self.undo(noted, true),
-                (State::DoneAndMore | State::Theirs, Step::Replace { path, before, .. }) if shown => self.keep_changed(path, before),
+                (State::ResultChanged | State::OriginalChanged, Step::Replace { path, before, .. }) if shown => {
+                    self.keep_changed(path, before)
+                }
                 _ => Ok(()),
             };
             all.iter().rev().map(undo).collect()
@@ -60,7 +62,7 @@ impl Transaction<'_> {
             match error {
                 // The disk has to be mended first.
                 error if is_disk_failure(&error) => return Err(error),
-                other => log::warn!("a file stays as it was changed since: {other}"),
+                other => log::warn!("a file that was changed since is left as it is: {other}"),
             }
         }
         self.forget();
@@ -79,12 +81,12 @@ impl Transaction<'_> {
         Ok(match self.vault.bytes_if_any(path) {
             Err(error) if is_disk_failure(&error) => return Err(error),
             // It is something else now: a folder, a link, a huge file.
-            Err(_) => State::Theirs,
-            // Without a file it has another name still.
+            Err(_) => State::OriginalChanged,
+            // No file: it is not created, or not renamed to this path, yet.
             Ok(here) if here.is_none() || here.as_ref() == before => State::Open,
             Ok(Some(here)) if here == *after => State::Done,
-            Ok(Some(here)) if derives_from_new(before.map(Vec::as_slice).unwrap_or_default(), after, &here) => State::DoneAndMore,
-            Ok(_) => State::Theirs,
+            Ok(Some(here)) if derives_from_new(before.map(Vec::as_slice).unwrap_or_default(), after, &here) => State::ResultChanged,
+            Ok(_) => State::OriginalChanged,
         })
     }
 }

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// How far the first look at the vault is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filling {
+pub struct IndexingProgress {
     /// Files that are indexed.
     pub indexed: usize,
     /// Files that there are; 0 as long as they are counted.
@@ -34,10 +34,10 @@ impl Index {
         let has_events = self.events().is_some();
         // While the vault is away every call fails, and looks whether it is back.
         let is_looked_at = has_events || self.gone.load(Ordering::Acquire);
-        match if is_looked_at { Due::InFront } else { self.refresh_policy.call(now) } {
+        match if is_looked_at { Due::Foreground } else { self.refresh_policy.call(now) } {
             Due::Nothing => return Ok(()),
             Due::Background if walk_in_background() => return Ok(()),
-            Due::InFront | Due::Background => self.take_changes(now)?,
+            Due::Foreground | Due::Background => self.take_changes(now)?,
         }
         let last_began = self.refresh_policy.last_began();
         if has_events && last_began.is_some_and(|began| now.saturating_duration_since(began) > limits::FULL_WALK_EVERY) {
@@ -47,15 +47,15 @@ impl Index {
     }
 
     /// How far the first look at the vault is, while it is in progress.
-    pub(super) fn filling(&self) -> Option<Filling> {
+    pub(super) fn filling(&self) -> Option<IndexingProgress> {
         let is_first = self.refresh_policy.last_began().is_none();
         let is_in_progress = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
-        is_in_progress.then(|| Filling { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
+        is_in_progress.then(|| IndexingProgress { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
     }
 
     /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
     /// with what is known by then; how far that is.
-    pub(super) fn refresh_or_go_on(self: &Arc<Self>) -> Result<Option<Filling>, Error> {
+    pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<Option<IndexingProgress>, Error> {
         let patience = Deadline::after(limits::FILL_PATIENCE);
         while let Some(filling) = self.filling() {
             if patience.left().is_none() {
@@ -71,7 +71,7 @@ impl Index {
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    pub(super) fn refuse_if_away(&self) -> Result<(), Error> {
+    pub(super) fn check_available(&self) -> Result<(), Error> {
         let known = *self.identity.lock().unpoisoned();
         let moved = self.jail.identity() != known && self.read(|entries| !entries.is_empty());
         // Another folder may be the vault now; a walk finds out.
@@ -95,7 +95,7 @@ impl Index {
             log::info!("{why}: the vault is walked");
         }
         let has_linked_changes = self.has_links.load(Ordering::Acquire) && !paths.is_empty();
-        if incomplete.is_some() || has_linked_changes || is_gone { self.walk() } else { self.look_at_all(paths) }
+        if incomplete.is_some() || has_linked_changes || is_gone { self.walk() } else { self.update_all(paths) }
     }
 
     /// Waits until something has changed, or a walk may find that; the index is as up to date then as a call needs it.
@@ -117,12 +117,12 @@ impl Index {
         // Reading what has changed is not counted: looking is what the next walk will cost.
         let took = began.elapsed();
         self.differing.store(differing.len(), Ordering::Relaxed);
-        self.look_at_all(differing)?;
+        self.update_all(differing)?;
         self.refresh_policy.walked(began, took);
         Ok(())
     }
 
-    /// The paths below a folder where the disk and the index differ, for [`Index::look_at_all`]; for the empty path those of the
+    /// The paths below a folder where the disk and the index differ, for [`Index::update_all`]; for the empty path those of the
     /// whole vault.
     fn find_differing(&self, folder: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
@@ -170,7 +170,7 @@ impl Index {
     }
 
     /// Looks at files, as [`Index::look`] does, and at all files of folders.
-    fn look_at_all(&self, paths: impl IntoIterator<Item = (String, bool)>) -> Result<(), Error> {
+    fn update_all(&self, paths: impl IntoIterator<Item = (String, bool)>) -> Result<(), Error> {
         let look = |(path, was_written): (String, bool)| self.look(&path, was_written).then_some(path);
         let mut folders: Vec<String> = paths.into_iter().filter_map(look).collect();
         while let Some(folder) = folders.pop() {

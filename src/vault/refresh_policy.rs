@@ -14,7 +14,7 @@ pub(super) enum Due {
     /// Nothing: the last walk is valid.
     Nothing,
     /// A walk, and wait for it.
-    InFront,
+    Foreground,
     /// A walk in the background; the call goes on with what is known.
     Background,
 }
@@ -42,14 +42,14 @@ impl RefreshPolicy {
     pub(super) fn call(&self, now: Instant) -> Due {
         let mut state = self.state();
         let called = state.called.replace(now);
-        let (Some(began), Some(&shortest)) = (state.began, state.took.iter().min()) else { return Due::InFront };
+        let (Some(began), Some(&shortest)) = (state.began, state.took.iter().min()) else { return Due::Foreground };
         let is_recent = |moment: Instant| now.saturating_duration_since(moment) < shortest * limits::WALK_VALID_TIMES;
         if is_recent(began) {
             Due::Nothing
         } else if shortest >= limits::WALK_IN_FRONT && called.is_some_and(is_recent) {
             Due::Background
         } else {
-            Due::InFront
+            Due::Foreground
         }
     }
 
@@ -78,7 +78,7 @@ mod tests {
     fn a_walk_is_valid_for_ten_times_the_shortest_and_then_runs_in_the_background() {
         const MS: Duration = Duration::from_millis(1);
         let (policy, start) = (RefreshPolicy::default(), clock::instant());
-        assert_eq!(policy.call(start), Due::InFront, "nothing is known yet");
+        assert_eq!(policy.call(start), Due::Foreground, "nothing is known yet");
         policy.walked(start, 100 * MS);
         assert_eq!(policy.call(start + 500 * MS), Due::Nothing);
         assert_eq!(policy.call(start + 999 * MS), Due::Nothing);
@@ -86,8 +86,8 @@ mod tests {
         policy.walked(start + 1001 * MS, 4000 * MS);
         assert_eq!(policy.call(start + 1950 * MS), Due::Nothing);
         assert_eq!(policy.call(start + 2002 * MS), Due::Background, "a busy machine makes no walk valid for longer");
-        assert_eq!(policy.call(start + 9000 * MS), Due::InFront, "after a pause");
+        assert_eq!(policy.call(start + 9000 * MS), Due::Foreground, "after a pause");
         policy.walked(start + 9000 * MS, MS);
-        assert_eq!(policy.call(start + 9011 * MS), Due::InFront, "a short walk is waited for");
+        assert_eq!(policy.call(start + 9011 * MS), Due::Foreground, "a short walk is waited for");
     }
 }

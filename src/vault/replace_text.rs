@@ -114,7 +114,7 @@ fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     Some((first, count))
 }
 
-/// What a model most often gets wrong, said so that the next try works.
+/// A hint at the usual mistakes, for the next attempt.
 fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     let text = String::from_utf8_lossy(bytes);
     if old_text.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) && text.contains(old_text) {

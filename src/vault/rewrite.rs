@@ -32,7 +32,7 @@ pub struct Options<'a> {
     /// The etag of the file that is moved.
     pub if_match: Option<&'a str>,
     /// Gets files looked at and files in all; false ends it.
-    pub go_on: &'a dyn Fn(usize, usize) -> bool,
+    pub proceed: &'a dyn Fn(usize, usize) -> bool,
 }
 
 /// What was done, or would be.
@@ -132,7 +132,7 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Invalid`] for a folder with other files, and those of
     /// [`super::transaction::Transaction::change`].
-    pub fn delete(&self, paths: &[VaultPath], if_match: Option<&str>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Deleted, Error> {
+    pub fn delete(&self, paths: &[VaultPath], if_match: Option<&str>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Deleted, Error> {
         let transaction = self.begin_transaction()?;
         self.refresh_now()?;
         let mut wanted: Vec<VaultPath> = Vec::new();
@@ -162,7 +162,7 @@ impl Vault {
         let gone: BTreeSet<&str> = wanted.iter().map(VaultPath::as_str).collect();
         let (mut broken_links, mut broken) = (0, Vec::new());
         {
-            let index = self.link_index(go_on)?;
+            let index = self.link_index(proceed)?;
             let sources: BTreeSet<String> = wanted.iter().flat_map(|path| index.sources_of(path.as_str())).collect();
             for source in sources.iter().filter(|source| !gone.contains(source.as_str())) {
                 let Some(entry) = self.index.get(source) else { continue };
@@ -194,7 +194,7 @@ impl Vault {
                 self.refresh_now()?;
             }
             let plan = {
-                let index = self.link_index(options.go_on)?;
+                let index = self.link_index(options.proceed)?;
                 plan(&index)?
             };
             plan.check_size()?;
@@ -283,19 +283,19 @@ impl Vault {
         };
         let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
         let mut plan = Plan::default();
-        self.on_all_cores(&entries, bytes, &look, options.go_on)?.into_iter().for_each(|file| plan.add(file));
-        plan.left_alone.extend(self.mentions(from, options.go_on)?);
+        self.map_parallel(&entries, bytes, &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        plan.left_alone.extend(self.mentions(from, options.proceed)?);
         Ok(plan)
     }
 
     /// Where bases and blocks with queries have a name or tag.
-    pub(super) fn mentions(&self, name: &str, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
+    pub(super) fn mentions(&self, name: &str, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
         let (lexicon, read) = (self.lexicon(), AtomicU64::new(0));
         let mut entries = self.index.below(&VaultPath::root(), |entry| entry.path.ends_with(".base"));
         self.index.with_table(|table| {
             for kind in QUERY_BLOCKS {
-                let having = self.having_all(&[&wanted, kind], lexicon.as_deref(), table, &read).into_iter();
+                let having = self.files_with_all(&[&wanted, kind], lexicon.as_deref(), table, &read).into_iter();
                 entries.extend(having.filter(|entry| entry.is_note()).cloned());
             }
         });
@@ -330,7 +330,7 @@ impl Vault {
             found
         };
         let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        Ok(self.on_all_cores(&entries, bytes, &look, go_on)?.into_iter().flatten().collect())
+        Ok(self.map_parallel(&entries, bytes, &look, proceed)?.into_iter().flatten().collect())
     }
 }
 

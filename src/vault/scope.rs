@@ -28,7 +28,7 @@ impl Folders {
     }
 
     /// Whether a folder is above one of these that exists on the disk, or may be made.
-    fn leads_on(&self, root: &Path, path: &str) -> bool {
+    fn is_above_granted(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
         let is_inner = |folder: &&VaultPath| VaultPath::known(&composed_path).contains(&composed(folder.as_str()));
         let exists = |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
@@ -64,7 +64,7 @@ fn composed(text: &str) -> Cow<'_, str> {
 #[derive(Debug)]
 struct Pattern {
     matches: Regex,
-    shows_again: bool,
+    is_negated: bool,
     folders_only: bool,
 }
 
@@ -76,7 +76,7 @@ impl Hidden {
     /// Reads patterns separated by `;`.
     ///
     /// # Errors
-    /// The pattern that is none.
+    /// The pattern that is not valid.
     pub fn parse(text: &str) -> Result<Hidden, String> {
         let text = composed(text);
         let patterns = text.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
@@ -93,14 +93,14 @@ impl Hidden {
         ends.filter_map(|end| path.split_at_checked(end)).any(|(above, rest)| {
             let is_folder = || !rest.is_empty() || root.join(above).is_dir();
             let last = self.0.iter().rev().find(|pattern| pattern.matches.is_match(above) && (!pattern.folders_only || is_folder()));
-            last.is_some_and(|pattern| !pattern.shows_again)
+            last.is_some_and(|pattern| !pattern.is_negated)
         })
     }
 }
 
 impl Pattern {
     fn parse(pattern: &str) -> Option<Pattern> {
-        let (pattern, shows_again) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
+        let (pattern, is_negated) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
         let (pattern, folders_only) = pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
         // A slash at the beginning or in the middle ties the pattern to the root.
         let mut expression = if pattern.contains('/') { String::from("^") } else { String::from("^(?:.*/)?") };
@@ -133,7 +133,7 @@ impl Pattern {
             expression.push_str(&translated);
             rest = rest.get(length..)?;
         }
-        Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, shows_again, folders_only })
+        Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, is_negated, folders_only })
     }
 }
 
@@ -153,7 +153,7 @@ impl Scope {
 
     /// Whether a path below the root exists for the caller, if it does on the disk.
     pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
-        let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.leads_on(root, path);
+        let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(root, path);
         self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
     }
 

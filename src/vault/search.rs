@@ -16,7 +16,7 @@ use super::posting::{IN_PATH, IN_TAG};
 use super::postings::Postings;
 pub use super::rank::MatchType;
 use super::rank::{Ranker, Word, first_bits};
-use super::refresh::Filling;
+use super::refresh::IndexingProgress;
 use super::table::Table;
 use crate::clock::{Deadline, Now};
 use crate::limits;
@@ -97,7 +97,7 @@ pub struct Found {
     /// Files whose text could not be searched, too large, unreadable or not in time; their names and tags were.
     pub not_searched: usize,
     /// How far the first look at the vault is, while it goes on: what is found is right for the files indexed by then.
-    pub filling: Option<Filling>,
+    pub filling: Option<IndexingProgress>,
     order: Order,
 }
 
@@ -105,7 +105,7 @@ impl Found {
     /// What [`Query::after`] takes for the results behind one.
     ///
     /// # Errors
-    /// None that data can bring about.
+    /// None in practice: an [`Order`] always serializes.
     pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
     }
@@ -118,13 +118,13 @@ type Ranked<'a> = (Rank, &'a Candidate);
 struct Unread;
 
 impl Vault {
-    /// Searches names, tags and texts. `go_on` is called now and then with how many files of how many were looked at, and
+    /// Searches names, tags and texts. `proceed` is called now and then with how many files of how many were looked at, and
     /// says whether the rest is still wanted.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
-    pub fn search(&self, query: &Query<'_>, go_on: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
-        let filling = self.index.refresh_or_go_on()?;
+    pub fn search(&self, query: &Query<'_>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
+        let filling = self.index.refresh_with_timeout()?;
         let properties = OnceCell::new();
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
         let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Query { why })?;
@@ -138,7 +138,7 @@ impl Vault {
                     && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                     && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
-        let run = Run { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), go_on };
+        let run = Run { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), proceed };
         let read = &run.read;
         let order = match query.after {
             Some(after) => Order::of_cursor(after, &parsed)?,
@@ -193,7 +193,7 @@ impl Vault {
                 let close = close(candidate, entry);
                 ((close.class, 0, score_rank(close.score), rank.3), path.clone())
             };
-            let keys: Vec<Key> = self.on_all_cores(&closely, bytes, &look, go_on)?;
+            let keys: Vec<Key> = self.map_parallel(&closely, bytes, &look, proceed)?;
             let ranked = keys.into_iter().zip(closely).map(|(key, (_, candidate, entry))| (key, candidate, entry));
             page = ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
             page.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
@@ -251,7 +251,7 @@ impl Vault {
         let mut in_parts: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
             // A mark at the end of a word is no part of it, unless it stands so in a text.
-            if let [bare] = words::of_query(&word.asked).as_slice()
+            if let [bare] = words::query_words(&word.asked).as_slice()
                 && *bare != word.asked
                 && !word.asked.contains(' ')
                 && corrections.next().is_some()
@@ -352,7 +352,7 @@ impl Vault {
                 candidate.into_iter().for_each(|candidate| candidate.add(what, posting, order, table));
             });
             let mut found: Vec<Candidate> = if asked == 0 {
-                let having = self.having_all(&required, lexicon.as_deref(), table, &run.read).into_iter();
+                let having = self.files_with_all(&required, lexicon.as_deref(), table, &run.read).into_iter();
                 having.filter_map(|entry| Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })).collect()
             } else if is_dense {
                 all
@@ -395,7 +395,7 @@ impl Vault {
         };
         let bytes = files.iter().filter_map(|(_, entry)| entry.as_ref()).map(|entry| entry.text_bytes()).sum();
         let (mut fulfilling, mut unread) = (Vec::new(), 0);
-        for outcome in self.on_all_cores(&files, bytes, &look, run.go_on)? {
+        for outcome in self.map_parallel(&files, bytes, &look, run.proceed)? {
             match outcome {
                 Ok(None) => {}
                 Ok(Some((candidate, at))) => {
@@ -460,7 +460,7 @@ impl Vault {
         match &entry.text {
             Text::Kept(kept) => Some(Cow::Borrowed(kept.folded())),
             Text::OnDisk { .. } => self.folded_from_disk(entry, read).map(Cow::Owned),
-            Text::None | Text::TooMuch { .. } => Some(Cow::Borrowed("")),
+            Text::None | Text::NotKept { .. } => Some(Cow::Borrowed("")),
         }
     }
 }

@@ -16,12 +16,15 @@ impl Transaction<'_> {
     /// As [`Transaction::change`]; `act` was not called then.
     pub fn show<T>(&self, steps: &[Step], act: impl FnOnce() -> T) -> Result<T, Error> {
         let vault = self.vault;
-        let tops: Vec<PathBuf> =
-            steps.iter().filter_map(|step| VaultPath::file(step.path()).ok()).map(|path| vault.jail.folder_that_is_there(&path)).collect();
+        let tops: Vec<PathBuf> = steps
+            .iter()
+            .filter_map(|step| VaultPath::file(step.path()).ok())
+            .map(|path| vault.jail.deepest_existing_folder(&path))
+            .collect();
         let noted = self.note(steps, true)?;
-        self.take_all(&noted)?;
+        self.apply_steps(&noted)?;
         let outcome = act();
-        self.take_back(&noted, |noted| self.undo_shown(noted));
+        self.undo_steps(&noted, |noted| self.undo_shown(noted));
         // Folders that were made for it go again, and so does the trash if nothing else is in it.
         for (step, top) in steps.iter().zip(tops) {
             let path = vault.jail.root().join(step.path());

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Whether a file has a text that is searched.
 fn has_text(entry: &Entry) -> bool {
-    !matches!(entry.text, Text::None | Text::TooMuch { .. })
+    !matches!(entry.text, Text::None | Text::NotKept { .. })
 }
 
 /// What ranking needs of an entry before it is looked at.
@@ -28,7 +28,7 @@ pub(super) struct Table {
     facts: Vec<Facts>,
     free: Vec<Id>,
     /// The files whose text is not searched, though it is text.
-    too_much: BTreeSet<Arc<str>>,
+    not_kept: BTreeSet<Arc<str>>,
     /// Grows with every entry that comes or goes.
     pub(super) version: u64,
     /// Grows with every file that comes or goes.
@@ -61,8 +61,8 @@ impl Table {
         entry.is_ours = AtomicBool::new(same.as_ref().is_some_and(|known| known.is_ours()));
         entry.version = same.map_or(self.version + 1, |known| known.version);
         self.kept_bytes += entry.text.kept_bytes();
-        if matches!(entry.text, Text::TooMuch { .. }) {
-            self.too_much.insert(entry.path.clone());
+        if matches!(entry.text, Text::NotKept { .. }) {
+            self.not_kept.insert(entry.path.clone());
         }
         if has_text(&entry) {
             self.texts += 1;
@@ -99,7 +99,7 @@ impl Table {
         }
         self.free.push(before.id);
         self.note(before.id);
-        self.too_much.remove(path);
+        self.not_kept.remove(path);
         Some(before)
     }
 
@@ -134,11 +134,11 @@ impl Table {
 
     /// Wanted files whose text is not searched.
     pub(super) fn not_searched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
-        self.too_much().filter(|entry| wanted(entry)).count()
+        self.not_kept().filter(|entry| wanted(entry)).count()
     }
 
     /// The files whose text is not kept or cannot be read, though it is text.
-    pub(super) fn too_much(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.too_much.iter().filter_map(|path| self.entries.get(path))
+    pub(super) fn not_kept(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.not_kept.iter().filter_map(|path| self.entries.get(path))
     }
 }

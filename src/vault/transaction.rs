@@ -106,7 +106,7 @@ impl Transaction<'_> {
         let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.kept_of_step(noted)).collect());
         // What was not begun must not be finished after a crash.
         let kept = kept.inspect_err(|_| self.forget())?;
-        self.vault.finish(kept, self.take_all(&noted))?;
+        self.vault.finish(kept, self.apply_steps(&noted))?;
         self.forget();
         let in_trash = noted.into_iter().filter(|noted| !noted.trash_name.is_empty());
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
@@ -136,9 +136,9 @@ impl Transaction<'_> {
     }
 
     /// Does all steps; where one fails, those before it are taken back.
-    pub(super) fn take_all(&self, noted: &[JournalStep]) -> Result<(), Error> {
+    pub(super) fn apply_steps(&self, noted: &[JournalStep]) -> Result<(), Error> {
         noted.iter().enumerate().try_for_each(|(number, step)| {
-            self.take(step).inspect_err(|_| self.take_back(noted.part(..number), |noted| self.undo(noted, false)))
+            self.take(step).inspect_err(|_| self.undo_steps(noted.part(..number), |noted| self.undo(noted, false)))
         })
     }
 
@@ -177,7 +177,7 @@ impl Transaction<'_> {
             Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Remove { path, bytes, .. } => self.vault.remove(path, bytes),
-            Step::Trash { path } => self.vault.to_trash(path, trash_name, None),
+            Step::Trash { path } => self.vault.move_to_trash(path, trash_name, None),
         }
     }
 
@@ -187,7 +187,7 @@ impl Transaction<'_> {
         match step {
             Step::Create { path, bytes } => {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
-                self.vault.to_trash(path, &trash_name, Some(bytes))?;
+                self.vault.move_to_trash(path, &trash_name, Some(bytes))?;
                 if !keep {
                     // It has the bytes that were just checked.
                     disk::discard(&self.vault.trash()?.path().join(trash_name));
@@ -201,7 +201,7 @@ impl Transaction<'_> {
                 let on_disk = self.vault.jail.existing(path)?;
                 disk::set_mode(&on_disk, *mode).map_err(Error::disk("write the file", path.as_str()))
             }
-            Step::Trash { path } => self.vault.bring_back(trash_name, path),
+            Step::Trash { path } => self.vault.restore_from_trash(trash_name, path),
         }
     }
 
@@ -223,11 +223,11 @@ impl Transaction<'_> {
     }
 
     /// Puts back what was done, the last first, and forgets it when all is as it was.
-    pub(super) fn take_back(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
+    pub(super) fn undo_steps(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
         let mut all = true;
         for noted in done.iter().rev() {
             if let Err(error) = undo(noted) {
-                log::error!("a change of several files could not be taken back in {}: {error}", noted.step.path());
+                log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", noted.step.path());
                 all = false;
             }
         }
@@ -237,7 +237,7 @@ impl Transaction<'_> {
     }
 
     pub(super) fn forget(&self) {
-        // It says nothing any more: everything it names is done, or as it was. It has to go for good: one that a power cut
+        // Every step is done or undone. The journal is removed durably: one that a power cut
         // brings back would take back what is done.
         if let Ok(journal) = self.vault.own_file(OWN_FILES[0])
             && let Err(error) = disk::remove(&journal, || Ok::<(), std::io::Error>(()))

@@ -97,7 +97,7 @@ impl Vault {
     }
 
     fn kept_lines(&self) -> Result<Vec<Line>, Error> {
-        self.kept_versions()?.lines().map_err(Error::disk("read the kept versions", ""))
+        self.kept_versions()?.lines().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
     }
 
     /// The changes that replaced or deleted a note, of which the bytes are kept, the newest first; also under its earlier names.

@@ -2,7 +2,7 @@
 //! for each change of a file, and `versions/` the bytes before, by their SHA-256. A line is written before its change is made; where
 //! that fails, another line says so. Other processes of this program are kept out by a lock.
 
-use super::{Error, etag};
+use super::Error;
 use crate::clock::Deadline;
 use crate::clock::Now;
 use crate::disk::{self, Mode};
@@ -99,7 +99,8 @@ pub(super) fn hash(bytes: &[u8]) -> String {
 }
 
 fn failed(cause: std::io::Error) -> Error {
-    Error::disk("keep the old version of the file in the state folder for", "")(cause)
+    log::error!("could not keep an old version in the state folder: {cause}");
+    Error::Disk { doing: "keep the old version in the state folder", path: "versions".into(), cause }
 }
 
 impl Versions {
@@ -168,7 +169,7 @@ impl Versions {
     /// # Errors
     /// What the disk says.
     pub fn lines(&self) -> std::io::Result<Vec<Line>> {
-        let log = disk::if_there(disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
+        let log = disk::none_if_missing(disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
         let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
         let ended = lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None });
         let ended: HashSet<String> = ended.collect();
@@ -245,8 +246,7 @@ impl Line {
 
 /// An id of 16 hex digits.
 pub(super) fn new_id() -> Result<String, Error> {
-    let random = secret::new_id().map_err(|_| failed(ErrorKind::Other.into()))?;
-    Ok(etag(random.as_bytes()))
+    secret::random::<8>().map(|bytes| secret::hex(&bytes)).map_err(|_| failed(ErrorKind::Other.into()))
 }
 
 /// Waits for a lock file that other processes take for a moment; `None` where one does not come to an end.

@@ -1,5 +1,5 @@
 //! Changing files: a whole one, or one text in it. Atomic and durable. An edit is never made over a change that came in
-//! between: the bytes are compared once more right before the rename, with the folder locked against our own kind, and those of
+//! between: the bytes are compared once more right before the rename, with the folder locked against our other processes, and those of
 //! the displaced file right after it ([`disk::replace`] says what becomes of a text that another program saved in between).
 //! Where the file system cannot exchange two names, the microseconds between the first of these and the rename are left for
 //! another program.
@@ -78,20 +78,20 @@ impl Vault {
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
         self.check_grant(path.as_str())?;
-        self.index.refuse_if_away()?;
+        self.index.check_available()?;
         // A note that exists under the same name in another Unicode form is that note, not a second one.
         let path = &self.jail.as_on_disk(path.clone());
         if matches!(self.jail.existing(path), Err(Error::NotFound { .. })) {
             self.check_new_name(path, None)?;
         }
-        let top = self.jail.folder_that_is_there(path);
+        let top = self.jail.deepest_existing_folder(path);
         let outcome = self.write_at(path, content, create_dirs, over);
         if outcome.is_err() {
             // Folders that were made for it go again.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
         let (created, previous) = outcome?;
-        self.index.note_written(path);
+        self.index.record_write(path);
         Ok(Written { previous, ..Written::of(path, created, content.as_bytes()) })
     }
 
@@ -106,7 +106,7 @@ impl Vault {
         let _lock = self.lock_for_writing(&on_disk);
         let (mut tries, patience) = (0..limits::EDIT_RETRIES, Deadline::after(limits::REST_PATIENCE));
         loop {
-            self.index.refuse_if_away()?;
+            self.index.check_available()?;
             self.wait_until_closed(path, &on_disk, patience)?;
             let before = existing(&on_disk, path)?;
             if before.is_some() && matches!(over, Overwrite::Nothing) {
@@ -140,7 +140,7 @@ impl Vault {
         before: Option<&Metadata>,
     ) -> Result<Option<String>, Error> {
         let kept = self.keep(vec![path.as_str().to_owned()], || vec![kept_of_write(path, known, bytes)])?;
-        let outcome = disk::replace(on_disk, bytes, mode_of(before), |at| self.is_still(at, on_disk, path, known));
+        let outcome = disk::replace(on_disk, bytes, mode_of(before), |at| self.check_unchanged(at, on_disk, path, known));
         let ids = self.finish(kept, outcome.map_err(|error| with_path(error, path)))?;
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
@@ -150,8 +150,8 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] when it is another, or a program is writing it; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
-    pub(super) fn is_still(&self, at: &Path, on_disk: &ResolvedPath, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
-        self.index.refuse_if_away()?;
+    pub(super) fn check_unchanged(&self, at: &Path, on_disk: &ResolvedPath, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
+        self.index.check_available()?;
         match (current(at, path)?, known) {
             (None, None) => Ok(()),
             (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(on_disk, at) != Some(true) => Ok(()),
@@ -238,7 +238,7 @@ impl Vault {
     /// Those of [`Vault::write`].
     pub(super) fn may_create(&self, path: &VaultPath) -> Result<(), Error> {
         self.check_grant(path.as_str())?;
-        self.index.refuse_if_away()?;
+        self.index.check_available()?;
         let mut folder = path.parent();
         while !folder.is_root() && matches!(self.jail.existing(&folder), Err(Error::NotFound { .. })) {
             folder = folder.parent();
@@ -259,11 +259,9 @@ impl Vault {
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
         let before = known.unwrap_or_default();
-        let change = || {
-            vec![
-                wanted
-                    .map_or_else(|| kept_of_removal(path, String::new(), Some(before.to_vec())), |bytes| kept_of_write(path, known, bytes)),
-            ]
+        let change = || match wanted {
+            Some(bytes) => vec![kept_of_write(path, known, bytes)],
+            None => vec![kept_of_removal(path, String::new(), Some(before.to_vec()))],
         };
         let kept = self.keep(vec![path.as_str().to_owned()], change)?;
         let outcome = wanted.map_or_else(|| self.remove(path, before), |bytes| self.put(path, known, bytes));
@@ -273,15 +271,15 @@ impl Vault {
     /// The same, and nothing is kept: a step of a change of which all is kept already.
     pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
         check_size(path, bytes.len())?;
-        self.index.refuse_if_away()?;
+        self.index.check_available()?;
         let on_disk = self.jail.for_writing(path, true)?;
         let _lock = self.lock_for_writing(&on_disk);
         self.wait_until_closed(path, &on_disk, Deadline::after(limits::REST_PATIENCE))?;
         let before = existing(&on_disk, path)?;
-        let look = |at: &Path| self.is_still(at, &on_disk, path, known);
+        let look = |at: &Path| self.check_unchanged(at, &on_disk, path, known);
         look(&on_disk)?;
         disk::replace(&on_disk, bytes, mode_of(before.as_ref()), look).map_err(|error| with_path(error, path))?;
-        self.index.note_written(path);
+        self.index.record_write(path);
         Ok(())
     }
 
@@ -294,7 +292,7 @@ impl Vault {
         let _lock = self.lock_for_writing(on_disk);
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
         existing(on_disk, path)?;
-        disk::remove(on_disk, || self.is_still(on_disk, on_disk, path, Some(known))).map_err(|error| with_path(error, path))?;
+        disk::remove(on_disk, || self.check_unchanged(on_disk, on_disk, path, Some(known))).map_err(|error| with_path(error, path))?;
         self.index.look(path.as_str(), true);
         Ok(())
     }
@@ -348,7 +346,7 @@ impl Vault {
                 Err(Error::Busy) => continue,
                 other => other?,
             };
-            self.index.note_written(path);
+            self.index.record_write(path);
             return Ok(Written { previous, ..Written::of(path, false, &edited) });
         }
         let bytes = self.bytes(path)?;
@@ -390,7 +388,7 @@ pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metada
 /// The bytes of the file at this moment, and whether it stayed the same while they were read; `None` when it is gone. A file too large to be read here has no etag that
 /// a client could have been given.
 fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
-    let read = disk::if_there(read_stamped(on_disk, limits::NOTE_BYTES + 1)).map_err(Error::disk("read the file", path.as_str()))?;
+    let read = disk::none_if_missing(read_stamped(on_disk, limits::NOTE_BYTES + 1)).map_err(Error::disk("read the file", path.as_str()))?;
     let size = |stamp: &Stamp| usize::try_from(stamp.size).unwrap_or(usize::MAX);
     read.map(|(bytes, stamp, stayed)| check_size(path, bytes.len().max(size(&stamp))).map(|()| (bytes, stayed))).transpose()
 }

@@ -144,7 +144,7 @@ impl<'a> Evaluator<'a> {
         let before = self.steps.get();
         let left = before.saturating_sub(steps as u64);
         let is_time_to_look = before / LOOK_EVERY != left / LOOK_EVERY;
-        let goes_on = !is_time_to_look || self.deadline.left().is_some() && (self.source.go_on)(0, 0);
+        let goes_on = !is_time_to_look || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
         self.steps.set(if goes_on { left } else { 0 });
         if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
     }

@@ -92,7 +92,7 @@ impl<'a> Evaluator<'a> {
 
     /// What links mean; found out when the first expression asks.
     pub(super) fn names(&self) -> Option<&LinkIndex> {
-        self.names.get_or_init(|| self.source.vault.link_index(self.source.go_on)).as_deref().ok()
+        self.names.get_or_init(|| self.source.vault.link_index(self.source.proceed)).as_deref().ok()
     }
 
     /// Why the links of the vault are not known, where an expression asked for them.

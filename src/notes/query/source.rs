@@ -9,5 +9,5 @@ pub struct Source<'a> {
     pub vault: &'a Vault,
     pub zone: &'a Zone,
     pub now: Now,
-    pub go_on: &'a dyn Fn(usize, usize) -> bool,
+    pub proceed: &'a dyn Fn(usize, usize) -> bool,
 }

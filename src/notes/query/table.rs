@@ -140,7 +140,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let of_order = order.iter().chain(&group).map(|(expr, _)| expr);
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas))?;
-    let files = source.vault.files_with_frontmatter(source.go_on)?;
+    let files = source.vault.files_with_frontmatter(source.proceed)?;
     // What a base names need not be misspelt: it is written once for notes that come later.
     let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
     let asked = used.iter().filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
@@ -248,7 +248,7 @@ fn select<'e>(
     };
     let mut rows = Vec::new();
     for (number, entry) in files.iter().enumerate() {
-        if number % limits::SEARCH_BLOCK == 0 && !(source.go_on)(number, files.len()) {
+        if number % limits::SEARCH_BLOCK == 0 && !(source.proceed)(number, files.len()) {
             return Err(Failure::Vault(crate::vault::Error::Cancelled));
         }
         if !is_candidate(entry) {

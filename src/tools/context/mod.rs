@@ -74,7 +74,7 @@ fn criteria(arguments: &Arguments) -> Criteria {
 }
 
 fn matching(context: &Context<'_>, criteria: &Criteria) -> Result<Vec<Arc<Entry>>, Error> {
-    Ok(context.vault.notes(criteria, &context.go_on("notes looked at"))?)
+    Ok(context.vault.notes(criteria, &context.proceed("notes looked at"))?)
 }
 
 /// A note's path as the caller may see it.

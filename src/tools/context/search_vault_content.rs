@@ -52,7 +52,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let wrong = |why: String| Error::new(Code::InvalidArgument, format!("Argument search_pattern is not a regular expression: {why}"));
     let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive")).map_err(wrong)?;
-    let found = context.vault.grep(&pattern, arguments.number("context_chars"), &context.go_on("notes searched"))?;
+    let found = context.vault.grep(&pattern, arguments.number("context_chars"), &context.proceed("notes searched"))?;
     let matches: usize = found.notes.iter().map(|found| found.count).sum();
     let mut title = format!("{matches} matches in {} notes for {text:?}\n", found.notes.len());
     if found.not_searched > 0 {

@@ -16,7 +16,7 @@ pub(super) static RESOURCE: Resource = Resource {
 };
 
 fn read(context: &Context<'_>) -> Result<String, Error> {
-    let notes = context.vault.notes(&super::Criteria::default(), &context.go_on("notes looked at"))?;
+    let notes = context.vault.notes(&super::Criteria::default(), &context.proceed("notes looked at"))?;
     let mut tags = BTreeMap::<&str, usize>::new();
     notes.iter().flat_map(|entry| entry.tags.iter()).for_each(|tag| *tags.entry(tag).or_default() += 1);
     let mut tags: Vec<(&str, usize)> = tags.into_iter().collect();

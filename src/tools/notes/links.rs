@@ -6,7 +6,7 @@ use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Member, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::links::{Show, VaultLink};
+use crate::vault::links::{LinkFilter, VaultLink};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_links",
@@ -52,13 +52,13 @@ impl Member for VaultLink {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
     let after = paging::after(arguments)?;
-    let go_on = context.go_on("notes read");
+    let proceed = context.proceed("notes read");
     let show = match arguments.text("show") {
-        "outgoing" => Show::Outgoing,
-        "unresolved" => Show::Unresolved,
-        "ambiguous" => Show::Ambiguous,
+        "outgoing" => LinkFilter::Outgoing,
+        "unresolved" => LinkFilter::Unresolved,
+        "ambiguous" => LinkFilter::Ambiguous,
         name @ ("orphans" | "deadends") => {
-            let found = context.vault.unlinked(name == "deadends", path.as_ref(), &go_on)?;
+            let found = context.vault.unlinked(name == "deadends", path.as_ref(), &proceed)?;
             let total = found.len();
             let rest: Vec<String> = found.into_iter().filter(|path| after.as_ref().is_none_or(|after| path > after)).collect();
             let left = rest.len();
@@ -66,12 +66,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let next = Next::after(arguments, paths.last().filter(|_| paths.len() < left).map(String::as_str));
             return Reply::of(&Answer { total, links: None, paths: Some(paths), next });
         }
-        _ => Show::Backlinks,
+        _ => LinkFilter::Backlinks,
     };
-    if path.is_none() && matches!(show, Show::Backlinks | Show::Outgoing) {
+    if path.is_none() && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
         return Err(Error::new(Code::InvalidArgument, format!("Argument path is missing: {PATH}.")));
     }
-    let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &go_on)?;
+    let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &proceed)?;
     let all = found.len();
     let links = fitting(found.into_iter());
     let next = Next::after(arguments, links.last().filter(|_| more || links.len() < all).map(|link| link.key.as_str()));

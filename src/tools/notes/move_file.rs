@@ -37,12 +37,12 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (from, to) = (arguments.text("from").trim(), arguments.text("to").trim());
-    let go_on = |_, _| !context.caller.has_cancelled();
+    let proceed = |_, _| !context.caller.has_cancelled();
     let options = Options {
         update_links: arguments.flag("update_links"),
         dry_run: arguments.flag("dry_run"),
         if_match: arguments.maybe("if_match"),
-        go_on: &go_on,
+        proceed: &proceed,
     };
     for (name, text) in [("from", from), ("to", to)] {
         if text.is_empty() {

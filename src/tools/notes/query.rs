@@ -102,8 +102,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         limit: arguments.number(LIMIT.name),
         after,
     };
-    let go_on = context.go_on("files looked at");
-    let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), go_on: &go_on };
+    let proceed = context.proceed("files looked at");
+    let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), proceed: &proceed };
     let answer = answer(&source, &query).map_err(failed)?;
     let last = answer.last.as_ref().map(|LastRow { number, keys, name }| format!("{number}\0{keys}\0{name}"));
     let next = Next::after(arguments, last.as_deref());

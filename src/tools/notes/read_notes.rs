@@ -11,7 +11,7 @@ use crate::text::words::words_of;
 use crate::tools::result::{Inline, Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::{Error as VaultError, VaultPath, fitting, notes::not_one};
+use crate::vault::{Error as VaultError, VaultPath, fitting, notes::target_error};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
@@ -185,11 +185,11 @@ fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, VaultEr
     match target {
         Target::Heading(wanted) => {
             let headings = note.headings();
-            let number = note.find_heading(&headings, wanted, false).map_err(|error| not_one("heading", wanted, error))?;
+            let number = note.find_heading(&headings, wanted, false).map_err(|error| target_error("heading", wanted, error))?;
             let start = headings.get(number).map_or(0, |heading| heading.lines.start);
             Ok(start..note.section_end(&headings, number))
         }
-        Target::Block(id) => note.find_block(id).map(|block| block.lines).map_err(|error| not_one("block", id, error)),
+        Target::Block(id) => note.find_block(id).map(|block| block.lines).map_err(|error| target_error("block", id, error)),
         Target::Note | Target::Line(_) => Ok(0..note.lines.len()),
     }
 }

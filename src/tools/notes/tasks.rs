@@ -98,7 +98,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         text: arguments.maybe("text").map(fold),
         due_before: due_before.map(str::to_owned),
     };
-    let found = context.vault.tasks(&query, &context.go_on("notes read"))?;
+    let found = context.vault.tasks(&query, &context.proceed("notes read"))?;
     // A page begins behind a path and a line; the digits sort as the numbers do.
     let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
     let after = paging::after(arguments)?;

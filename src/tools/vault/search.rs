@@ -171,7 +171,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             passages: snippets == PASSAGES,
             after: paging::after(arguments)?.as_deref(),
         },
-        &context.go_on("files searched"),
+        &context.proceed("files searched"),
     )?;
     let shows_time = newest_first || since.is_some() || until.is_some();
     let did_you_mean: Map<String, Value> = found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect();
