@@ -53,7 +53,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "CLIENT_METADATA_DOCUMENTS" "" "false" "true"
         "Let Claude and Claude Code name themselves by their published documents, which are built in, instead of registering.";
     "TOOLSETS" "LIST" "vault" "vault,context"
-        "Groups of tools to offer, separated by commas, or all: vault, context, git, accomplishments, agent.";
+        "Groups of tools to offer, separated by commas, or all: vault, notes, context, git, accomplishments, agent, research.";
     "READ_ONLY" "" "false" "true"
         "Offer no tool that writes, to any login.";
     "READ_LINES" "NUMBER" "200" "200"

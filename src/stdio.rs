@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
-use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Subscription, Wanted, era, methods};
+use crate::mcp::{Channel, Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, Subscription, era, methods};
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
@@ -38,7 +38,7 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let client = &client;
     std::thread::scope(|scope| {
-        // What was asked before the end is still answered: the scope waits. But not for minutes.
+        // Requests before the end of input are still answered: the scope waits for them, but sessions are stopped.
         std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.systems.stop();
@@ -222,7 +222,7 @@ impl Client {
         Ok(Some(answer))
     }
 
-    fn listen(&self, wanted: Wanted, running: Option<&Running>) -> Result<Option<String>, Error> {
+    fn listen(&self, wanted: ListenRequest, running: Option<&Running>) -> Result<Option<String>, Error> {
         let id = wanted.id.clone();
         let permit = self.server.stream_permit(&self.principal).map_err(|busy| busy.answering(Some(id.clone())))?;
         let subscription = self.server.subscribe(wanted, self.listener());

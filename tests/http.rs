@@ -264,7 +264,7 @@ impl Service for Shaky {
         Reply::Whole(HttpResponse::json(200, "{}"))
     }
 
-    fn broken(&self) -> HttpResponse {
+    fn panic_response(&self) -> HttpResponse {
         HttpResponse::json(500, "{}")
     }
 }

@@ -1,6 +1,6 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
-use super::field::goes_on;
+use super::field::continues_item;
 use super::markdown::{is_blank, is_indented, item, marks_at, section, section_text, with_section};
 use crate::limits;
 use crate::markdown::blocks::{Kind, line_end};
@@ -46,7 +46,9 @@ pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
             let (done, text) = boxed(item).unwrap_or((false, item));
             let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
             found.push(FoundCriterion { criterion, lines: at..at + 1, group });
-        } else if let Some(last) = found.last_mut().filter(|last| follows(last) && (is_indented(line) || blank == 0 && goes_on(note, at))) {
+        } else if let Some(last) =
+            found.last_mut().filter(|last| follows(last) && (is_indented(line) || blank == 0 && continues_item(note, at)))
+        {
             last.lines.end = at + 1;
         }
         blank = 0;
@@ -87,7 +89,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
     let is_in_order =
         |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
     let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
-    // What is new follows what stands before it, below the same heading; in another order all of a group replaces its first.
+    // A new criterion follows the one before it, below the same heading. A group in another order is written at its first.
     let mut last = 0;
     for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
         last = chosen.unwrap_or(last);

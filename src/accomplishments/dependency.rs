@@ -190,11 +190,11 @@ impl Accomplishments {
             let others: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
             let known = others.len() < accomplishment.depends_on.len();
             if add || !known {
-                // One that is gone may still be depended on; but something must know it.
+                // A dependency on a deleted accomplishment can be removed; any other id has to exist.
                 snapshot.find(blocker)?;
             }
             let all = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
-            // What one side has already is completed on the other, and what only the canvas has goes all the same.
+            // A dependency of note or canvas alone is added to the other; one of the canvas alone is removed too.
             let (old, wanted) = if add { (&others, &all) } else { (&all, &others) };
             let path = change.canvas_of(accomplishment)?;
             let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());

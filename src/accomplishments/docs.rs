@@ -46,7 +46,7 @@ impl Accomplishments {
         if !crate::vault::media::is_note(path.name()) {
             return Err(invalid("Context documents are notes: their names end in .md."));
         }
-        // Further documents need no canvas, and are what they are on one too; but none is taken from a canvas.
+        // A `context:` document needs no canvas; one on the canvas can be changed, but not deleted.
         let is_further = name.starts_with(PREFIX);
         if is_further && !to_delete {
             return Ok(path);

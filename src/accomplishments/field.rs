@@ -61,7 +61,7 @@ pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
             let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
             open = true;
             fields.push(Field { name, lines: at..at + 1, value: from..value_end, first_end: value_end });
-        } else if let Some(last) = fields.last_mut().filter(|_| open && (is_indented(line) || blank == 0 && goes_on(note, at))) {
+        } else if let Some(last) = fields.last_mut().filter(|_| open && (is_indented(line) || blank == 0 && continues_item(note, at))) {
             last.lines.end = at + 1;
             last.value.end = value_end;
         } else {
@@ -73,8 +73,8 @@ pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
     fields
 }
 
-/// Whether a line that is not set in still belongs to the list item above it: a paragraph does, a block of another kind not.
-pub(super) fn goes_on(note: &parts::Note<'_>, at: usize) -> bool {
+/// Whether an unindented line still belongs to the list item above it: a paragraph does, a block of another kind does not.
+pub(super) fn continues_item(note: &parts::Note<'_>, at: usize) -> bool {
     let begun = note.line(at).trim_start();
     let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
     note.kind(at) == Some(Kind::Text) && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))

@@ -23,7 +23,7 @@ pub(super) fn checked_title(title: &str) -> Result<String, Error> {
 
 /// The name of a title's file, without its ending: `-` stands for what file systems or Obsidian's links refuse.
 pub(super) fn file_name(title: &str) -> String {
-    pub(super) const REFUSED: &str = "\\/:*?\"<>|#^[]";
+    const REFUSED: &str = "\\/:*?\"<>|#^[]";
     let mut name: String = title.nfc().map(|c| if REFUSED.contains(c) { '-' } else { c }).collect();
     while name.len() > limits::TITLE_FILE_BYTES {
         name.pop();

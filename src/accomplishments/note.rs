@@ -167,7 +167,7 @@ impl Note {
         }
     }
 
-    /// What one section was to become must be so, and all other sections what they were.
+    /// Takes the edited text, if the section is as wanted and all other sections are unchanged.
     fn take(&mut self, edited: String, name: &str, as_wanted: bool) -> Result<(), Error> {
         if !as_wanted || others(&self.text, name) != others(&edited, name) {
             return Err(invalid(format!(

@@ -1,7 +1,7 @@
 //! Files that a caller hands to a session. This is where a caller could ask for any file of the machine, so each one is
 //! looked at before anything runs, and one bad one refuses the whole call.
 //!
-//! Each becomes a file of `raw/assets`, byte for byte, unless that folder has it already: the session never gets near the folder that it
+//! Each becomes a file of `raw/assets`, byte for byte, unless that folder has it already: the session has no access to the folder that it
 //! is from, and the vault keeps what its pages are made from.
 
 use super::copy::Copy;

@@ -16,7 +16,7 @@ const HIDDEN: [&str; 2] = ["Read(.*)", "Edit(.*)"];
 /// agents, or servers whose tools run unasked.
 const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBundledSkills":true,"enabledPlugins":{"cc-plugin-plugin-authoring@builtin":false,"cc-plugin-agents-md@builtin":false,"cc-plugin-privacy@builtin":false}}"#;
 
-/// What must not be there although nothing puts it there: a session must never start another one, run a program or reach
+/// Tools that are denied although none is offered: a session must never start another one, run a program or reach
 /// the network.
 const NEVER: [&str; 7] = ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 

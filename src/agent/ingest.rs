@@ -133,7 +133,7 @@ impl Agent {
             session.begun.material == begun.material && session.begun.session != begun.session && !begun.about.is_empty()
         };
         let earlier = self.ledger.sessions().into_iter().filter(same).filter_map(|session| session.ended);
-        let named = Named::in_vault(self);
+        let named = VaultFiles::in_vault(self);
         let mut pages: Vec<String> = earlier.flat_map(|ended| ended.pages).filter(|page| is_source(page) && named.has(page)).collect();
         pages.sort_unstable();
         pages.dedup();
@@ -194,7 +194,7 @@ impl Agent {
 
     fn report(&self, request: &Request, end: End, filed: &Filed, filed_before: Vec<String>, copy: &Copy) -> Ingested {
         let given = Structured::of(copy, end.structured);
-        let named = Named::in_vault(self);
+        let named = VaultFiles::in_vault(self);
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let (found, not_found): (Vec<String>, Vec<String>) =
             claimed_sources.iter().chain(&claimed_pages).cloned().partition(|name| named.has(name));
@@ -364,12 +364,12 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// The files that there are, to look names up that a session gave.
-pub(super) struct Named(links::Pages);
+pub(super) struct VaultFiles(links::Pages);
 
-impl Named {
-    pub(super) fn in_vault(agent: &Agent) -> Named {
+impl VaultFiles {
+    pub(super) fn in_vault(agent: &Agent) -> VaultFiles {
         let files = agent.vault.files_below(&VaultPath::root(), "");
-        Named(links::Pages::of(files.iter().map(|entry| entry.path.as_ref())))
+        VaultFiles(links::Pages::of(files.iter().map(|entry| entry.path.as_ref())))
     }
 
     /// Whether there is a file that this path or wikilink leads to.

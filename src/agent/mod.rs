@@ -1,4 +1,4 @@
-//! Each call one headless Claude Code session over the vault, confined.
+//! Each call runs one headless, confined Claude Code session over the vault.
 //!
 //! A session reads what others have written, and may do what a sentence in a mail says. So it is trusted with nothing that it
 //! does not need. It has five tools for files, no program, no network but the API, no settings, no server; it works on a copy of the
@@ -345,9 +345,9 @@ impl Agent {
     }
 
     /// Waits a while for the end of all sessions, so that nothing of them is left.
-    pub fn wait_for_the_end(&self) {
+    pub fn wait_for_sessions(&self) {
         if !self.gate.is_idle_within(limits::AGENT_CANCEL_WAIT) {
-            log::warn!("agent: a session goes on; its supervisor ends it");
+            log::warn!("agent: a session is still running; its supervisor ends it");
         }
     }
 

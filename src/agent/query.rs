@@ -1,6 +1,6 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Named, Structured, cut, domain_words, marked};
+use super::ingest::{DOMAINS, Structured, VaultFiles, cut, domain_words, marked};
 use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
 use crate::limits;
@@ -44,7 +44,7 @@ impl Agent {
             let given = Structured::of(&ready.dir.copy, end.structured);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
-            let named = Named::in_vault(self);
+            let named = VaultFiles::in_vault(self);
             let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
             let answer = cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS);
             Ok(Answer { answer, citations, artifacts, not_found })

@@ -163,10 +163,10 @@ fn start(order: &Order) -> std::io::Result<Process> {
     Process::start(&mut command, input, spawn)
 }
 
-/// Listens until the session has ended, or has to.
+/// Reads the output of a session until it has ended, or must be ended.
 ///
 /// # Errors
-/// Why it has to; it runs still.
+/// Why it must be ended; it is still running.
 fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript, watcher: &dyn Watcher) -> Result<(), Failure> {
     let SessionRequest { work, route, .. } = ready.asked;
     let flood = || Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into());

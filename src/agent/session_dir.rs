@@ -73,7 +73,7 @@ impl Drop for SessionDir {
 /// Whether the session of a folder runs, in this process or another; `None` where there is no telling.
 pub(super) fn is_running(folder: &Path) -> Option<bool> {
     let lock = folder.join(LOCK);
-    // One without a lock file is being made at this moment, or was never finished; the folder's age is not worth a rule.
+    // One without a lock file is being made at this moment, or was never finished: it is left alone.
     lock.is_file().then(|| disk::take_lock(&lock).ok()).flatten().map(|lock| lock.is_none())
 }
 

@@ -32,7 +32,7 @@ pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
         return Vec::new();
     }
     let mut names: Vec<String> = entries(&folder).into_iter().filter(|name| is_name(name) && is_plain(&folder.join(name))).collect();
-    // The one that is needed is not crowded out.
+    // The needed one first, so that the limit keeps it.
     names.sort_by_key(|name| name != needed);
     if names.len() > limits::AGENT_SKILLS {
         log::warn!("agent: the vault has {} skills; {} are used", names.len(), limits::AGENT_SKILLS);

@@ -1,4 +1,4 @@
-//! The supervisor: this program once more, between the server and a session. Standard input is its lifeline: when that
+//! The supervisor: this program once more, between the server and a session. When its standard input
 //! closes, because the server wants the session to end or has been killed, the whole process group ends.
 
 use super::confine::Confinement;

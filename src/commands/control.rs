@@ -15,7 +15,7 @@ use std::sync::Arc;
 const SOCKET: &str = "control.sock";
 
 /// The socket's path; with `/proc` short enough for a socket address (about 100 bytes) however deep the folder is.
-fn named(folder: &Path) -> io::Result<(File, PathBuf)> {
+fn socket_path(folder: &Path) -> io::Result<(File, PathBuf)> {
     let open = File::open(folder)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));
     let path = if Path::new("/proc/self/fd").is_dir() { short } else { folder.join(SOCKET) };
@@ -24,7 +24,7 @@ fn named(folder: &Path) -> io::Result<(File, PathBuf)> {
 
 /// Listens in the folder that the server has for itself, in a thread that ends with it.
 pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
-    let listening = named(folder).and_then(|(_open, path)| {
+    let listening = socket_path(folder).and_then(|(_open, path)| {
         // The maker of one that exists is gone: the folder is locked by us.
         disk::discard(&folder.join(SOCKET));
         let listener = UnixListener::bind(&path)?;
@@ -52,7 +52,7 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
     let ended = match line.trim_end().split_once(' ') {
         Some(("revoke", "--all")) => oauth.end_grants(None, Now::read()),
         Some(("revoke", id)) => oauth.end_grants(Some(id), Now::read()),
-        _ => return stream.write_all(b"what?\n"),
+        _ => return stream.write_all(b"unknown command\n"),
     };
     let not_stored = "ended now, but that cannot be stored, so it would be valid again after a restart: free space on the disk";
     let words = ended.map_or_else(|_| not_stored.to_owned(), |ended| format!("ended {ended}"));
@@ -65,7 +65,7 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
 /// In words for the owner.
 pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
     let unreachable = |error: io::Error| format!("the server that uses this folder cannot be reached: {}", error.kind());
-    let answer = named(folder).and_then(|(_open, path)| {
+    let answer = socket_path(folder).and_then(|(_open, path)| {
         let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
         stream.write_all(format!("revoke {}\n", id.unwrap_or("--all")).as_bytes())?;

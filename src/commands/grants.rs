@@ -58,7 +58,7 @@ pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
 /// An id may be shortened as long as it is the only one that begins so.
 fn whole_id(state: &State, id: &str) -> Result<String, String> {
     if id.len() < ID_LEAST {
-        return Err(format!("an id has at least {ID_LEAST} characters of it; see grants"));
+        return Err(format!("give at least {ID_LEAST} characters of the id; see grants"));
     }
     let mut found = state.grants.keys().filter(|known| known.starts_with(id));
     match (found.next(), found.next()) {

@@ -88,6 +88,6 @@ pub(super) fn fix(config: Config) -> u8 {
     };
     until_signal(work, || {
         agent.stop();
-        agent.wait_for_the_end();
+        agent.wait_for_sessions();
     })
 }

@@ -85,14 +85,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(unix)]
         "undo" => {
             let (login, since) = (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
-            by_hand(raw, LevelFilter::Warn, |config| undo::undo(raw, &config, login, since, parsed.flag("dry-run").is_some()))
+            run_on_vault(raw, LevelFilter::Warn, |config| undo::undo(raw, &config, login, since, parsed.flag("dry-run").is_some()))
         }
         #[cfg(feature = "agent")]
-        "init-wiki" => by_hand(raw, LevelFilter::Error, wiki::init_wiki),
+        "init-wiki" => run_on_vault(raw, LevelFilter::Error, wiki::init_wiki),
         #[cfg(feature = "agent")]
-        "lint" if parsed.flag("fix").is_some() => by_hand(raw, LevelFilter::Warn, jobs::fix),
+        "lint" if parsed.flag("fix").is_some() => run_on_vault(raw, LevelFilter::Warn, jobs::fix),
         #[cfg(feature = "agent")]
-        "lint" => by_hand(raw, LevelFilter::Error, wiki::check),
+        "lint" => run_on_vault(raw, LevelFilter::Error, wiki::check),
         #[cfg(feature = "agent")]
         "jobs" => jobs::list(raw),
         #[cfg(feature = "agent")]
@@ -121,7 +121,7 @@ fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8
 
 /// Runs a command that opens the vault itself, with a log of `level` at most.
 #[cfg(unix)]
-fn by_hand(raw: &Raw, level: LevelFilter, run: impl FnOnce(Config) -> u8) -> u8 {
+fn run_on_vault(raw: &Raw, level: LevelFilter, run: impl FnOnce(Config) -> u8) -> u8 {
     match Config::read(raw, Purpose::Stdio, &environment()) {
         Ok(config) => {
             start_logging(config.log_level.min(level));
@@ -215,7 +215,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);
     let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
-    // The index is filled while the first client is still shaking hands; where notes are chosen by their frontmatter, that
+    // The index is filled while the first client initializes; where notes are chosen by their frontmatter, that
     // is read too.
     let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments].iter().any(|set| config.toolsets.contains(set));
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {

@@ -192,7 +192,7 @@ pub(super) fn check_server(url: &str) -> u8 {
     report.end()
 }
 
-/// The origin of a URL, which is all that is needed; what of it no client would get along with is a problem.
+/// The origin of a URL; what no client would accept in the URL is reported as a problem.
 fn origin(url: &str, report: &mut Report) -> Option<String> {
     let split = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
     let parts = split.map(|(scheme, rest)| (scheme, rest.split_once('/').unwrap_or((rest, ""))));

@@ -20,7 +20,7 @@ pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<
     opened.ok().map(Arc::new)
 }
 
-/// What would make half a server: all of it, before anything starts.
+/// The mistakes that keep the program from starting.
 pub(super) fn to_start(config: &Config, purpose: Purpose) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     if let Some(vault) = vault(config, &mut mistakes) {

@@ -185,7 +185,7 @@ impl Config {
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
             reader.notes.push("This kernel has no Landlock: sessions of toolset agent are held by the program's own rules alone".into());
         }
-        reader.quoted();
+        reader.refuse_quoted();
         reader.misspelt();
         (Config { notes: reader.notes, ..config }, reader.mistakes)
     }

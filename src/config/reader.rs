@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses values with quotes around them: shells take those away, systemd's and Docker's files of variables partly do not.
-    pub(super) fn quoted(&mut self) {
+    pub(super) fn refuse_quoted(&mut self) {
         for setting in SETTINGS.iter().map(|row| row.variable) {
             let inner = self
                 .text(setting)

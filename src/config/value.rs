@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// `name:sha256` with what may follow: `:read`, `:read=FOLDERS`, `:write=FOLDERS`; folders are separated by `;`.
 pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
-    pub(super) const SHAPE: &str =
+    const SHAPE: &str =
         "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
     let mut parts = entry.split(':');
     let (name, hash) = parts.next().zip(parts.next()).ok_or(SHAPE)?;

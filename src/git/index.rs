@@ -70,7 +70,7 @@ impl Index {
     /// Locks the index and copies it.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when another program does not give it free, [`Failure::Git`] for the disk's refusal.
+    /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
         let (path, lock) = (repository.git_dir.join("index"), Lock::take(repository)?);
         let copy = repository.scratch("index")?;
@@ -90,7 +90,7 @@ impl Index {
     /// Takes the lock for a moment: a commit that cannot be checked out here, because another program holds it, must not be pushed.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when that program does not give it free.
+    /// [`Failure::Refused`] when that program does not release it.
     pub(super) fn refuse_locked(repository: &Repository) -> Result<(), Failure> {
         Lock::take(repository).map(drop)
     }

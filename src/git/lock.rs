@@ -1,4 +1,4 @@
-//! The lock file of those who write with these tools, and that the repository overlooks it.
+//! The lock file of all writers with these tools, and its entry in `info/exclude`.
 
 use super::process::Runner;
 use super::{Failure, LOCK};

@@ -198,7 +198,7 @@ impl Git {
         let path = &vault.spelled(path);
         let name = repository.name_of(path);
         let look = |repository: &Repository| {
-            let known = repository.know(&runner, &[&name], true)?;
+            let known = repository.read_known(&runner, &[&name], true)?;
             let note = repository.look_at(&runner, &known, path, &name)?;
             let is_committed = repository.is_committed(&runner, &note, &name)?;
             Ok::<_, Failure>((known, note, is_committed))
@@ -294,7 +294,7 @@ impl Git {
         let files: Vec<(VaultPath, String)> =
             paths.iter().map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
         let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
-        let known = repository.know(runner, &names, false)?;
+        let known = repository.read_known(runner, &names, false)?;
         let (mut notes, mut left) = (Vec::new(), Vec::new());
         for (path, name) in &files {
             let looked = repository.look_at(runner, &known, path, name).and_then(|note| {
@@ -389,7 +389,7 @@ impl Git {
             return Err(unusable("git does not say where it is"));
         };
         if nearest.canonicalize().ok() != top.canonicalize().ok() {
-            return Err(unusable("to git the .git nearest to it is none, and it takes another one above; git status there says more"));
+            return Err(unusable("git does not accept the nearest .git and takes another one above; run git status there"));
         }
         let below = self.vault.root().strip_prefix(nearest).ok().and_then(Path::to_str).ok_or_else(|| unusable("its path is not UTF-8"))?;
         if below.split('/').any(|name| name == ".git") {

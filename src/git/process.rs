@@ -40,7 +40,7 @@ impl Output {
 
     /// What git said when it failed; it may have been ended before it could say anything.
     pub(super) fn words(self) -> String {
-        if self.stderr.is_empty() { "git ended without a word".into() } else { self.stderr }
+        if self.stderr.is_empty() { "git failed without a message".into() } else { self.stderr }
     }
 }
 

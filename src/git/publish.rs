@@ -160,7 +160,7 @@ fn confirm_push(repository: &Repository, runner: &Runner<'_>, remote: &str, comm
     })
 }
 
-/// Has [`FETCHED`] stand at the commit that the remote's branch is at. No ref of a person's moves by it.
+/// Sets [`FETCHED`] to the commit of the remote's branch. Changes no other ref.
 fn fetch(repository: &Repository, runner: &Runner<'_>, remote: &str) -> Result<(), Failure> {
     let wanted = format!("+{}:{FETCHED}", repository.branch);
     let options = ["--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-prune", "--refmap=", "--quiet"];

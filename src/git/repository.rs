@@ -212,7 +212,7 @@ impl Repository {
     /// The move of the branch that is in progress.
     pub(super) fn pending(&self) -> Result<Option<Pending>, Failure> {
         let read = disk::none_if_missing(std::fs::read_to_string(self.pending_file()));
-        let text = read.map_err(|error| Failure::Git(format!("what is pending cannot be read: {}", error.kind())))?;
+        let text = read.map_err(|error| Failure::Git(format!("the file vault-sync-mcp.pending cannot be read: {}", error.kind())))?;
         let mut lines = text.as_deref().unwrap_or_default().lines().map(str::to_owned);
         Ok(lines.next().map(|to| Pending { to, from: lines.next() }))
     }
@@ -221,7 +221,7 @@ impl Repository {
     pub(super) fn begin_move(&self, to: &str) -> Result<(), Failure> {
         let lines: String = [Some(to), self.head.as_deref()].into_iter().flatten().map(|commit| format!("{commit}\n")).collect();
         disk::replace(&self.pending_file(), lines.as_bytes(), disk::Mode::Private, |_| Ok(()))
-            .map_err(|error: std::io::Error| Failure::Git(format!("what is pending cannot be noted: {}", error.kind())))
+            .map_err(|error: std::io::Error| Failure::Git(format!("the file vault-sync-mcp.pending cannot be written: {}", error.kind())))
     }
 
     pub(super) fn end_move(&self) {
@@ -353,7 +353,7 @@ impl Repository {
     }
 
     /// What the branch and the index have of files; with `bytes`, those in the branch too.
-    pub(super) fn know(&self, runner: &Runner<'_>, names: &[&str], bytes: bool) -> Result<Known, Failure> {
+    pub(super) fn read_known(&self, runner: &Runner<'_>, names: &[&str], bytes: bool) -> Result<Known, Failure> {
         let objects = self.head.as_deref().map_or(Ok(HashMap::new()), |head| objects(runner, head, names, bytes))?;
         let head = self.head.as_deref().unwrap_or_default();
         let new: Vec<&str> = names.iter().copied().filter(|name| in_commit(&objects, head, name).entry.is_none()).collect();
@@ -387,7 +387,7 @@ impl Repository {
                 let found = match (stage, tag) {
                     ("0", "S" | "s") => Err("is outside the sparse checkout of this working tree"),
                     ("0", tag) if tag.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                        Err("is marked so that git does not look at it; git update-index --no-assume-unchanged it first")
+                        Err("is marked assume-unchanged; run git update-index --no-assume-unchanged on it first")
                     }
                     ("0", _) => Ok(Entry { mode: mode.to_owned(), blob: blob.to_owned() }),
                     _ => Err("has a conflict that is not resolved; git status says more"),

@@ -1,9 +1,9 @@
-//! The chunked transfer coding (RFC 9112 section 7.1): bytes in, body out. No socket in sight.
+//! The chunked transfer coding (RFC 9112 section 7.1), decoded without a socket.
 
 use super::error::Refusal;
 use crate::limits;
 
-/// Decodes a chunked body that arrives bit by bit. Chunk extensions are skipped and trailers thrown away, both within
+/// Decodes a chunked body that arrives in pieces. Chunk extensions are skipped and trailers thrown away, both within
 /// bounds; everything else must be exactly as the RFC writes it.
 #[derive(Debug)]
 pub struct Chunked {

@@ -73,7 +73,7 @@ impl<S: Service> Connection<'_, S> {
                 self.peer.note_head(false);
                 return self.answer_unread(&head, *answer);
             }
-            Err(_) => return self.answer_unread(&head, service.broken()),
+            Err(_) => return self.answer_unread(&head, service.panic_response()),
         };
         self.peer.note_head(admission.is_authenticated);
         if let Framing::Length(length) = head.framing
@@ -109,7 +109,7 @@ impl<S: Service> Connection<'_, S> {
             Ok(Reply::Events(answer, events)) => self.stream(&head, answer, events, &hang_up, permit),
             Err(_) => {
                 drop(permit);
-                self.answer(&head, &service.broken(), true)
+                self.answer(&head, &service.panic_response(), true)
             }
         }
     }
@@ -175,7 +175,7 @@ impl<S: Service> Connection<'_, S> {
                     (used, chunked.is_done())
                 }
             };
-            // What has come, and not what was announced: to announce costs nothing.
+            // Reserves what was received, not the Content-Length: a peer can claim any length.
             if !reserved.more(body.len() - before) {
                 return Err(Refusal::BUSY);
             }
@@ -337,7 +337,7 @@ impl<S: Service> Connection<'_, S> {
     }
 }
 
-/// Time that a body has earned by the bytes of it that came: slow is fine, almost nothing is not.
+/// The time by which received bytes extend a deadline: a slow body may finish, one that stalls may not.
 fn allowed_time(received: usize) -> Duration {
     Duration::from_secs((received / limits::BODY_MIN_RATE) as u64)
 }

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 
 /// The writing half of an open event stream.
 pub struct EventStream {
-    /// `None` once nothing is put in any more; what is in it is written yet.
+    /// `None` once the stream has ended; queued events are still written.
     queue: Mutex<Option<Sender<String>>>,
     /// Bytes in the queue.
     waiting: AtomicUsize,
@@ -40,14 +40,14 @@ impl EventStream {
     ) -> io::Result<(Arc<EventStream>, JoinHandle<()>)> {
         let (sender, queue) = channel();
         let stream = Arc::new(EventStream { queue: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) });
-        let (may_go_on, last_message) = (events.may_go_on.take(), events.last_message.take());
+        let (may_continue, last_message) = (events.may_continue.take(), events.last_message.take());
         let (writing, peer) = (Arc::clone(&stream), Arc::clone(peer));
         let write_all = move || {
             let write = |head: &[u8], text: &str| {
                 let framed = if chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
                 write_in_time(&peer.socket, head, framed.as_bytes(), || {})
             };
-            let is_whole = writing.write_queue(&queue, may_go_on, |text| write(&[], text), || write(&head, HEARTBEAT)).is_ok();
+            let is_whole = writing.write_queue(&queue, may_continue, |text| write(&[], text), || write(&head, HEARTBEAT)).is_ok();
             if is_whole {
                 let _ = last_message.map_or(Ok(()), |message| write(&[], &event(&message)));
                 let _ = if chunked { write_in_time(&peer.socket, b"0\r\n\r\n", &[], || {}) } else { Ok(()) };
@@ -59,7 +59,7 @@ impl EventStream {
         Ok((stream, writer))
     }
 
-    /// Sends one `message` event. `json` is one line, because readers in the wild take each `data:` line as a whole document.
+    /// Sends one `message` event. `json` is one line, because some clients parse each `data:` line as a whole document.
     /// Gives whether the stream is still open.
     pub fn send(&self, json: &str) -> bool {
         let event = event(json);
@@ -89,14 +89,14 @@ impl EventStream {
     fn write_queue(
         &self,
         queue: &Receiver<String>,
-        may_go_on: Option<Box<dyn Fn() -> bool + Send>>,
+        may_continue: Option<Box<dyn Fn() -> bool + Send>>,
         write: impl Fn(&str) -> io::Result<()>,
         begin: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
         begin()?;
         loop {
             let next = queue.recv_timeout(limits::HEARTBEAT);
-            if may_go_on.as_ref().is_some_and(|may_go_on| !may_go_on()) {
+            if may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
                 return Ok(());
             }
             match next {

@@ -34,7 +34,7 @@ impl HangUp {
     }
 
     fn look(&self) -> bool {
-        // Bytes that wait are a request that was sent ahead.
+        // Unread bytes are a pipelined request.
         match recv(&*self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
             Ok((_, count)) => count == 0,
             Err(error) => error != Errno::AGAIN && error != Errno::INTR,

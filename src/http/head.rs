@@ -1,4 +1,4 @@
-//! The request head: from bytes to a checked [`Head`]. No socket in sight.
+//! The request head: parsed from bytes to a checked [`Head`].
 //!
 //! `httparse` knows the grammar; what it lets through and RFC 9112 or plain caution does not is refused here, because
 //! two programs that read one byte stream differently are how requests get smuggled past a proxy.
@@ -165,7 +165,7 @@ impl Head {
     /// RFC 9112 section 9.3: HTTP/1.1 stays open unless a header says otherwise. HTTP/1.0 is always closed; its keep-alive would
     /// have to be negotiated, and no client needs it.
     fn find_close(&self) -> bool {
-        // What cannot be read may say so.
+        // A value that is not UTF-8 counts as close.
         let says_close = |value: &[u8]| {
             std::str::from_utf8(value).map_or(true, |value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")))
         };

@@ -50,10 +50,10 @@ pub trait Service: Send + Sync + 'static {
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, peer: &HangUp) -> Reply;
 
     /// The answer to a request whose handler panicked.
-    fn broken(&self) -> Response;
+    fn panic_response(&self) -> Response;
 }
 
-/// A request may be read.
+/// What [`Service::admit`] allows.
 #[derive(Debug)]
 pub struct Admission<T> {
     /// Bytes of body that this route takes.
@@ -75,8 +75,8 @@ pub enum Reply {
 
 /// What writes to an event stream.
 pub struct Events {
-    /// Asked before each event and heartbeat, where there is such a question.
-    pub may_go_on: Option<Box<dyn Fn() -> bool + Send>>,
+    /// Called before each event and heartbeat; `false` ends the stream.
+    pub may_continue: Option<Box<dyn Fn() -> bool + Send>>,
     /// The last event, for a stream that this side ends.
     pub last_message: Option<String>,
     /// Done on the connection's thread while the request counts as a worker's. What it gives is held while others write to the

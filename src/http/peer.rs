@@ -55,7 +55,7 @@ impl Peer {
         self.is_authenticated.fetch_or(is_authenticated, Ordering::Relaxed);
     }
 
-    /// Closes the connection if it is still at this; whether it was.
+    /// Closes the connection if this is still its activity; returns whether it was.
     pub(super) fn close(&self, at: Activity) -> bool {
         let was = self.activity.compare_exchange(at as u8, Activity::Closed as u8, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if was {
@@ -70,15 +70,15 @@ impl Peer {
 
     /// Whether it is at this, and is between requests, or has been slow with its request or its answer for long enough.
     pub(super) fn is_closable(&self, at: Activity) -> bool {
-        self.is(at) && (at == Activity::Idle || self.for_how_long() >= limits::EVICT_READING_AFTER)
+        self.is(at) && (at == Activity::Idle || self.time_in_activity() >= limits::EVICT_READING_AFTER)
     }
 
     /// Whether its thread had time to read what came with the connection.
-    pub(super) fn had_time(&self) -> bool {
+    pub(super) fn is_old_enough(&self) -> bool {
         self.started.elapsed() >= limits::EVICT_NEVER_BEFORE
     }
 
-    pub(super) fn for_how_long(&self) -> Duration {
+    pub(super) fn time_in_activity(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
     }
 }

@@ -149,7 +149,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         since_us: AtomicU64::new(0),
         started: clock::instant(),
     });
-    if !has_free(shared, peer.address) {
+    if !make_free_slot(shared, peer.address) {
         refuse_with_503(&peer);
         return;
     }
@@ -193,7 +193,7 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
 
 /// Whether one more connection can be taken in, after closing another where that is needed. Of one address only some may be
 /// without a whole request head.
-fn has_free<S>(shared: &Shared<S>, address: IpAddr) -> bool {
+fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, headless) = {
         let peers = shared.peers.lock().unpoisoned();
         (peers.len(), peers.iter().filter(|peer| !peer.has_head.load(Ordering::Relaxed) && peer.address == address).count())
@@ -208,7 +208,8 @@ fn has_free<S>(shared: &Shared<S>, address: IpAddr) -> bool {
 fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let peers = shared.peers.lock().unpoisoned();
     // The table is in the order in which they came.
-    let mut headless = peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.had_time());
+    let mut headless =
+        peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.is_old_enough());
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
 }
 
@@ -220,14 +221,14 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
     let close_slow = |authenticated: bool| {
         CLOSABLE.into_iter().any(|at| {
             let mut candidates: Vec<_> =
-                of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.for_how_long(), peer)).collect();
+                of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.time_in_activity(), peer)).collect();
             candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
             // One may have gone on to something else since it was looked at.
             candidates.iter().any(|(_, peer)| peer.close(at))
         })
     };
     let close_of_most = || {
-        let reading = || of(false).filter(|peer| peer.is(Activity::Reading) && peer.had_time());
+        let reading = || of(false).filter(|peer| peer.is(Activity::Reading) && peer.is_old_enough());
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         reading().for_each(|peer| *counts.entry(peer.address).or_default() += 1);
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);

@@ -59,7 +59,7 @@ pub const PASSWORD_QUEUE: usize = 64;
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
 /// Logins that wait at one address which several sources share: a proxy that is not trusted to name its clients.
 pub const PASSWORD_QUEUE_PER_PROXY: usize = 32;
-/// How often a login that waits looks whether its address has rested.
+/// How often a waiting login checks whether the delay of its source is over.
 pub const PASSWORD_LOOK: Duration = Duration::from_millis(100);
 /// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
 pub const PASSWORD_BYTES: usize = 72;

@@ -22,7 +22,7 @@ pub const NOTES_CHARS: usize = 20_000;
 pub const NEAREST_SHOWN: usize = 200;
 /// Lines among which it is looked for: some milliseconds.
 pub const NEAREST_LINES: usize = 20_000;
-/// Bytes of a template whose variables are filled in: a name instead of each makes it longer.
+/// Bytes of a template whose variables are filled in, which makes it longer.
 pub const TEMPLATE_BYTES: usize = 1024 * 1024;
 /// Characters of a task's text that a list shows; of a longer one the beginning names it.
 pub const TASK_CHARS: usize = 2_000;
@@ -93,7 +93,7 @@ pub const RANKED_FILES: usize = 40;
 pub const POSTINGS_LISTS: usize = 32;
 /// Bytes of the longest word that the index of words has; a file with a longer one is looked at with each query.
 pub const WORD_BYTES: usize = 64;
-/// The part of all files that may be looked at for that, as one of so many; and so many in any case.
+/// One in this many files may be left out of the index of words, and [`LEFT_OUT_LEAST`] more; beyond that there is none.
 pub const LEFT_OUT_PART: usize = 50;
 /// See [`LEFT_OUT_PART`].
 pub const LEFT_OUT_LEAST: usize = 20;
@@ -133,7 +133,7 @@ pub const PASSAGES_CHARS: usize = 8_000;
 pub const QUERY_CHARS: usize = 1_000;
 /// How long a change of several files waits for its lock; another one takes milliseconds.
 pub const TURN_WAIT: Duration = Duration::from_secs(10);
-/// How often it looks whether it has come.
+/// The pause between two attempts to take it.
 pub const TURN_PAUSE: Duration = Duration::from_millis(5);
 /// Names that are tried for a file in the trash.
 pub const TRASH_NAMES: u32 = 1_000;

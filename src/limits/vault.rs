@@ -37,7 +37,7 @@ pub const YAML_BRACKETS: usize = 256;
 pub const TAGS: usize = 256;
 
 /// Bytes of a code span, an inline formula or the target of a link: what is not closed by then is text, so that a note of a
-/// million opening signs takes no square of them.
+/// million opening signs does not take quadratic time.
 pub const INLINE_BYTES: usize = 4096;
 /// Parts of the vault that grants of folders cover and that are kept in memory, each with an index of its own.
 pub const VAULT_PARTS: usize = 8;

@@ -82,8 +82,8 @@ pub(super) fn failed(method: &str, why: impl std::fmt::Display) -> Error {
     Error::internal()
 }
 
-/// What a client of 2026-07-28 asked to hear of, as far as there is such a thing here.
-pub struct Wanted {
+/// The notifications that a `subscriptions/listen` asks for, as far as this server sends them.
+pub struct ListenRequest {
     /// The id of the request; it tags everything that is sent.
     pub id: Id,
     pub(super) principal: Principal,
@@ -98,5 +98,5 @@ pub enum Answer {
     /// The result of `initialize`.
     Initialize(String, Revision),
     /// An answer that goes on until one side ends it.
-    Listen(Wanted),
+    Listen(ListenRequest),
 }

@@ -39,7 +39,7 @@ impl Revision {
         Revision::ALL.into_iter().find(|revision| revision.name() == name)
     }
 
-    /// What `initialize` answers to a wish: the same revision if it has a handshake, else the newest that has one.
+    /// The revision that `initialize` answers with: the requested one if it has a handshake, else the newest that has one.
     pub fn negotiate(requested: Option<&str>) -> Revision {
         requested.and_then(Revision::named).filter(|revision| !revision.is_modern()).unwrap_or(Revision::V2025_11_25)
     }

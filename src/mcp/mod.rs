@@ -27,7 +27,7 @@ pub mod subscription;
 pub mod tools;
 mod watch;
 
-pub use call::Wanted;
+pub use call::ListenRequest;
 pub use era::Revision;
 pub use session::{Session, Sessions};
 pub use subscription::{Listener, Subscription};
@@ -88,7 +88,7 @@ pub enum Outcome {
     /// The answer to `initialize`; the transport opens a session of this revision.
     Initialized(String, Revision),
     /// The request is answered for as long as both sides want; the transport calls [`Server::subscribe`].
-    Listen(Wanted),
+    Listen(ListenRequest),
     /// No answer: a notification, or a request that was cancelled.
     Nothing,
     /// The caller's login does not allow this; over HTTP a 403, so that the client can ask for more.

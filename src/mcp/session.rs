@@ -58,11 +58,11 @@ impl Sessions {
         // What an expired one holds, the names it subscribed to among it, is free again.
         table.retain(|_, session| !session.is_expired(now));
         let is_mine = |known: &&Arc<Session>| known.owner == session.owner;
-        let is_my_share = table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
+        let is_share_full = table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
         // One that only listens is in use too.
         let order = |known: &&Arc<Session>| (known.subscription.is_open(), known.last_used.load(Ordering::Relaxed));
-        let oldest = || table.values().filter(|known| !is_my_share || is_mine(known)).min_by_key(order).map(|known| known.id.clone());
-        let victim = if is_my_share || table.len() >= limits::SESSIONS { oldest() } else { None };
+        let oldest = || table.values().filter(|known| !is_share_full || is_mine(known)).min_by_key(order).map(|known| known.id.clone());
+        let victim = if is_share_full || table.len() >= limits::SESSIONS { oldest() } else { None };
         let evicted = victim.and_then(|id| table.remove(&id));
         table.insert(id, Arc::clone(&session));
         drop(table);

@@ -5,7 +5,7 @@
 //! client that comes back hears of what changed meanwhile.
 
 use super::Server;
-use super::call::{Answer, Call, Wanted};
+use super::call::{Answer, Call, ListenRequest};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
@@ -29,7 +29,7 @@ pub trait Listener: Send + Sync {
     fn end(&self);
 }
 
-impl Wanted {
+impl ListenRequest {
     /// The last message of the subscription, for a stream that the server ends.
     pub fn last_message(&self) -> String {
         let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), self.id.to_value())]);
@@ -99,7 +99,7 @@ impl Subscription {
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = call.vault();
-        // What exists now is no news. An unavailable vault is what it is.
+        // The state now is the one to compare with; without a vault it is the last index.
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
@@ -128,7 +128,7 @@ impl Subscription {
         }
         let known_vault = self.known.lock().unpoisoned().vault.clone();
         let vault = known_vault.unwrap_or_else(|| server.vault_of(&self.principal));
-        // An unavailable vault is what it is.
+        // Without a vault the last index is compared.
         let _ = vault.refresh();
         let versions = versions.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
@@ -177,7 +177,7 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let (count, bytes) = names.fold((0, 0), |(count, bytes), name| (count + 1, bytes + name.len()));
     if count > limits::SUBSCRIBED_RESOURCES || bytes > limits::SUBSCRIBED_BYTES {
         let (most, bytes) = (limits::SUBSCRIBED_RESOURCES, limits::SUBSCRIBED_BYTES);
-        return Err(Error::invalid_params(format!("too many resources; {most} at most, whose names have {bytes} bytes together")));
+        return Err(Error::invalid_params(format!("too many resources: at most {most}, with URIs of {bytes} bytes in all")));
     }
     Ok(())
 }
@@ -205,7 +205,7 @@ impl Server {
     }
 
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
-    pub fn subscribe(&self, wanted: Wanted, listener: Arc<dyn Listener>) -> Arc<Subscription> {
+    pub fn subscribe(&self, wanted: ListenRequest, listener: Arc<dyn Listener>) -> Arc<Subscription> {
         // What is not known now counts as changed when it is.
         let vault = self.vault_of(&wanted.principal);
         let _ = vault.refresh();
@@ -237,11 +237,11 @@ impl Server {
 /// `subscriptions/listen` (2026-07-28).
 ///
 /// # Errors
-/// -32602 for malformed wishes, or too many.
+/// -32602 for malformed or too many subscriptions.
 pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
-    let wishes = call.params.get("notifications").and_then(Value::as_object);
-    let wishes = wishes.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
-    let flag = |name: &str| match wishes.get(name) {
+    let requested = call.params.get("notifications").and_then(Value::as_object);
+    let requested = requested.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
+    let flag = |name: &str| match requested.get(name) {
         None | Some(Value::Null) => Ok(false),
         Some(wish) => wish.as_bool().ok_or_else(|| Error::invalid_params(format!("params.notifications.{name} must be true or false"))),
     };
@@ -249,7 +249,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let _ = (flag("toolsListChanged")?, flag("promptsListChanged")?);
     let list_changes = flag("resourcesListChanged")?;
     let malformed = || Error::invalid_params("params.notifications.resourceSubscriptions must be an array of strings");
-    let uris = match wishes.get("resourceSubscriptions") {
+    let uris = match requested.get("resourceSubscriptions") {
         None | Some(Value::Null) => &Vec::new(),
         Some(uris) => uris.as_array().ok_or_else(malformed)?,
     };
@@ -257,7 +257,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     check_names(uris.iter().copied())?;
     let resources = uris.into_iter().filter_map(|uri| Some((uri.to_owned(), path_of(uri)?))).collect();
     let principal = call.exchange.principal.clone();
-    Ok(Answer::Listen(Wanted { id: call.id.clone(), principal, list_changes, resources }))
+    Ok(Answer::Listen(ListenRequest { id: call.id.clone(), principal, list_changes, resources }))
 }
 
 /// `resources/subscribe` (legacy).

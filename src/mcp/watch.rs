@@ -35,7 +35,7 @@ fn watch_once(server: &Server) {
         }
     }));
     if sent.is_err() {
-        log::error!("looking for changes failed; going on");
+        log::error!("sending notifications panicked; the next change sends them");
     }
     server.subscriptions.lock().unpoisoned().retain(|subscription| subscription.is_open());
 }

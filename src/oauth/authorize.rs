@@ -1,6 +1,6 @@
 //! The authorization endpoint: from a client's request to a code, once a person has logged in.
 //!
-//! There is no browser session: every approval takes the password, so there is nothing for a forged request to ride on.
+//! There is no browser session: every approval takes the password, so a forged request (CSRF) finds no session to use.
 
 use super::error::AuthorizeError;
 use super::redirect::{Redirect, RedirectTarget};
@@ -204,7 +204,7 @@ impl Oauth {
             }
             state.note_source(source);
             state.codes.insert(record.hash, record);
-            Ok::<(), store::Failed>(())
+            Ok::<(), store::NotStored>(())
         });
         stored.map_err(|_| AuthorizeError::Unavailable)?;
         log::info!(

@@ -31,7 +31,7 @@ impl Oauth {
         self.holder(hash, now).map(|principal| (principal, hash)).ok_or(Challenge::InvalidToken)
     }
 
-    /// Whose token this is, if it is valid at this moment; that is a use of it.
+    /// The holder of a token that is valid now; records the use of the token.
     pub fn holder(&self, token: SecretHash, now: Now) -> Option<Principal> {
         if let Some((name, secret)) = self.logins.tokens.iter().find(|(_, secret)| secret.hash == token) {
             let (subject, login) = (format!("token:{name}"), name.clone());
@@ -48,7 +48,7 @@ impl Oauth {
                 (format!("client:{client}"), client.clone(), folders)
             }
             Some(grant) => {
-                let grant = state.grants.get(grant).filter(|grant| self.logins.stands(grant))?;
+                let grant = state.grants.get(grant).filter(|grant| self.logins.has_same_password(grant))?;
                 self.note_use(grant, now);
                 (grant.user.clone(), grant.short_id(), grant.folders.clone())
             }

@@ -1,4 +1,4 @@
-//! Which client is calling the token or revocation endpoint, and is it?
+//! Client authentication at the token and revocation endpoints (RFC 6749 section 2.3).
 
 use super::store::{Client, State};
 use super::{Error, Oauth};
@@ -19,7 +19,7 @@ pub struct Credentials {
     secrets: Vec<String>,
 }
 
-/// A client that is who it says.
+/// An authenticated client.
 #[derive(Debug)]
 pub enum Authenticated<'a> {
     /// One that registered.

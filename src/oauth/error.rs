@@ -46,8 +46,8 @@ impl Error {
     }
 }
 
-impl From<store::Failed> for Error {
-    fn from(_: store::Failed) -> Error {
+impl From<store::NotStored> for Error {
+    fn from(_: store::NotStored) -> Error {
         Error::UNAVAILABLE
     }
 }

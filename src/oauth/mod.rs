@@ -7,7 +7,7 @@
 //!  GET  /.well-known/oauth-…            ─────────────▶ metadata
 //!  POST /oauth/register                 ─────────────▶ register::register     client_id, durable before the answer
 //!  GET  /oauth/authorize?…              ─────────────▶ authorize::check       the login page, or an error page
-//!  POST the login form                  ─────────────▶ authorize::approve     303 back with code, state, iss
+//!  POST the login form                  ─────────────▶ authorize::grant       303 back with code, state, iss
 //!  POST /oauth/token code + verifier    ─────────────▶ token::exchange        access and refresh token
 //!  POST /oauth/token refresh_token      ─────────────▶ token::exchange        successor tokens
 //!  POST /oauth/token client_credentials ─────────────▶ token::exchange        access token
@@ -96,7 +96,7 @@ impl Logins {
     }
 }
 
-/// Short, so that it tells two configured hashes apart and says nothing about either.
+/// 64 bits of a SHA-256: enough to tell two configured hashes apart, too few to reveal either.
 fn mark_of(configured: &str) -> String {
     SecretHash::of(configured).to_hex().chars().take(16).collect()
 }
@@ -168,15 +168,15 @@ impl Oauth {
         if now.since(Now(grant.last_use())) >= limits::USE_NOTED_EVERY {
             grant.used.store(now.0, Ordering::Relaxed);
             // Where it cannot be stored, it is not tried again with each request.
-            let _ = self.store.change(now, |_| Ok::<(), store::Failed>(()));
+            let _ = self.store.change(now, |_| Ok::<(), store::NotStored>(()));
         }
     }
 
     /// Ends a grant, or all of them, for the owner. Gives how many there were.
     ///
     /// # Errors
-    /// [`store::Failed`].
-    pub fn end_grants(&self, id: Option<&str>, now: Now) -> Result<usize, store::Failed> {
+    /// [`store::NotStored`].
+    pub fn end_grants(&self, id: Option<&str>, now: Now) -> Result<usize, store::NotStored> {
         let ended = self.store.change(now, |state| {
             let ids: Vec<String> = state.grants.keys().filter(|known| id.is_none_or(|id| id == known.as_str())).cloned().collect();
             ids.iter().for_each(|id| state.end_grant(id));
@@ -185,7 +185,7 @@ impl Oauth {
                 state.access_tokens.clear();
                 state.codes.clear();
             }
-            Ok::<usize, store::Failed>(ids.len())
+            Ok::<usize, store::NotStored>(ids.len())
         })?;
         log::warn!("{ended} grants ended by the owner");
         Ok(ended)

@@ -225,7 +225,7 @@ fn document(title: &str, origin: &str, body: &str) -> String {
     )
 }
 
-/// A cut stone, as an image in its own URL.
+/// The icon as a `data:` URL.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%237c5cd6' d='M8 0l6 5-2 9-4 2-4-2-2-9z'/%3E%3C/svg%3E";
 
 /// The Content-Security-Policy of every page: nothing but our own inline style and the icon. There is no

@@ -26,7 +26,7 @@ struct Queue {
     /// The sources whose passwords are being checked.
     checking: Vec<Source>,
     /// The sources that have failed, and until when they are not checked again.
-    resting: Vec<(Source, Instant)>,
+    delayed: Vec<(Source, Instant)>,
     waiting: Vec<Waiting>,
     next: u64,
 }
@@ -44,7 +44,7 @@ impl Queue {
             return None;
         }
         let now = clock::instant();
-        let rests = |from: &Source| self.resting.iter().any(|(resting, until)| resting == from && *until > now);
+        let rests = |from: &Source| self.delayed.iter().any(|(delayed, until)| delayed == from && *until > now);
         let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !rests(&waiting.from));
         ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
     }
@@ -107,7 +107,7 @@ impl Passwords {
         queue.waiting.retain(|waiting| waiting.number != number);
         queue.checking.push(from.clone());
         drop(queue);
-        // The waiter that left may have been another one.
+        // Another login may be next now.
         self.changed.notify_all();
         let stand_in = self.stand_in.get_or_init(|| dummy_hash(self.cost));
         // One that bcrypt would cut is wrong, and takes as long as any other.
@@ -119,9 +119,9 @@ impl Passwords {
         {
             let (mut queue, now) = (self.queue.lock().unpoisoned(), clock::instant());
             queue.checking.retain(|checking| checking != from);
-            queue.resting.retain(|(resting, until)| resting != from && *until > now);
+            queue.delayed.retain(|(delayed, until)| delayed != from && *until > now);
             if !fits {
-                queue.resting.push((from.clone(), now + failed()));
+                queue.delayed.push((from.clone(), now + failed()));
             }
         }
         self.changed.notify_all();

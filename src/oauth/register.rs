@@ -22,11 +22,11 @@ impl Oauth {
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
     pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
         let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
-        let wish: RegistrationRequest = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
-        let redirect_uris = redirect_uris(&wish, &self.policy)?;
-        let name = clean_name(&text(wish.client_name).unwrap_or_default());
+        let request: RegistrationRequest = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
+        let redirect_uris = redirect_uris(&request, &self.policy)?;
+        let name = clean_name(&text(request.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
-        let auth_method = match wish.token_endpoint_auth_method.filter(|method| method.get() != "null") {
+        let auth_method = match request.token_endpoint_auth_method.filter(|method| method.get() != "null") {
             None => "client_secret_basic",
             Some(method) => match text(Some(method)).as_deref() {
                 Some("none") => "none",
@@ -59,12 +59,12 @@ impl Oauth {
             "client_id_issued_at": now.0,
             "client_name": name,
             "redirect_uris": redirect_uris,
-            "grant_types": grant_types(&wish),
+            "grant_types": grant_types(&request),
             "response_types": ["code"],
             "token_endpoint_auth_method": auth_method,
         });
         if let Some(members) = answer.as_object_mut() {
-            if let Some(scope) = text(wish.scope) {
+            if let Some(scope) = text(request.scope) {
                 members.insert("scope".into(), scope.into());
             }
             if let Some(secret) = client_secret {
@@ -88,21 +88,21 @@ struct RegistrationRequest<'a> {
     scope: Option<&'a RawValue>,
 }
 
-/// The text that a value is, if it is one.
+/// The value as a string; `None` for any other type.
 fn text(value: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(value?.get()).ok()
 }
 
-/// The list of texts that a value is, if it is one.
+/// The value as an array of strings; `None` for any other type.
 fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
     serde_json::from_str(value?.get()).ok()
 }
 
 /// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
 /// three at once.)
-fn redirect_uris(wish: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
+fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
-    let uris = texts(wish.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
+    let uris = texts(request.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
     if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::REDIRECT_URI_BYTES) {
         let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
         return Err(Error { why: most.into(), ..wrong("") });
@@ -117,10 +117,10 @@ fn redirect_uris(wish: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<
     Ok(uris)
 }
 
-fn grant_types(wish: &RegistrationRequest<'_>) -> Vec<&'static str> {
-    let listed = texts(wish.grant_types).unwrap_or_default();
+fn grant_types(request: &RegistrationRequest<'_>) -> Vec<&'static str> {
+    let listed = texts(request.grant_types).unwrap_or_default();
     let offered = ["authorization_code", "refresh_token"];
-    let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|wish| wish == offered)).collect();
+    let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|request| request == offered)).collect();
     if wanted.is_empty() { offered.into() } else { wanted }
 }
 

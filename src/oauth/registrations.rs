@@ -3,7 +3,7 @@
 //! is exchanged.
 
 use super::source::network_of;
-use super::store::{Client, Failed};
+use super::store::{Client, NotStored};
 use super::throttle::free_entry;
 use crate::clock::Now;
 use crate::disk::{self, Mode};
@@ -63,8 +63,8 @@ impl Registrations {
     /// them goes, so a source that fills the table removes only its own.
     ///
     /// # Errors
-    /// [`Failed`]: it could not be stored, and is not added.
-    pub(super) fn add(&self, client: Client, from: IpAddr, now: Now) -> Result<(), Failed> {
+    /// [`NotStored`]: it could not be stored, and is not added.
+    pub(super) fn add(&self, client: Client, from: IpAddr, now: Now) -> Result<(), NotStored> {
         let mut table = self.table.lock().unpoisoned();
         table.clients.retain(|_, (client, _)| !is_expired(client, now));
         if table.clients.len() >= limits::CLIENTS {
@@ -82,14 +82,14 @@ impl Registrations {
         if let Err(error) = stored {
             log::error!("a registration cannot be stored: {error}");
             table.clients.remove(&client.id);
-            return Err(Failed);
+            return Err(NotStored);
         }
         Ok(())
     }
 
     fn append(&self, table: &mut Table, client: &Client) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        // With as many lines of clients that are gone as of others, it is written anew.
+        // With twice as many lines as there may be clients, the file is rewritten.
         if table.lines >= 2 * limits::CLIENTS {
             let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
             clients.sort_unstable_by_key(|client| client.created);
@@ -98,7 +98,7 @@ impl Registrations {
             table.lines = lines.len();
             return Ok(());
         }
-        // Half a line may be there then: with the next client the file is written anew.
+        // On an error a part of the line may be written: the next client rewrites the file.
         disk::append(file, &json_line(client)?, true).inspect_err(|_| table.lines = usize::MAX)?;
         table.lines = table.lines.saturating_add(1);
         Ok(())

@@ -1,4 +1,4 @@
-//! Resource indicators (RFC 8707): is it us that the token is wanted for?
+//! Resource indicators (RFC 8707): whether a token is requested for this server.
 
 /// Whether a `resource` names this server: its origin or its MCP endpoint, as clients write them: upper case in the
 /// host, the default port, a trailing slash, a query.

@@ -46,7 +46,7 @@ pub struct Client {
     pub secret: Option<SecretHash>,
     /// When it registered.
     pub created: u64,
-    /// Whether it ever got a grant; then it does not expire, and is displaced only after those that never did.
+    /// Whether it ever got a grant; then it does not expire.
     pub granted: bool,
 }
 
@@ -113,7 +113,7 @@ pub struct Code {
     pub folders: Option<Arc<Folders>>,
     /// Valid until.
     pub expires: u64,
-    /// The grant that it was exchanged for: a second use is a theft.
+    /// The grant that it was exchanged for: a second use ends that grant.
     pub spent: Option<String>,
 }
 
@@ -207,8 +207,8 @@ impl State {
         secret::family_of(&self.key, token).and_then(|grant| self.grants.get(grant))
     }
 
-    /// Forgets whatever another state of the same does not have any more.
-    fn forget_what_is_not_in(&mut self, other: &State) {
+    /// Removes the grants, codes and tokens that `other` does not have.
+    fn retain_known(&mut self, other: &State) {
         self.grants.retain(|id, _| other.grants.contains_key(id));
         self.codes.retain(|hash, _| other.codes.contains_key(hash));
         self.access_tokens.retain(|hash, _| other.access_tokens.contains_key(hash));
@@ -252,7 +252,7 @@ impl State {
 
 /// The change could not be stored; it has not happened.
 #[derive(Debug, Clone, Copy)]
-pub struct Failed;
+pub struct NotStored;
 
 /// What is remembered, and where.
 #[derive(Debug)]
@@ -263,7 +263,7 @@ pub struct Store {
     writing: Mutex<()>,
     file: Option<PathBuf>,
     /// Held for as long as the store is.
-    #[expect(dead_code, reason = "its being there is what counts")]
+    #[expect(dead_code, reason = "holds the lock until it is dropped")]
     lock: Option<File>,
 }
 
@@ -310,7 +310,7 @@ impl Store {
         }
         let store = Store { lock: Some(lock), ..Store::with(state, Some(file)) };
         // Written at once: a folder that cannot be written is reported now, not at the first login.
-        store.change(now, |_| Ok::<(), Failed>(())).map_err(|_| "the folder cannot be written".to_owned())?;
+        store.change(now, |_| Ok::<(), NotStored>(())).map_err(|_| "the folder cannot be written".to_owned())?;
         Ok(store)
     }
 
@@ -345,9 +345,9 @@ impl Store {
     /// writes nothing.
     ///
     /// # Errors
-    /// The refusal, or [`Failed`]: it could not be stored, and nothing has changed, but for what was to be forgotten: that is,
+    /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, but for what was to be forgotten: that is,
     /// until the next start.
-    pub fn change<T, E: From<Failed>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
+    pub fn change<T, E: From<NotStored>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
         let _one_at_a_time = self.writing.lock().unpoisoned();
         let known = self.look();
         let mut next = State::clone(&known);
@@ -357,20 +357,20 @@ impl Store {
         if written.is_err() {
             // What was ended is ended, at least until the next start: a full disk must not keep a stolen token alive.
             let mut remembered = State::clone(&known);
-            remembered.forget_what_is_not_in(&next);
+            remembered.retain_known(&next);
             next = remembered;
         }
         *self.state.write().unpoisoned() = Arc::new(next);
         written.map(|()| outcome).map_err(E::from)
     }
 
-    fn put(&self, state: &State) -> Result<(), Failed> {
+    fn put(&self, state: &State) -> Result<(), NotStored> {
         let Some(file) = &self.file else { return Ok(()) };
         let encoded = encode(state).map_err(std::io::Error::other);
         let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, |_| Ok(())));
         written.map_err(|error| {
             log::error!("the state cannot be stored: {error}");
-            Failed
+            NotStored
         })
     }
 }
@@ -396,7 +396,7 @@ struct Stored {
     sources: Vec<String>,
 }
 
-/// What a file has, if it exists: a state, or why it is none.
+/// The state in a file, if it exists; the inner error says why it is damaged.
 ///
 /// # Errors
 /// In words for the owner, when it is not to be touched: it cannot be read, or a later version wrote it.

@@ -68,7 +68,7 @@ impl Throttle {
         self.failures.lock().unpoisoned().remove(from);
     }
 
-    /// How a source stands. One with failures after a login stands as a new one: a neighbour may be trying.
+    /// What is known of a source. One that has logged in and failed since counts as new: others may share its address.
     pub(super) fn standing(&self, state: &State, from: &Source, now: Now) -> Standing {
         let failed = self.failures.lock().unpoisoned().get(from).copied();
         let failed = failed.is_some_and(|(_, last)| now.since(last) <= limits::THROTTLE_MEMORY);

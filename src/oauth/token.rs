@@ -6,7 +6,7 @@
 //! ([`secret::successor`]). So a client that presents an old token within the window of [`super::Policy`] gets the newest of
 //! its family: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
-//! copied: its grant ends. However many followed it, it is known by its mark ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
+//! copied: its grant ends. Each refresh token names its grant, with a MAC ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
 
 use super::client_auth::{Authenticated, Credentials};
 use super::store::{AccessToken, Client, Grant, State};
@@ -68,7 +68,7 @@ impl Oauth {
         let (access_token, value, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
         let state = self.store.look();
         let refresh_token = secret::in_family(&state.key, &value, &grant_id);
-        // What is given out is on the disk; for anything else nothing has to wait.
+        // An unknown code is refused without a write to the disk.
         if !state.codes.contains_key(&code) {
             return Err(BAD_CODE);
         }
@@ -133,8 +133,8 @@ impl Oauth {
                 return Err(BAD_REFRESH);
             }
             let mut grant = known.clone();
-            if !self.logins.stands(&grant) {
-                log::warn!("grant={:?} ended: its user is gone or has another password", grant.id);
+            if !self.logins.has_same_password(&grant) {
+                log::warn!("grant={:?} ended: its user was removed or has another password", grant.id);
                 state.end_grant(&grant.id);
                 return Ok(None);
             }
@@ -230,8 +230,8 @@ fn add_access(state: &mut State, token: &str, (grant, mark): (Option<&str>, Opti
 }
 
 impl Logins {
-    /// Whether a grant of this user still stands.
-    pub(super) fn stands(&self, grant: &Grant) -> bool {
+    /// Whether the user of a grant exists and still has the same password.
+    pub(super) fn has_same_password(&self, grant: &Grant) -> bool {
         self.mark(&grant.user).as_ref() == Some(&grant.mark)
     }
 }

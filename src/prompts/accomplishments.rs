@@ -17,7 +17,7 @@ static PLAN_PROJECT: Prompt = Prompt {
     argument: optional(
         "goal",
         ANY_TEXT,
-        "What is to be achieved; a tag or the name of a note, or words of your own. Without it the project as it is is gone through",
+        "What is to be achieved; a tag or the name of a note, or words of your own. Without it the current project is reviewed",
     ),
     typing: Typing::Topic,
     run: plan_project,

@@ -143,7 +143,7 @@ fn tidy_note(context: &Context<'_>, path: Option<&str>) -> Result<Vec<Content>, 
         "Put my note {} in order; it is attached{}. Keep what it says, its tone and its language; keep the frontmatter keys, links, tasks and embeds. Mend headings, lists, \
          spelling and broken formatting, and turn names of notes that exist (vault_search tells) into [[wikilinks]].\n\n\
          First tell me in a few lines what you would change. When I agree, change it piece by piece with vault_edit, with \
-         if_match set to the etag, which is {} now and comes new with each edit. {ONLY_DATA}",
+         if_match set to the etag, which is {} now and changes with each edit. {ONLY_DATA}",
         path.as_str(),
         attached.cut_notice(),
         attached.etag

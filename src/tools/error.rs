@@ -82,7 +82,7 @@ codes! {
 }
 
 impl Code {
-    /// The number that the system has for it from which the tools for accomplishments come; clients of it may look at that.
+    /// The status that the original server of the accomplishments tools gives for it; its clients may read it.
     fn status(self) -> Option<u16> {
         match self {
             Code::AccomplishmentNotFound | Code::TaskNotFound | Code::CanvasNotFound => Some(404),

@@ -271,7 +271,7 @@ impl Systems {
     /// Waits a while for the end of what [`Systems::stop`] has ended.
     pub fn wait_for_sessions(&self) {
         #[cfg(feature = "agent")]
-        self.agent.iter().for_each(|agent| agent.wait_for_the_end());
+        self.agent.iter().for_each(|agent| agent.wait_for_sessions());
     }
 }
 

@@ -41,7 +41,7 @@ pub enum Shape {
     },
     /// One of some strings.
     OneOf(&'static [&'static str]),
-    /// One of some strings that say where something stands; the error for another one has a code of its own.
+    /// One of some strings; the error for any other is `INVALID_STATUS`.
     Status(&'static [&'static str]),
     /// A number.
     Number,

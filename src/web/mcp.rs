@@ -6,7 +6,7 @@ use crate::http::{EventStream, Events, HangUp, Head, Method, Reply, Response};
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
 use crate::mcp::running::Running;
-use crate::mcp::{Channel, Exchange, Listener, Outcome, Revision, Server, Session, Subscription, Wanted, era, progress};
+use crate::mcp::{Channel, Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, Subscription, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
@@ -14,7 +14,7 @@ use crate::rpc::{Error, Id, Incoming, Message};
 use crate::secret::SecretHash;
 use std::sync::Arc;
 
-/// The 401 that starts every client's login, and its 403 sibling.
+/// The 401 that starts every client's login.
 pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
     let message = match challenge {
         Challenge::NoToken => "A bearer token is required; the WWW-Authenticate header says where to get one",
@@ -30,7 +30,7 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
     let Ok((version, session_id)) = headers else {
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
     };
-    let caller = Caller { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
+    let caller = HttpRequest { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
     match head.method {
         Method::Get => caller.get(),
         Method::Delete => Reply::Whole(caller.delete()),
@@ -41,7 +41,7 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
 }
 
 /// Who asks, and how.
-struct Caller<'a> {
+struct HttpRequest<'a> {
     app: &'a App,
     head: &'a Head,
     principal: Principal,
@@ -60,7 +60,7 @@ struct Accepted {
     events: bool,
 }
 
-impl Caller<'_> {
+impl HttpRequest<'_> {
     fn post(&self, body: &[u8], peer: &HangUp) -> Reply {
         if !media_type(self.head).eq_ignore_ascii_case("application/json") {
             return refused(415, &Error::invalid_request("Content-Type must be application/json"));
@@ -76,7 +76,7 @@ impl Caller<'_> {
         let session = self.session();
         let id = incoming.one().and_then(Message::id).cloned();
         let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
-        // Who names a session that is not there has to hear of that before anything else, but for modern requests, where
+        // An unknown session is reported before any other error, except for modern requests, where
         // the name means nothing. (Hosted clients that were negotiated down name 2026-07-28 too.)
         let stands_alone = |message: &Message| is_initialize(message) || message.params().and_then(era::claim).is_some();
         if let (Err(unknown), false) = (&session, incoming.one().is_some_and(stands_alone)) {
@@ -129,7 +129,7 @@ impl Caller<'_> {
     }
 
     fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message, peer: &HangUp) -> Outcome {
-        let channel = Asking::of(&self.app.mcp, session, revision, message, peer, None);
+        let channel = HttpChannel::of(&self.app.mcp, session, revision, message, peer, None);
         self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
     }
 
@@ -144,18 +144,18 @@ impl Caller<'_> {
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
         let work = move |events: &Arc<EventStream>, peer: &HangUp| {
-            let channel = Asking::of(&engine, session.as_ref(), revision, &message, peer, Some(events));
+            let channel = HttpChannel::of(&engine, session.as_ref(), revision, &message, peer, Some(events));
             let exchange = Exchange { principal: &principal, revision, session: session.as_ref(), channel: &channel };
             if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = engine.handle(&exchange, &message) {
                 events.send(&answer);
             }
             None
         };
-        Reply::Events(event_stream(), Events { may_go_on: None, last_message: None, work: Box::new(work) })
+        Reply::Events(event_stream(), Events { may_continue: None, last_message: None, work: Box::new(work) })
     }
 
     /// The stream of a `subscriptions/listen`; its subscription ends with it.
-    fn listen(&self, wanted: Wanted) -> Reply {
+    fn listen(&self, wanted: ListenRequest) -> Reply {
         let engine = Arc::clone(&self.app.mcp);
         self.events(Some(wanted.id.clone()), Some(wanted.last_message()), move |listener| {
             let subscription = engine.subscribe(wanted, listener);
@@ -170,9 +170,9 @@ impl Caller<'_> {
             Ok(Some(session)) => session,
             Err(unknown) => return refused(404, &unknown),
             Ok(None) if self.version.is_some_and(era::is_modern) => {
-                return Reply::Whole(not_here("2026-07-28 has no such stream; use subscriptions/listen"));
+                return Reply::Whole(method_not_allowed("2026-07-28 has no such stream; use subscriptions/listen"));
             }
-            Ok(None) => return Reply::Whole(not_here("there is a stream only within a session; initialize first")),
+            Ok(None) => return Reply::Whole(method_not_allowed("there is a stream only within a session; initialize first")),
         };
         if !accepts(self.head, "text/event-stream") {
             return wrong(406, "Accept must have text/event-stream");
@@ -201,12 +201,12 @@ impl Caller<'_> {
             Err(busy) => return Reply::Whole(Response::json(503, busy.answering(id).to_json()).header("Retry-After", "30")),
         };
         let (oauth, token) = (Arc::clone(&self.app.oauth), self.token);
-        let may_go_on = Box::new(move || oauth.holder(token, Now::read()).is_some());
+        let may_continue = Box::new(move || oauth.holder(token, Now::read()).is_some());
         let work = Box::new(move |events: &Arc<EventStream>, _: &HangUp| {
             let attached = attach(Arc::clone(events) as Arc<dyn Listener>);
             Some(Box::new((permit, attached)) as Box<dyn Send>)
         });
-        Reply::Events(event_stream(), Events { may_go_on: Some(may_go_on), last_message, work })
+        Reply::Events(event_stream(), Events { may_continue: Some(may_continue), last_message, work })
     }
 
     /// DELETE: the client is done with its session.
@@ -216,7 +216,7 @@ impl Caller<'_> {
         }
         match self.session_id {
             Some(id) if self.app.mcp.sessions.close(id, &self.principal) => Response::empty(204),
-            None if self.version.is_some_and(era::is_modern) => not_here("2026-07-28 has no sessions"),
+            None if self.version.is_some_and(era::is_modern) => method_not_allowed("2026-07-28 has no sessions"),
             None => Response::json(400, Error::invalid_request("Mcp-Session-Id is missing").to_json()),
             Some(_) => Response::json(404, Error::invalid_request("unknown or expired session").to_json()),
         }
@@ -260,7 +260,7 @@ fn refused(status: u16, error: &Error) -> Reply {
 }
 
 /// A method that the endpoint has, and this revision or this client has not.
-fn not_here(why: &str) -> Response {
+fn method_not_allowed(why: &str) -> Response {
     Response::json(405, Error::invalid_request(why).to_json()).header("Allow", "POST, DELETE, OPTIONS")
 }
 
@@ -281,7 +281,7 @@ impl Drop for Listening {
 }
 
 /// A request in progress.
-struct Asking<'a> {
+struct HttpChannel<'a> {
     running: Option<Running>,
     /// Where hanging up cancels.
     peer: Option<&'a HangUp>,
@@ -289,7 +289,7 @@ struct Asking<'a> {
     events: Option<&'a EventStream>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> HttpChannel<'a> {
     fn of(
         engine: &Server,
         session: Option<&Arc<Session>>,
@@ -297,15 +297,15 @@ impl<'a> Asking<'a> {
         message: &Message,
         peer: &'a HangUp,
         events: Option<&'a EventStream>,
-    ) -> Asking<'a> {
+    ) -> HttpChannel<'a> {
         let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
         // A legacy client without a session cannot cancel otherwise.
         let ends = revision.is_modern() || session.is_none() && events.is_some() || engine.may_be_given_up(message);
-        Asking { running, peer: Some(peer).filter(|_| ends), events }
+        HttpChannel { running, peer: Some(peer).filter(|_| ends), events }
     }
 }
 
-impl Channel for Asking<'_> {
+impl Channel for HttpChannel<'_> {
     fn notify(&self, message: &str) {
         let _ = self.events.is_some_and(|events| events.send(message));
     }

@@ -118,7 +118,7 @@ impl Service for App {
                     }
                     _ => oauth::html(
                         400,
-                        page::error(&self.oauth.origin, "This address names no note.", "Take the link again from the answer it was in."),
+                        page::error(&self.oauth.origin, "This address names no note.", "Open the link again from the answer that has it."),
                     ),
                 })
             }
@@ -131,10 +131,10 @@ impl Service for App {
         }
     }
 
-    fn broken(&self) -> Response {
+    fn panic_response(&self) -> Response {
         guard::finish(
             None,
-            Response::json(500, r#"{"error":"server_error","error_description":"A mistake of the server; its log has more"}"#),
+            Response::json(500, r#"{"error":"server_error","error_description":"Internal error; the log of the server has the reason"}"#),
         )
     }
 }

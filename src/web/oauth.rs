@@ -31,7 +31,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     let request = match Form::parse(&head.query) {
         Ok(query) => oauth.check(&query),
         Err(_) => Err(AuthorizeError::Show {
-            why: "The address of this page is not one that an application makes.",
+            why: "The address of this page is not a valid authorization request.",
             advice: "Start the login again in the application.",
         }),
     };
@@ -61,7 +61,7 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
     if let Some(proof) = form.get("login") {
         return choose_folders(app, request, form, action, proof, from);
     }
-    // What is no choice allows least.
+    // Any other value allows reading only.
     let access = match form.get("access") {
         Some("write") => Some(Access::Write),
         Some("folders") => None,

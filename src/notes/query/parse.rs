@@ -56,7 +56,7 @@ impl Expr {
         }
     }
 
-    /// Texts that the frontmatter of every note has for which this expression is true, as they stand in JSON: those of equalities that have to
+    /// Strings that the frontmatter of each matching note contains, as JSON writes them: those of equalities that have to
     /// hold.
     pub(super) fn required(&self) -> Vec<String> {
         match self {
@@ -361,7 +361,7 @@ impl<'a> Parser<'a> {
             if digits(fraction) == 0 {
                 return Err(self.wrong(
                     self.at + end,
-                    "digits are missing behind the point; a function of a number needs it in parentheses: (1).round()",
+                    "digits are missing after the decimal point; a function of a number needs it in parentheses: (1).round()",
                 ));
             }
             end += 1 + digits(fraction);

@@ -238,7 +238,7 @@ fn select<'e>(
     condition: Option<&Expr>,
     filters: &[&Expr],
 ) -> Result<Vec<Row<'e>>, Failure> {
-    // Without those whose frontmatter has not what an equality asks for.
+    // Skips files whose frontmatter lacks the string of an equality.
     let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
     let needle = needle.as_deref().map(memmem::Finder::new);
     let is_candidate = |entry: &Entry| {

@@ -220,7 +220,7 @@ impl Value {
     }
 }
 
-/// The texts of some values with another between them; not much longer than a text may be.
+/// The texts of values with a separator, cut soon after [`limits::QUERY_TEXT_BYTES`].
 pub(super) fn joined(values: &[Value], separator: &str) -> String {
     let mut text = String::new();
     for (number, value) in values.iter().enumerate() {

@@ -137,7 +137,7 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
     Error { members, ..error }
 }
 
-/// A note that came or went: the index.md that may have a list with it, in its folder or the next one above that has one.
+/// What to change in the nearest index.md, in the folder of a created or deleted note or above it, if there is one.
 fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<String> {
     let name = path.name().strip_suffix(".md").unwrap_or(path.name());
     let folders = std::iter::successors(Some(path.parent()), |folder| (!folder.is_root()).then(|| folder.parent()));

@@ -29,7 +29,7 @@ pub(super) static TOOL: Tool = Tool {
         HEADING,
         BLOCK,
         optional("line", LINE, "Line number, from 1"),
-        defaulted("create", Shape::Flag, Default::Flag(false), "Make a missing heading, and a missing note, a daily one from its template"),
+        defaulted("create", Shape::Flag, Default::Flag(false), "Create a missing heading or note; a missing daily note from its template"),
         IF_MATCH,
     ],
     output: Answer::FIELDS,

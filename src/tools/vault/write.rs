@@ -37,7 +37,7 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.named(arguments.text("path"), true)?.path;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
-        (true, Some(_)) => return Err(Error::new(Code::InvalidArgument, "if_match is of a file that exists; create_only wants none.")),
+        (true, Some(_)) => return Err(Error::new(Code::InvalidArgument, "Give if_match for an existing file, or create_only, not both.")),
         (true, None) => Overwrite::Nothing,
         (false, Some(etag)) => Overwrite::Etag(etag),
         (false, None) => Overwrite::Anything,
