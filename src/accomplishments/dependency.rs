@@ -297,9 +297,7 @@ impl Accomplishments {
             Ok(Synced { total: snapshot.on(&canvas).len(), updates, errors })
         })
     }
-}
 
-impl Accomplishments {
     /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use super::change::{Change, Changed};
 use super::dependency::{Graph, set_dependencies};
 use super::field::{normal, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
-use super::note::{Note, must_be_text, template};
+use super::note::{Note, must_be_text, template, unique};
 use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::snapshot::{Accomplishment, number_of};
 use super::status::TASK_STATUSES;
@@ -71,11 +71,8 @@ impl Accomplishments {
         self.change(vault, |change| {
             let path = VaultPath::file(&format!("{}/{}.md", self.options.folder.as_str(), file_name(&title)))?;
             must_be_free(change, &title, &path, None)?;
-            let id = match id {
-                Some(id) => free_id(change, id)?,
-                None => free_id(change, &next_id(change))?,
-            };
-            let blockers = unique(data.depends_on.as_deref().unwrap_or_default());
+            let id = free_id(change, &id.map_or_else(|| next_id(change), str::to_owned))?;
+            let blockers = unique(data.depends_on.iter().flatten().copied());
             for blocker in &blockers {
                 if *blocker == id {
                     return Err(Error::CircularDependency(format!("{id} cannot depend on itself.")));
@@ -156,7 +153,7 @@ impl Accomplishments {
             }
             write_sections(note, data)?;
             if let Some(wanted) = &data.depends_on {
-                set_dependencies(change, &accomplishment, &accomplishment.depends_on, &unique(wanted))?;
+                set_dependencies(change, &accomplishment, &accomplishment.depends_on, &unique(wanted.iter().copied()))?;
             }
             change.touch(path)?;
             change.outcome(path)
@@ -285,16 +282,6 @@ fn write_sections(note: &mut Note, data: &Data<'_>) -> Result<(), Error> {
     data.outcome.map_or(Ok(()), |text| note.set_section("Outcome", text))?;
     data.acceptance_criteria.as_ref().map_or(Ok(()), |criteria| note.set_criteria(criteria))?;
     data.notes.map_or(Ok(()), |text| note.set_section("Notes", text))
-}
-
-fn unique(ids: &[&str]) -> Vec<String> {
-    let mut unique: Vec<String> = Vec::new();
-    for id in ids.iter().map(|id| id.trim()) {
-        if !unique.iter().any(|known| known == id) {
-            unique.push(id.to_owned());
-        }
-    }
-    unique
 }
 
 fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str) -> Result<(), Error> {

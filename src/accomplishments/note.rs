@@ -53,13 +53,18 @@ pub(super) fn depends_on(properties: &Mapping) -> Vec<String> {
         Some(Value::String(text)) => text.split(',').collect(),
         _ => Vec::new(),
     };
-    let mut ids = Vec::new();
-    for id in texts.into_iter().map(str::trim).filter(|id| !id.is_empty()) {
-        if !ids.iter().any(|known| known == id) {
-            ids.push(id.to_owned());
+    unique(texts.into_iter().filter(|id| !id.trim().is_empty()))
+}
+
+/// Ids without white space around them, each once, in their order.
+pub(super) fn unique<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut unique: Vec<String> = Vec::new();
+    for id in ids.map(str::trim) {
+        if !unique.iter().any(|known| known == id) {
+            unique.push(id.to_owned());
         }
     }
-    ids
+    unique
 }
 
 /// A note that is being edited.

@@ -273,7 +273,7 @@ impl Copy {
 
 /// A name for a second page in the same folder, without characters that other systems refuse.
 fn second_name(path: &str, mark: &str) -> String {
-    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     let stem: String = stem.replace(REFUSED_CHARACTERS, "-").chars().take(60).collect();
     let separator = if folder.is_empty() { "" } else { "/" };

@@ -151,19 +151,13 @@ struct Report {
 
 impl Report {
     /// A thing that is to be so; said at once, because the next one may take a while.
-    fn expect(&mut self, what: &str, outcome: Result<(), String>) -> bool {
-        match outcome {
-            Ok(()) => drop(print(&format!("ok       {what}\n"))),
-            Err(why) => {
-                print(&format!("problem  {what}\n"));
-                match self.problems.iter_mut().find(|(known, _)| *known == why) {
-                    Some((_, with)) => with.push(what.to_owned()),
-                    None => self.problems.push((why, vec![what.to_owned()])),
-                }
-                return false;
-            }
+    fn expect(&mut self, what: &str, outcome: Result<(), String>) {
+        print(&format!("{:<9}{what}\n", if outcome.is_ok() { "ok" } else { "problem" }));
+        let Err(why) = outcome else { return };
+        match self.problems.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, with)) => with.push(what.to_owned()),
+            None => self.problems.push((why, vec![what.to_owned()])),
         }
-        true
     }
 
     /// Prints the problems; gives the exit code.

@@ -1,7 +1,6 @@
 //! What state the repository is in, and the reasons not to touch it.
 
-use super::objects::commit_of;
-use super::objects::{Entry, InCommit, Object, TREE, folders, in_commit, objects};
+use super::objects::{Entry, InCommit, Object, TREE, commit_of, folders, in_commit, objects};
 use super::process::Runner;
 use super::settings::Settings;
 use super::{Failure, Folders, Options};

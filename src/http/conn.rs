@@ -232,12 +232,14 @@ impl<S: Service> Connection<'_, S> {
     fn refuse(&mut self, refusal: Refusal, method: Method) -> Next {
         let answer = Response::refusal(refusal);
         self.log_exchange(None, &answer);
-        let head = response::head_bytes(&answer, false, true, clock::system());
+        if self.write(&answer, method, true) { Next::Linger } else { Next::Close }
+    }
+
+    /// Writes a whole answer; returns whether the peer has taken it.
+    fn write(&self, answer: &Response, method: Method, close: bool) -> bool {
+        let head = response::head_bytes(answer, false, close, clock::system());
         let body = if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
-        match self.send(&head, body) {
-            Ok(()) => Next::Linger,
-            Err(_) => Next::Close,
-        }
+        self.send(&head, body).is_ok()
     }
 
     /// The debug line of an exchange. Without the query: codes are in it.
@@ -258,12 +260,7 @@ impl<S: Service> Connection<'_, S> {
         }
         self.log_exchange(Some(request), answer);
         let close = close || self.server.is_stopping();
-        let head = response::head_bytes(answer, false, close, clock::system());
-        let body = if response::sends_body(request.method, answer.status) { answer.body.as_slice() } else { &[] };
-        match self.send(&head, body) {
-            Ok(()) if !close => Next::Keep,
-            _ => Next::Close,
-        }
+        if self.write(answer, request.method, close) && !close { Next::Keep } else { Next::Close }
     }
 
     /// Sends the head of an event stream, does the work that writes to it, and stays until it ends.

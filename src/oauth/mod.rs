@@ -154,9 +154,7 @@ impl Oauth {
         let throttle = Throttle::default();
         Oauth { origin, logins, policy, store, passwords, throttle, registrations }
     }
-}
 
-impl Oauth {
     /// A client by its id: one that registered, or one whose document is built in.
     fn client(&self, state: &State, id: &str) -> Option<Arc<Client>> {
         let registered = state.clients.get(id).cloned().or_else(|| self.registrations.get(id));

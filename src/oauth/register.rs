@@ -8,6 +8,7 @@ use crate::limits;
 use crate::secret::{self, SecretHash};
 use regex::Regex;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -24,11 +25,11 @@ impl Oauth {
         let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
         let request: RegistrationRequest = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&request, &self.policy)?;
-        let name = clean_name(&text(request.client_name).unwrap_or_default());
+        let name = clean_name(&read::<String>(request.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
         let auth_method = match request.token_endpoint_auth_method.filter(|method| method.get() != "null") {
             None => "client_secret_basic",
-            Some(method) => match text(Some(method)).as_deref() {
+            Some(method) => match read::<String>(Some(method)).as_deref() {
                 Some("none") => "none",
                 Some("client_secret_post") => "client_secret_post",
                 Some("client_secret_basic") => "client_secret_basic",
@@ -64,7 +65,7 @@ impl Oauth {
             "token_endpoint_auth_method": auth_method,
         });
         if let Some(members) = answer.as_object_mut() {
-            if let Some(scope) = text(request.scope) {
+            if let Some(scope) = read::<String>(request.scope) {
                 members.insert("scope".into(), scope.into());
             }
             if let Some(secret) = client_secret {
@@ -88,13 +89,8 @@ struct RegistrationRequest<'a> {
     scope: Option<&'a RawValue>,
 }
 
-/// The value as a string; `None` for any other type.
-fn text(value: Option<&RawValue>) -> Option<String> {
-    serde_json::from_str(value?.get()).ok()
-}
-
-/// The value as an array of strings; `None` for any other type.
-fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
+/// A member as a value of this type; `None` if it is missing or of another type.
+fn read<T: DeserializeOwned>(value: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(value?.get()).ok()
 }
 
@@ -102,7 +98,7 @@ fn texts(value: Option<&RawValue>) -> Option<Vec<String>> {
 /// three at once.)
 fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
-    let uris = texts(request.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
+    let uris: Vec<String> = read(request.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
     if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::REDIRECT_URI_BYTES) {
         let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
         return Err(Error { why: most.into(), ..wrong("") });
@@ -118,7 +114,7 @@ fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<V
 }
 
 fn grant_types(request: &RegistrationRequest<'_>) -> Vec<&'static str> {
-    let listed = texts(request.grant_types).unwrap_or_default();
+    let listed: Vec<String> = read(request.grant_types).unwrap_or_default();
     let offered = ["authorization_code", "refresh_token"];
     let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|request| request == offered)).collect();
     if wanted.is_empty() { offered.into() } else { wanted }

@@ -5,7 +5,7 @@
 pub fn is_ours(origin: &str, resource: &str) -> bool {
     let resource = resource.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = resource.split_once("://") else { return false };
-    let (authority, path) = rest.split_once('/').map_or((rest, ""), |(authority, path)| (authority, path));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let scheme = scheme.to_ascii_lowercase();
     let authority = authority.to_ascii_lowercase();
     let default_port = if scheme == "https" { ":443" } else { ":80" };

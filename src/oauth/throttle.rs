@@ -50,10 +50,9 @@ impl Throttle {
     /// Notes a failure; how long its answer is to be held back: a quarter second, then twice as long each time.
     pub(super) fn failed(&self, from: &Source, now: Now) -> Duration {
         let mut failures = self.failures.lock().unpoisoned();
-        let forgotten = |last: Now| now.since(last) > limits::THROTTLE_MEMORY;
         free_entry(&mut failures, from, |(_, last)| *last);
         let (count, last) = failures.entry(from.clone()).or_insert((0, now));
-        *count = if forgotten(*last) { 1 } else { count.saturating_add(1) };
+        *count = if now.since(*last) > limits::THROTTLE_MEMORY { 1 } else { count.saturating_add(1) };
         *last = now;
         (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_LONGEST)
     }

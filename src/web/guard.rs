@@ -43,23 +43,24 @@ impl Guard {
     fn is_our_host(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let own = self.origin.split_once("://").map_or("", |(_, own)| own);
-        let name = |authority: &str| match authority.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name.to_owned(),
-            _ => authority.to_owned(),
-        };
-        let bare = name(&host);
-        let address = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(&bare);
-        bare == name(own) || bare == "localhost" || address.parse::<IpAddr>().is_ok()
+        let bare = without_port(&host);
+        let address = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
+        bare == without_port(own) || bare == "localhost" || address.parse::<IpAddr>().is_ok()
     }
 
     fn is_allowed_origin(&self, origin: &str) -> bool {
-        let host = origin.strip_prefix("http://").unwrap_or_default();
-        let bare =
-            host.rsplit_once(':').map_or(host, |(bare, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { bare } else { host });
+        let bare = without_port(origin.strip_prefix("http://").unwrap_or_default());
         origin == self.origin
             || CLIENT_ORIGINS.contains(&origin)
             || matches!(bare, "localhost" | "127.0.0.1" | "[::1]")
             || self.allowed_origins.iter().any(|allowed| allowed == origin || allowed == "*")
+    }
+}
+
+fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
     }
 }
 

@@ -165,7 +165,6 @@ impl HttpRequest<'_> {
 
     /// GET: the stream on which a session hears that the vault changed. There is one; a new one replaces the one before.
     fn get(&self) -> Reply {
-        let wrong = |status, why: &str| refused(status, &Error::invalid_request(why));
         let session = match self.session() {
             Ok(Some(session)) => session,
             Err(unknown) => return refused(404, &unknown),
@@ -175,7 +174,7 @@ impl HttpRequest<'_> {
             Ok(None) => return Reply::Whole(method_not_allowed("there is a stream only within a session; initialize first")),
         };
         if !accepts(self.head, "text/event-stream") {
-            return wrong(406, "Accept must have text/event-stream");
+            return refused(406, &Error::invalid_request("Accept must have text/event-stream"));
         }
         if let Err(unknown) = self.known_version() {
             return refused(400, &unknown);

@@ -122,8 +122,7 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
     };
     let error = match failure {
         Failure::Vault(error) => Error::from(error),
-        Failure::Conflict(words, Some(etag)) => Error::new(Code::Conflict, words).with("etag", etag),
-        Failure::Conflict(words, None) => Error::new(Code::Conflict, words),
+        Failure::Conflict(words, etag) => etag.into_iter().fold(Error::new(Code::Conflict, words), |error, etag| error.with("etag", etag)),
         Failure::Git(words) => Error::new(Code::WriteError, format!("Nothing was changed; git: {words}")),
         Failure::Cancelled => Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed"),
         Failure::Refused(words) => Error::new(Code::GitRefused, words),

@@ -130,9 +130,7 @@ impl<'a> Match<'a> {
             passages: (parts.len() > 0).then(|| parts.collect()),
         }
     }
-}
 
-impl Match<'_> {
     /// Without the passages that alone are longer than an answer may be.
     fn shortened(mut self, most: usize) -> Self {
         while self.passages.is_some() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > most) {
