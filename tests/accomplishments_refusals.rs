@@ -88,7 +88,7 @@ fn every_error_has_its_code() {
         (
             server.fail(
                 "manage_task",
-                json!({ "operation": "add", "accomplishment_id": "ACC-007", "data": { "name": "x", "goal": "a\n```" } }),
+                json!({ "operation": "add", "accomplishment_id": "ACC-007", "data": { "name": "x", "goal": "a\n%%" } }),
             ),
             "INVALID_ARGUMENT",
             None,

@@ -40,12 +40,23 @@ pub struct Line {
     pub kind: Kind,
     /// Where its content begins: behind quote markers, the list marker, the checkbox.
     pub content: usize,
+    /// Whether a code block, a comment or math of several lines begins here.
+    pub opens: bool,
 }
 
 /// A construct that continues in the next line.
 enum Open {
-    Fence { mark: char, length: usize, quotes: usize },
-    Until(&'static str),
+    /// `column` is that of the list item which it is in.
+    Fence {
+        mark: char,
+        length: usize,
+        quotes: usize,
+        column: usize,
+    },
+    Until {
+        mark: &'static str,
+        quotes: usize,
+    },
 }
 
 /// All lines of a note. Those of an empty text are none.
@@ -56,77 +67,92 @@ pub fn lines(text: &str) -> Vec<Line> {
     // The column of the content of the last list item, while the list goes on.
     let mut list: Option<usize> = None;
     let mut quotes_before = 0;
-    // Whether the paragraph that goes on is a table or HTML, which have no headings.
-    let mut is_table_or_html = false;
+    // Whether the paragraph that goes on is a table, or HTML, which ends with the next blank line; they have no headings.
+    let (mut is_table, mut is_html) = (false, false);
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
         let range = start..start + line.len();
         start += whole.len();
         if range.start < body {
-            lines.push(Line { content: range.start, range, kind: Kind::Frontmatter });
+            lines.push(Line { content: range.start, range, kind: Kind::Frontmatter, opens: false });
             continue;
         }
         let (quotes, rest) = unquoted(line);
         let content = |rest: &str| range.end - rest.len();
-        if let Some(Open::Fence { mark, length, quotes: outer }) = open {
+        if let Some(Open::Fence { mark, length, quotes: outer, column }) = open {
             // In a fence outside of quotes the marker of a quote is code.
-            let behind = if outer == 0 { line } else { rest }.trim_start();
+            let inner = if outer == 0 { line } else { rest };
+            let (behind, indent) = (inner.trim_start(), columns(inner));
             let run = behind.chars().take_while(|&c| c == mark).count();
-            let closes = run >= length && behind.chars().skip(run).all(char::is_whitespace);
-            // A fence in a quote ends with the quote.
-            if quotes >= outer || outer == 0 {
+            let closes = run >= length && indent < column + 4 && behind.chars().skip(run).all(char::is_whitespace);
+            // A fence ends with the quote, and with the list item, that it is in.
+            if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
                 open = if closes { None } else { open };
-                lines.push(Line { content: range.start, range, kind: Kind::Code });
+                lines.push(Line { content: range.start, range, kind: Kind::Code, opens: false });
                 continue;
             }
             open = None;
         }
-        if let Some(Open::Until(mark)) = open {
+        // A comment in HTML and math end with the quote that they are in.
+        open = open.filter(|open| !matches!(open, Open::Until { mark, quotes: outer } if quotes < *outer && *mark != "%%"));
+        if let Some(Open::Until { mark, .. }) = open {
             let closing = line.find(mark).map(|at| at + mark.len());
             let behind = closing.and_then(|at| line.get(at..)).unwrap_or(line);
             open = if closing.is_some() { None } else { open };
             let kind = if closing.is_none() || behind.trim().is_empty() { Kind::Hidden } else { Kind::Text };
-            lines.push(Line { content: content(behind), range, kind });
+            lines.push(Line { content: content(behind), range, kind, opens: false });
             continue;
         }
         let trimmed = rest.trim_start();
         let indent = columns(rest);
         let after_blank = lines.last().is_none_or(|last| !matches!(last.kind, Kind::Text | Kind::Item { .. }));
         let is_code = indent >= 4 && after_blank && list.is_none_or(|column| indent >= column + 4) && !trimmed.is_empty();
+        let is_in_list = list.is_some_and(|column| indent >= column);
+        let is_shallow = indent < if is_in_list { list.unwrap_or(0) + 4 } else { 4 };
+        is_html = !trimmed.is_empty()
+            && unclosed(trimmed).is_none()
+            && (is_html && quotes >= quotes_before || is_shallow && begins_html(trimmed, after_blank));
         let kind_and_content = if trimmed.is_empty() {
             (Kind::Blank, rest)
+        } else if is_html {
+            (Kind::Text, trimmed)
         } else if is_code {
             (Kind::Code, rest)
-        } else if let Some(fence) = fence(trimmed, quotes) {
-            open = Some(fence);
+        } else if let Some((mark, length, width)) = fence(trimmed).filter(|_| is_shallow) {
+            let column = if width > 0 { indent + width } else { list.filter(|_| is_in_list).unwrap_or(0) };
+            open = Some(Open::Fence { mark, length, quotes, column });
             (Kind::Code, trimmed)
         } else if let Some(mark) = unclosed(trimmed) {
-            open = Some(Open::Until(mark));
+            open = Some(Open::Until { mark, quotes });
             (Kind::Hidden, trimmed)
-        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && list.is_none_or(|column| indent < column)) {
+        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && !is_in_list && indent < 4) {
             (Kind::Heading(level), title)
-        } else if let Some(level) =
-            underline(trimmed).filter(|_| !after_blank && list.is_none() && quotes + quotes_before == 0 && !is_table_or_html)
-        {
-            for line in lines.iter_mut().rev().take_while(|line| line.kind == Kind::Text) {
+        } else if let Some(level) = underline(trimmed).filter(|level| {
+            let is_of_paragraph = lines.last().is_some_and(|last| last.kind == Kind::Text && !is_rule(text.part(last.range.clone())));
+            is_of_paragraph && list.is_none() && quotes + quotes_before == 0 && indent < 4 && !(is_table && *level == 2)
+        }) {
+            let is_of_it = |line: &&mut Line| line.kind == Kind::Text && !is_rule(text.part(line.range.clone()));
+            for line in lines.iter_mut().rev().take_while(is_of_it) {
                 line.kind = Kind::Setext(level);
             }
             (Kind::Underline, trimmed)
-        } else if let Some((status, inner)) = item(trimmed) {
-            list = Some(indent + trimmed.len() - inner.len());
+        } else if let Some((width, status, inner)) = item(trimmed) {
+            list = Some(indent + width);
             (Kind::Item { status }, inner)
         } else {
             (Kind::Text, trimmed)
         };
         let (kind, behind) = kind_and_content;
-        if kind == Kind::Text && lines.last().is_none_or(|last| last.kind != Kind::Text) {
-            is_table_or_html = behind.contains('|') || behind.starts_with('<') && !behind.starts_with("<!");
+        if kind == Kind::Text {
+            let before = lines.last().filter(|last| last.kind == Kind::Text).map(|last| text.part(last.content..last.range.end));
+            is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
         }
         let continues = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
         list = list.filter(|_| continues);
         quotes_before = quotes;
-        lines.push(Line { content: content(behind), range, kind });
+        let opens = matches!(kind, Kind::Code | Kind::Hidden) && open.is_some();
+        lines.push(Line { content: content(behind), range, kind, opens });
     }
     lines
 }
@@ -171,7 +197,7 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
 }
 
 /// A line without quote markers, and how many there were.
-fn unquoted(line: &str) -> (usize, &str) {
+pub(super) fn unquoted(line: &str) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
     while let Some(inner) = rest.trim_start_matches(' ').strip_prefix('>').filter(|_| columns(rest) < 4) {
         rest = inner.strip_prefix(' ').unwrap_or(inner);
@@ -181,24 +207,116 @@ fn unquoted(line: &str) -> (usize, &str) {
 }
 
 /// The width of the white space that a line begins with; a tab goes on to the next multiple of four.
-fn columns(line: &str) -> usize {
+pub(super) fn columns(line: &str) -> usize {
     line.chars().take_while(|c| matches!(c, ' ' | '\t')).fold(0, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 })
 }
 
-/// The code block that a line opens.
-fn fence(line: &str, quotes: usize) -> Option<Open> {
+/// Mark and length of the fence that a line opens, and the width of the list marker before it.
+fn fence(line: &str) -> Option<(char, usize, usize)> {
     // A list item may begin with one.
-    let line = item(line).map_or(line, |(_, inner)| inner);
+    let (width, line) = item(line).map_or((0, line), |(width, _, inner)| (width, inner));
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|&c| c == mark).count();
     // What begins with three backticks and has more of them is code within a line.
     let info = line.get(length..)?;
-    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(Open::Fence { mark, length, quotes })
+    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length, width))
 }
 
-/// What ends the comment or math that a line begins with, where that is not in the same line.
+/// Whether a line begins a block of HTML that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
+pub(super) fn begins_html(line: &str, after_blank: bool) -> bool {
+    let Some(inner) = line.strip_prefix('<') else { return false };
+    let name = inner.strip_prefix('/').unwrap_or(inner);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let (name, rest) = name.split_at_checked(end).unwrap_or_default();
+    let is_block =
+        HTML_BLOCKS.contains(&name.to_ascii_lowercase().as_str()) && (rest.is_empty() || rest.starts_with([' ', '\t', '>', '/']));
+    // Any other tag has to be whole, and alone in a line that continues no paragraph.
+    let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic()) && (rest.starts_with([' ', '\t', '>']) || rest == "/>");
+    let is_alone = rest.trim_end().strip_suffix('>').is_some_and(|attributes| !attributes.contains(['<', '>']));
+    is_block || after_blank && is_tag && is_alone
+}
+
+/// The elements of condition 6.
+const HTML_BLOCKS: [&str; 62] = [
+    "address",
+    "article",
+    "aside",
+    "base",
+    "basefont",
+    "blockquote",
+    "body",
+    "caption",
+    "center",
+    "col",
+    "colgroup",
+    "dd",
+    "details",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "frame",
+    "frameset",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "iframe",
+    "legend",
+    "li",
+    "link",
+    "main",
+    "menu",
+    "menuitem",
+    "nav",
+    "noframes",
+    "ol",
+    "optgroup",
+    "option",
+    "p",
+    "param",
+    "search",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "title",
+    "tr",
+    "track",
+    "ul",
+];
+
+/// Whether a line may be the second one of a table.
+pub(super) fn is_delimiter_row(line: &str) -> bool {
+    line.contains('|') && line.contains('-') && line.chars().all(|c| "|-: \t".contains(c))
+}
+
+/// How many cells a row of a table has.
+fn cells(row: &str) -> usize {
+    let row = row.trim().replace("\\|", "");
+    let row = row.strip_prefix('|').unwrap_or(&row);
+    row.strip_suffix('|').unwrap_or(row).split('|').count()
+}
+
+/// What ends the comment, math or element with text of its own that a line begins with, where that is not in the same line.
 fn unclosed(line: &str) -> Option<&'static str> {
-    let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$")];
+    let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
     marks.into_iter().find_map(|(opening, closing)| {
         let inner = line.strip_prefix(opening)?;
         (!inner.contains(closing)).then_some(closing)
@@ -220,8 +338,8 @@ fn underline(line: &str) -> Option<u8> {
     if all('=') { Some(1) } else { all('-').then_some(2) }
 }
 
-/// The checkbox of a list item, and what stands behind it.
-fn item(line: &str) -> Option<(Option<char>, &str)> {
+/// The width of the marker of a list item with the white space behind it, the checkbox, and what is behind that.
+fn item(line: &str) -> Option<(usize, Option<char>, &str)> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let behind = match line.get(digits..)?.strip_prefix(['.', ')']) {
         Some(behind) if (1..=9).contains(&digits) => behind,
@@ -231,14 +349,16 @@ fn item(line: &str) -> Option<(Option<char>, &str)> {
         return None;
     }
     let inner = behind.trim_start();
+    let space = columns(behind);
+    let width = line.len() - behind.len() + if inner.is_empty() || space > 4 { 1 } else { space };
     let mut chars = inner.chars();
     if let (Some('['), Some(status), Some(']')) = (chars.next(), chars.next(), chars.next()) {
         let rest = chars.as_str();
         if rest.is_empty() || rest.starts_with([' ', '\t']) {
-            return Some((Some(status), rest.trim_start()));
+            return Some((width, Some(status), rest.trim_start()));
         }
     }
-    Some((None, inner))
+    Some((width, None, inner))
 }
 
 /// Whether a line is a thematic break.

@@ -140,17 +140,28 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The characters outside of quotes: where each stands, the one before it, and it.
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
-    let (mut quote, mut before, mut first) = (None, ' ', true);
+    let (mut quote, mut before, mut last, mut first, mut depth) = (None, ' ', ' ', true, 0_usize);
+    let mut has_closed = false;
     text.char_indices().filter_map(move |(at, c)| {
         let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
+        // A quote in the middle of a plain value is a character of it.
+        let is_start = (was.is_whitespace() || "[{,:".contains(was)) && (first || last == ':' || depth > 0 && "[{,".contains(last));
+        let closes = quote == Some('\'') && c == '\'';
         match quote {
             // In double quotes a backslash escapes the next character.
             Some('"') if was == '\\' => before = ' ',
             Some(open) if c == open => quote = None,
-            None if matches!(c, '"' | '\'') && (first || "[{,: ".contains(was)) => quote = Some(c),
+            None if matches!(c, '"' | '\'') && is_start => quote = Some(c),
+            // Two single quotes in single quotes are one.
+            None if c == '\'' && has_closed => quote = Some(c),
+            None if matches!(c, '[' | '{') && is_start => depth += 1,
+            None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
             _ => {}
         }
-        first &= c.is_whitespace();
+        // The markers of an item and of a key come before a value.
+        first &= c.is_whitespace() || matches!(c, '-' | '?');
+        has_closed = closes;
+        last = if c.is_whitespace() { last } else { c };
         is_outside.then_some((at, was, c))
     })
 }
@@ -165,6 +176,24 @@ pub(super) fn without_comment(rest: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comment_is_found_behind_quotes_of_every_kind() {
+        for (text, value) in [
+            ("['it''s # x', b] # c", "['it''s # x', b]"),
+            ("'it''s # x'", "'it''s # x'"),
+            ("Rock 'n Roll # live", "Rock 'n Roll"),
+            ("x \"a # c", "x \"a"),
+            ("rock''n # c", "rock''n"),
+            ("a, 'b # c", "a, 'b"),
+            ("- 'a # b' # c", "- 'a # b'"),
+            ("key: \"a # b\" # c", "key: \"a # b\""),
+            ("{a: 'b # c', \"d\": [\"e # f\"]} # c", "{a: 'b # c', \"d\": [\"e # f\"]}"),
+            ("'' # c", "''"),
+        ] {
+            assert_eq!(without_comment(text).0, value, "{text}");
+        }
+    }
 
     #[test]
     fn tags_in_every_style_found_in_the_wild() {

@@ -1,6 +1,8 @@
 //! Text put into a note at a heading, a block or a line, with every other byte kept.
 
-use super::blocks::{Kind, line_end};
+use super::blocks::{Kind, columns, line_end, unquoted};
+use super::frontmatter;
+use super::joins::{is_underline, joins_before, joins_behind};
 use super::parts::{Block, FindError, Note};
 use super::properties::splice;
 use crate::slice::Part;
@@ -99,13 +101,27 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         }
         Target::Line(number) => {
             let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(Refused::NoLine(note.lines.len()))?;
-            Insertion { lines: around(line..line + 1, position), heading: None, id: None }
+            let lines = if position == Position::Replace { line..line + 1 } else { around_heading(note, line) };
+            Insertion { lines: around(lines, position), heading: None, id: None }
         }
     };
     if insertion.lines.start < note.body() {
         return Err(Refused::Frontmatter);
     }
-    Ok(edit(note, &insertion, new))
+    let (mut edit, line) = edit(note, &insertion, new);
+    // What begins or ends with a line of three dashes must not make properties of the text below it.
+    let has_properties = |text: &str| frontmatter::range(text).is_some();
+    let is_made = !has_properties(note.text) && !has_properties(new) && has_properties(&edit.apply(note.text));
+    if is_made {
+        edit.text.insert_str(0, line_end(note.text, 0));
+    }
+    Ok((edit, line + usize::from(is_made)))
+}
+
+/// A line; of a setext heading all of its lines.
+fn around_heading(note: &Note<'_>, line: usize) -> Range<usize> {
+    let headings = note.headings();
+    headings.into_iter().map(|heading| heading.lines).find(|lines| lines.contains(&line)).unwrap_or(line..line + 1)
 }
 
 /// Where a position is at lines, which have no inside.
@@ -138,8 +154,7 @@ fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str
 
 /// The line behind a block and, if it is a list item, what is indented below it.
 fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
-    let indent =
-        |line: usize| note.line(line).chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { 4 } else { 1 }).sum::<usize>();
+    let indent = |line: usize| columns(unquoted(note.line(line)).1);
     let is_item = matches!(note.kind(block.start), Some(Kind::Item { .. }));
     let below = (block.end..note.lines.len()).take_while(|_| is_item).filter(|line| note.kind(*line) != Some(Kind::Blank));
     below.take_while(|line| indent(*line) > indent(block.start)).last().map_or(block.end, |line| line + 1)
@@ -241,55 +256,6 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     (Edit { range, text: if eol == "\r\n" { whole.replace('\n', eol) } else { whole } }, line)
 }
 
-/// Whether a line makes a heading of the paragraph above it.
-fn is_underline(line: &str) -> bool {
-    let bare = line.trim();
-    !bare.is_empty() && (bare.bytes().all(|byte| byte == b'-') || bare.bytes().all(|byte| byte == b'='))
-}
-
-/// Whether the first line of a new text would go on what stands in the line before it, or make a heading of it.
-fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
-    let (above, first) = (note.line(before), new.line(0));
-    let is_paragraph = matches!(note.kind(before), Some(Kind::Text));
-    let is_item = matches!(note.kind(before), Some(Kind::Item { .. }));
-    let (above, bare) = (above.trim_start(), first.trim_start());
-    let is_indented = first.len() > bare.len();
-    match new.kind(0) {
-        _ if is_paragraph && is_underline(first) => true,
-        // Rows go on a table and lines a quote, but a callout begins a new one.
-        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => false,
-        Some(_) if bare.starts_with('>') && above.starts_with('>') => bare.trim_start_matches(['>', ' ']).starts_with("[!"),
-        Some(Kind::Text) if bare.starts_with('>') => false,
-        // What is indented is meant to go on the item.
-        Some(Kind::Text | Kind::Code) if is_indented => is_paragraph,
-        Some(Kind::Text | Kind::Setext(_)) => is_paragraph || is_item,
-        // A list that does not begin with 1 does not end a paragraph.
-        Some(Kind::Item { .. }) => {
-            is_paragraph && bare.split_once(['.', ')']).and_then(|(number, _)| number.parse().ok()).is_some_and(|number: u32| number != 1)
-        }
-        _ => false,
-    }
-}
-
-/// Whether the line behind a new text would go on its last line.
-fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
-    let Some(last) = new.lines.len().checked_sub(1) else { return false };
-    if !matches!(new.kind(last), Some(Kind::Text | Kind::Item { .. })) {
-        return false;
-    }
-    let (above, next) = (new.line(last).trim_start(), note.line(behind));
-    let bare = next.trim_start();
-    match note.kind(behind) {
-        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => false,
-        Some(Kind::Text) if bare.starts_with('>') => above.starts_with('>') && bare.trim_start_matches(['>', ' ']).starts_with("[!"),
-        Some(Kind::Text | Kind::Setext(_)) => true,
-        // An empty item would make a heading of it.
-        Some(Kind::Item { .. }) => bare.trim_end() == "-",
-        Some(Kind::Code) => next.len() > bare.len(),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,6 +274,55 @@ mod tests {
             );
         }
         Ok(made)
+    }
+
+    /// Nothing above or below a block is lost with it.
+    #[test]
+    fn a_block_is_what_its_id_names() {
+        for (text, new, expected) in [
+            ("# A\n\n$$\nx\n$$\n^x\n\nend\n", "$$\ny\n$$", "# A\n\n$$\ny\n$$\n^x\n\nend\n"),
+            ("<!-- a\nb -->\n\n^x\ntext\n", "new", "new\n\n^x\ntext\n"),
+            ("$$\na\n$$ ^x\n", "$$\nb\n$$", "$$\nb\n$$\n\n^x\n"),
+            ("- a\n- b\n  ^x\n- c\n", "- new", "- a\n- new\n\n  ^x\n- c\n"),
+            ("para\n> quote ^x\n", "> new", "para\n> new\n\n^x\n"),
+            ("- item\n> quote ^x\n", "> new", "- item\n> new\n\n^x\n"),
+            ("```\na\n```\n```\nb\n```\n^x\n", "```\nc\n```", "```\na\n```\n```\nc\n```\n^x\n"),
+            ("- a\n- b\n\n1. c\n2. d\n\n^x\n", "1. e", "- a\n- b\n\n1. e\n\n^x\n"),
+            ("$$\na\n$$\n^x\n\nq\n", "", "\nq\n"),
+        ] {
+            assert_eq!(put(text, Target::Block("x"), Position::Replace, new), expected, "{text:?}");
+        }
+        let before = put("# A\n\n$$\nx\n$$\n^x\n", Target::Block("x"), Position::Before, "new");
+        assert_eq!(before, "# A\n\nnew\n$$\nx\n$$\n^x\n");
+        let after = put("> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n", Target::Block("x"), Position::After, "> - [ ] new");
+        assert_eq!(after, "> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n> - [ ] new\n");
+    }
+
+    /// What is inserted takes nothing into it, and is taken into nothing.
+    #[test]
+    fn text_stays_apart_from_what_would_swallow_it() {
+        use Position::{After, End, Start};
+        for (text, target, position, new, expected) in [
+            ("## S\n3. c\n4. d\n", Target::Heading("S"), Start, "text", "## S\ntext\n\n3. c\n4. d\n"),
+            ("1. a ^x\n2. b\n", Target::Block("x"), After, "text", "1. a ^x\n\ntext\n\n2. b\n"),
+            ("## H\n# B\n", Target::Heading("H"), End, "<div>x</div>", "## H\n<div>x</div>\n\n# B\n"),
+            ("<div>x</div>\n", Target::Note, End, "- [ ] t", "<div>x</div>\n\n- [ ] t\n"),
+            (
+                "# H\n| a |\n|---|\n| 1 |\n",
+                Target::Heading("H"),
+                Start,
+                "| x | y |\n|---|---|",
+                "# H\n| x | y |\n|---|---|\n\n| a |\n|---|\n| 1 |\n",
+            ),
+            ("# H\n| a |\n|---|\n", Target::Heading("H"), End, "| b |\n|---|", "# H\n| a |\n|---|\n\n| b |\n|---|\n"),
+            ("# H\n> mine\n", Target::Heading("H"), Start, "> [!note] N\n> b", "# H\n> [!note] N\n> b\n\n> mine\n"),
+            ("## H\n> quote ^x\n", Target::Heading("H"), End, "> more", "## H\n> quote ^x\n\n> more\n"),
+            ("Title\n===\nx\n", Target::Line(1), After, "new", "Title\n===\nnew\n\nx\n"),
+            ("# H\n\ntext\n\n---\n\nmore\n", Target::Note, Start, "---", "\n---\n# H\n\ntext\n\n---\n\nmore\n"),
+        ] {
+            assert_eq!(put(text, target, position, new), expected, "{text:?}");
+        }
+        assert_eq!(put("x\n---\na: 1\n---\n", Target::Line(1), Position::Replace, ""), "\n---\na: 1\n---\n");
     }
 
     #[test]

@@ -133,7 +133,9 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
             at = string.end;
         }
     }
-    links
+    // Malformed frontmatter has no values, and is never written.
+    let is_malformed = || !frontmatter::block(text).is_some_and(|yaml| frontmatter::values(yaml).is_ok_and(|values| values.is_mapping()));
+    if !links.is_empty() && is_malformed() { Vec::new() } else { links }
 }
 
 /// The links of a canvas: files of its nodes, backgrounds of its groups, and links in its texts. One that is malformed has none.

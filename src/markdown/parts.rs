@@ -1,6 +1,6 @@
 //! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
 
-use super::blocks::{Kind, Line, lines};
+use super::blocks::{Kind, Line, columns, is_delimiter_row, lines};
 use crate::slice::Part;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -187,20 +187,27 @@ impl<'a> Note<'a> {
             let content = self.text.part(line.content..line.range.end).trim_end();
             let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
             let continues = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
-            if before.trim().is_empty() && line.kind == Kind::Text {
+            if before.trim().is_empty() && line.kind == Kind::Text && !self.closes(number) {
                 let above =
                     [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
                 let is_part = |kind: Kind| !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
                 let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
-                blocks.push(Block {
-                    id: id.into(),
-                    lines: part_starts.get(last).copied().unwrap_or(last)..last + 1,
-                    id_line: Some(number),
-                });
+                let start = part_starts.get(last).copied().unwrap_or(last);
+                // An id that is set in belongs to the item that it is set in.
+                let indent = columns(self.line(number));
+                let is_outer = |line: &usize| matches!(self.kind(*line), Some(Kind::Item { .. })) && columns(self.line(*line)) < indent;
+                let item = (start..=last).rev().find(is_outer).filter(|_| indent > 0);
+                blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !continues {
                 let first = text_starts.get(number).copied().unwrap_or(number);
-                let is_of_item = line.kind == Kind::Text && first > 0 && matches!(self.kind(first - 1), Some(Kind::Item { .. }));
-                blocks.push(Block { id: id.into(), lines: first - usize::from(is_of_item)..number + 1, id_line: None });
+                let is_of_item = line.kind == Kind::Text
+                    && first > 0
+                    && matches!(self.kind(first - 1), Some(Kind::Item { .. }))
+                    && self.is_quote(first - 1) == self.is_quote(first);
+                let is_of_hidden = first > 0 && self.kind(first - 1) == Some(Kind::Hidden) && self.closes(first);
+                let above =
+                    if is_of_hidden { part_starts.get(first - 1).copied().unwrap_or(first) } else { first - usize::from(is_of_item) };
+                blocks.push(Block { id: id.into(), lines: above..number + 1, id_line: None });
             }
         }
         blocks
@@ -210,7 +217,11 @@ impl<'a> Note<'a> {
     fn text_starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
         for (number, line) in self.lines.iter().enumerate() {
-            let continues = line.kind == Kind::Text && number.checked_sub(1).and_then(|before| self.kind(before)) == Some(Kind::Text);
+            // A quote ends a paragraph.
+            let continues = line.kind == Kind::Text
+                && number
+                    .checked_sub(1)
+                    .is_some_and(|before| self.kind(before) == Some(Kind::Text) && (self.is_quote(before) || !self.is_quote(number)));
             starts.push(if continues { starts.last().copied().unwrap_or(number) } else { number });
         }
         starts
@@ -231,18 +242,37 @@ impl<'a> Note<'a> {
             let is_of_list = line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
             list = match line.kind {
                 _ if is_quote => None,
-                Kind::Item { .. } => list.or(Some(number)),
+                Kind::Item { .. } => list.filter(|list| !self.is_other_list(*list, number)).or(Some(number)),
                 _ => list.filter(|_| is_of_list),
             };
-            let is_delimiter = || text.contains('|') && text.contains('-') && text.chars().all(|c| "|-: \t".contains(c));
             starts.push(match (list, before) {
                 (Some(list), _) => list,
                 _ if is_quote => continues(before.is_some_and(|before| self.line(before).trim_start().starts_with('>'))),
-                (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter() => header,
-                _ => continues(matches!(line.kind, Kind::Text | Kind::Code) && kind_before == Some(line.kind)),
+                (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter_row(text) => header,
+                _ if kind_before == Some(Kind::Hidden) && self.closes(number) => continues(true),
+                _ => {
+                    continues(matches!(line.kind, Kind::Text | Kind::Code | Kind::Hidden) && kind_before == Some(line.kind) && !line.opens)
+                }
             });
         }
         starts
+    }
+
+    fn is_quote(&self, number: usize) -> bool {
+        self.line(number).trim_start().starts_with('>')
+    }
+
+    /// Whether a line begins with the end of a comment or of math.
+    fn closes(&self, number: usize) -> bool {
+        let line = self.lines.get(number).filter(|line| line.kind == Kind::Text);
+        line.is_some_and(|line| !self.text.part(line.range.start..line.content).trim_matches(['>', ' ', '\t']).is_empty())
+    }
+
+    /// Whether a list item begins another list than the one whose first item is given: its marker is another one at the same indentation.
+    fn is_other_list(&self, first: usize, number: usize) -> bool {
+        let marker = |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).chars().next();
+        let (one, other) = (self.line(first), self.line(number));
+        columns(one) == columns(other) && marker(one) != marker(other)
     }
 
     /// The block with an id, without case.
@@ -324,6 +354,29 @@ pub fn comparable(heading: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_html_and_tables_end_where_they_end() {
+        for (text, expected) in [
+            ("## A\n```md\n    ```\n```\n## B\n", &["A", "B"][..]),
+            ("## A\npara\n    ```\nmore\n## B\n", &["A", "B"]),
+            ("## A\n- ```\n  # no\n\n## B\n", &["A", "B"]),
+            ("## A\n- x\n  ```\n  # no\n  ```\n## B\n", &["A", "B"]),
+            ("## A\n> <!-- c\n\n## B\n", &["A", "B"]),
+            ("## A\nx\n\nTitle | Site\n===\ny\n", &["A", "Title | Site"]),
+            ("Title | Site\n---\ny\n", &["Title | Site"]),
+            ("a | b\n--|--\nc | d\n---\n", &[]),
+            ("<https://x.y>\n---\n<span>T</span> itle\n---\n", &["<https://x.y>", "<span>T</span> itle"]),
+            ("<div>\n# no\n\n# B\n", &["B"]),
+            ("## A\n<pre>\n# x\n\n# y\n</pre>\n## B\n", &["A", "B"]),
+            ("para\n    # no\nmore\n", &[]),
+            ("- [ ] t\n\n  # no\n\n# B\n", &["B"]),
+            ("***\nTitle\n---\n\n* * *\n---\n", &["Title"]),
+        ] {
+            let headings: Vec<String> = Note::of(text).headings().into_iter().map(|heading| heading.text).collect();
+            assert_eq!(headings, expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn headings_are_distinguished_from_similar_lines() {

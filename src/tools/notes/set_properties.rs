@@ -115,12 +115,20 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
         let new = match change {
             Change::Set(value) => Some(value.clone()),
             Change::Remove => None,
+            Change::Add(_) | Change::Take(_) if own.as_ref().is_some_and(has_nested) => {
+                return Err(format!("its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"));
+            }
             Change::Add(values) => with(own, values, tags),
             Change::Take(values) => own.map(|own| without(own, values, tags)),
         };
         text = set(&text, &name, new.as_ref())?;
     }
     Ok(text)
+}
+
+/// Whether a list has items that are lists or maps: how they are written is not kept.
+fn has_nested(list: &Value) -> bool {
+    list.as_array().is_some_and(|items| items.iter().any(|item| item.is_array() || item.is_object()))
 }
 
 fn is_tags(name: &str) -> bool {
@@ -177,7 +185,7 @@ fn bare_tag(value: &Value) -> Value {
 
 fn without(own: Value, values: &[Value], tags: bool) -> Value {
     let stays = |item: &Value| !values.iter().any(|value| is_same(item, value, tags));
-    if let Some((items, between)) = items_of_text(&own).filter(|_| tags) {
+    if let Some((items, between)) = items_of_text(&own).filter(|(items, _)| tags && !items.iter().all(stays)) {
         return joined(&items.into_iter().filter(stays).collect::<Vec<_>>(), between);
     }
     match own {
