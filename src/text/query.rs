@@ -2,6 +2,7 @@
 //! `match-case:`, `ignore-case:`, `line:`, `block:`, `section:`, `task:`, `task-todo:`, `task-done:`, `[property]` and
 //! `[property:value]`.
 
+pub use super::condition::{Condition, Field, Scope, Term};
 use super::fold::fold;
 use super::pattern::Expression;
 use super::words::{is_stop_word, query_words};
@@ -10,54 +11,6 @@ use std::collections::HashSet;
 
 /// Parentheses, minus signs and operators inside of each other that are read.
 const NESTED: usize = 16;
-
-/// Where a text has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// In path, tags or text.
-    Any,
-    /// In the file's name.
-    Name,
-    Path,
-    /// In the text.
-    Content,
-}
-
-/// A part of a note in which all of a condition has to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    Line,
-    Block,
-    Section,
-    /// A list item with a checkbox, whatever is in it.
-    Task,
-    TaskTodo,
-    TaskDone,
-}
-
-/// A text to be found.
-#[derive(Debug)]
-pub enum Term {
-    /// Without case; folded.
-    Folded(String),
-    /// As it is.
-    Exact(String),
-    Regex(Expression),
-}
-
-/// What a file has to have.
-#[derive(Debug)]
-pub enum Condition {
-    Has(Field, Term),
-    /// A tag, or one nested below it; without its number sign, folded.
-    Tag(String),
-    /// A property, with any value or with this one; folded.
-    Property(String, Option<String>),
-    Within(Scope, Box<Condition>),
-    Not(Box<Condition>),
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-}
 
 #[derive(Clone, Copy)]
 enum Operator {
@@ -160,48 +113,6 @@ impl Parsed {
     }
 }
 
-impl Condition {
-    /// The parts that all have to hold; parentheses around some of them change nothing.
-    fn split(self, parts: &mut Vec<Condition>) {
-        match self {
-            Condition::All(inner) => inner.into_iter().for_each(|part| part.split(parts)),
-            part => parts.push(part),
-        }
-    }
-
-    /// The texts of which a file that fulfils this has some.
-    fn hints(&self, found: &mut Vec<String>) {
-        match self {
-            Condition::Has(_, Term::Folded(text)) => found.push(text.clone()),
-            Condition::Has(_, Term::Exact(text)) => found.push(fold(text)),
-            Condition::Within(_, part) => part.hints(found),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().for_each(|part| part.hints(found)),
-            Condition::Has(_, Term::Regex(_)) | Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => {}
-        }
-        found.retain(|hint| !hint.is_empty());
-    }
-
-    fn required<'a>(&'a self, found: &mut Vec<&'a str>) {
-        match self {
-            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => found.push(text),
-            Condition::Has(_, Term::Regex(expression)) => found.extend(expression.required()),
-            Condition::Within(_, part) => part.required(found),
-            Condition::All(parts) => parts.iter().for_each(|part| part.required(found)),
-            Condition::Has(_, Term::Exact(_)) | Condition::Property(..) | Condition::Not(_) | Condition::Any(_) => {}
-        }
-    }
-
-    /// Whether one of its terms is of some kind.
-    pub fn any_term(&self, is_of_kind: &dyn Fn(&Term) -> bool) -> bool {
-        match self {
-            Condition::Has(_, term) => is_of_kind(term),
-            Condition::Within(_, part) | Condition::Not(part) => part.any_term(is_of_kind),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(|part| part.any_term(is_of_kind)),
-            Condition::Tag(_) | Condition::Property(..) => false,
-        }
-    }
-}
-
 struct Parser<'a> {
     rest: &'a str,
     is_property: &'a dyn Fn(&str) -> bool,
@@ -246,7 +157,8 @@ impl<'a> Parser<'a> {
                 }
                 // `npm install -g`: no result could be without a letter, or without a word that says nothing.
                 let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
-                if matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word)) {
+                let is_option = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word));
+                if is_option && self.nested == 0 {
                     return self.term();
                 }
                 self.nested(|parser| parser.part()).map(|part| Condition::Not(Box::new(part)))
@@ -282,6 +194,9 @@ impl<'a> Parser<'a> {
         let (field, match_case, scope) = (self.field, self.match_case, self.scope);
         let condition = match operator {
             Operator::Tag => {
+                if self.rest.starts_with('(') {
+                    return self.part().map(Condition::into_tags);
+                }
                 self.rest = self.rest.strip_prefix('#').unwrap_or(self.rest);
                 let name = fold(&self.text()?);
                 Some(Condition::Tag(name.trim_matches('/').to_owned())).filter(|_| !name.is_empty())
@@ -328,15 +243,8 @@ impl<'a> Parser<'a> {
 
     /// A regular expression between slashes, of which a word ends behind the second. One that is wrong is noted.
     fn expression(&mut self) -> Option<Expression> {
-        let inner = self.rest.strip_prefix('/')?;
-        let mut escaped = false;
-        let end = inner.find(|c| {
-            let closes = c == '/' && !escaped;
-            escaped = c == '\\' && !escaped;
-            closes
-        })?;
-        let (pattern, rest) = inner.split_at_checked(end).filter(|(pattern, _)| !pattern.is_empty())?;
-        let rest = rest.strip_prefix('/').filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')'))?;
+        let (pattern, rest) = unescaped(self.rest, '/').filter(|(pattern, _)| !pattern.is_empty())?;
+        let rest = Some(rest).filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')'))?;
         self.expressions += 1;
         if self.expressions > limits::QUERY_EXPRESSIONS {
             self.wrong.get_or_insert(format!("it has more than {} regular expressions", limits::QUERY_EXPRESSIONS));
@@ -364,11 +272,11 @@ impl<'a> Parser<'a> {
 
     /// A word, or a phrase in quotes with single spaces; empty only within a scope: any task.
     fn text(&mut self) -> Option<String> {
-        if let Some(quoted) = self.rest.strip_prefix('"') {
-            let (inside, rest) = quoted.split_once('"')?;
+        if self.rest.starts_with('"') {
+            let (inside, rest) = unescaped(self.rest, '"')?;
             self.rest = rest;
             self.ends_here()?;
-            let phrase = inside.split_whitespace().collect::<Vec<_>>().join(" ");
+            let phrase = inside.replace("\\\"", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
             return Some(phrase).filter(|phrase| self.scope || !phrase.is_empty());
         }
         let end = self.rest.find(|c: char| c.is_whitespace() || c == '"' || self.nested > 0 && c == ')').unwrap_or(self.rest.len());
@@ -406,6 +314,19 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// What stands between two marks at the beginning of a text, and what follows the second; one behind a backslash is no mark.
+fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(mark)?;
+    let mut is_escaped = false;
+    let end = inner.find(|c| {
+        let closes = c == mark && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        closes
+    })?;
+    let (inside, rest) = inner.split_at_checked(end)?;
+    Some((inside, rest.strip_prefix(mark)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -418,6 +339,7 @@ mod tests {
     fn what_is_of_the_language_is_read() {
         let parsed = parse_any(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
         assert_eq!(parsed.words, ["black tea", "brew"]);
+        assert_eq!(parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words, ["they said \"hello\" twice", "x"]);
         let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
             Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
         assert_eq!(format!("{:?}", parsed.conditions), expected);
@@ -435,6 +357,9 @@ mod tests {
             ),
             ("task-todo:\"\"", "Within(TaskTodo, Has(Content, Folded(\"\")))"),
             ("file:(a OR b)", "Any([Has(Name, Folded(\"a\")), Has(Name, Folded(\"b\"))])"),
+            ("tag:(a OR #b/)", "Any([Tag(\"a\"), Tag(\"b\")])"),
+            ("path:-All", "Not(Has(Path, Folded(\"all\")))"),
+            ("line:(a -x)", "Within(Line, All([Has(Content, Folded(\"a\")), Not(Has(Content, Folded(\"x\")))]))"),
         ] {
             assert_eq!(format!("{:?}", parse_any(query).unwrap().conditions), format!("[{expected}]"), "{query}");
         }

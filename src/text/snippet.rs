@@ -6,6 +6,7 @@ use super::{ceil, floor};
 use crate::limits;
 use crate::slice::Part;
 use std::ops::Range;
+use unicode_normalization::char::is_combining_mark;
 
 /// Characters either side of a match in a search result.
 const CONTEXT: usize = 50;
@@ -35,6 +36,10 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
     if start > indent {
         shown.push_str("...");
     }
+    // What the line itself has in bold stays so, also where it is cut.
+    let is_bold = |from: usize, to: usize| line.part(..from).matches("**").count() % 2 == 1 && line.part(to..).contains("**");
+    let cut_bold = |at: usize| if is_bold(at, at) { "**" } else { "" };
+    shown.push_str(cut_bold(start));
     let mut at = start;
     let mut rest = marks.into_iter().peekable();
     while let Some(Range { start: from, end: mut to }) = rest.next() {
@@ -42,16 +47,14 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
             to = to.max(next.end);
         }
         push_plain(&mut shown, line.part(at..from));
-        // What the line itself has in bold stays as it is.
-        let before = line.part(start..from);
-        let is_bold = before.matches("**").count() % 2 == 1 && line.part(to..).contains("**");
-        let mark = if is_bold { "" } else { "**" };
+        let mark = if is_bold(from, to) || from == to { "" } else { "**" };
         shown.push_str(mark);
         push_plain(&mut shown, line.part(from..to));
         shown.push_str(mark);
         at = to;
     }
     push_plain(&mut shown, line.part(at..end));
+    shown.push_str(cut_bold(end));
     if end < line.trim_end().len() {
         shown.push_str("...");
     }
@@ -62,7 +65,8 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
 fn within(line: &str, found: Range<usize>) -> Range<usize> {
     let text = line.part(found.clone());
     let start = text.find(char::is_alphanumeric).unwrap_or(0);
-    let end = text.char_indices().rev().find(|(_, c)| c.is_alphanumeric()).map_or(text.len(), |(at, c)| at + c.len_utf8());
+    let is_of_word = |c: char| c.is_alphanumeric() || is_combining_mark(c);
+    let end = text.char_indices().rev().find(|(_, c)| is_of_word(*c)).map_or(text.len(), |(at, c)| at + c.len_utf8());
     // `C++` is a word with its signs; what is left out is markup at an end where no letter follows.
     if text.get(start..end).is_none_or(str::is_empty) || text.contains("++") { found } else { found.start + start..found.start + end }
 }
@@ -94,7 +98,8 @@ fn near(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) 
     let part = folded.text(&original);
     let ends = begins + part.len();
     // A mark that was cut off from its letter folds to something else.
-    if text.get(begins..ends) != Some(part) {
+    let is_bold_beyond = [line.start..begins, ends..line.end].into_iter().any(|beyond| text.part(beyond).contains("**"));
+    if text.get(begins..ends) != Some(part) || is_bold_beyond {
         return None;
     }
     let first = first.start - begins..first.end - begins;
@@ -244,6 +249,17 @@ mod tests {
         assert!(cut.starts_with("...word ") && cut.ends_with(" other...") && cut.len() < 130, "{cut}");
         let wide = format!("{}needle{}", "🎻".repeat(60), "ü".repeat(60));
         assert_eq!(of(&wide, &["needle"]).matches('🎻').count(), 50);
+    }
+
+    #[test]
+    fn bold_of_the_line_itself_stays_whole() {
+        let long = format!("**it is {}by default**. Toggling will turn {}**on** again", "so ".repeat(200), "it ".repeat(200));
+        for (needle, shown) in [("turn", "will **turn** it"), ("default", "so by default**."), ("toggling", ". **Toggling** will")] {
+            let cut = of(&long, &[needle]);
+            assert!(cut.contains(shown) && cut.matches("**").count() % 2 == 0 && !cut.contains("****"), "{cut}");
+        }
+        assert_eq!(of("abc", &[""]), "abc", "nothing is not bold");
+        assert_eq!(of("a cafe\u{301} x", &["caf\u{e9}"]), "a **cafe\u{301}** x");
     }
 
     #[test]

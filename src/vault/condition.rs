@@ -105,7 +105,12 @@ impl<'a> File<'a> {
             let in_path_or_tags = match term {
                 Term::Folded(wanted) => {
                     let in_tags = || self.entry.folded_tags().iter().any(|tag| tag.contains(&**wanted));
-                    part_of_path(self.entry.folded_path()).contains(wanted) || field == Field::Any && in_tags()
+                    let is_any = field == Field::Any;
+                    let path = if is_any { self.entry.path_for(wanted.as_bytes()) } else { part_of_path(self.entry.folded_path()) };
+                    path.contains(wanted) || is_any && in_tags()
+                }
+                Term::Exact(wanted) if field == Field::Any && !wanted.ends_with(".md") => {
+                    path.strip_suffix(".md").unwrap_or(path).contains(wanted)
                 }
                 Term::Exact(wanted) => path.contains(wanted),
                 Term::Regex(expression) => expression.find(path, self.proceed)?.is_some(),

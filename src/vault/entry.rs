@@ -116,6 +116,11 @@ impl Entry {
         path.strip_suffix(".md").unwrap_or(path)
     }
 
+    /// The path, folded, in which a folded text is looked for.
+    pub(super) fn path_for(&self, wanted: &[u8]) -> &str {
+        if wanted.ends_with(b".md") { self.folded_path() } else { self.searched_path() }
+    }
+
     /// The tags, folded.
     pub(super) fn folded_tags(&self) -> &[Box<str>] {
         self.folded_tags.as_deref().unwrap_or(&self.tags)

@@ -91,7 +91,7 @@ impl Cache {
 /// The posting of a file for a text, which is folded. `aliases` are those of the file.
 fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -> Option<Posting> {
     let wanted = finder.needle();
-    let path = if wanted.ends_with(b".md") { entry.folded_path() } else { entry.searched_path() };
+    let path = entry.path_for(wanted);
     let in_path = finder.find(path.as_bytes()).is_some();
     let in_name =
         in_path && finder.find(name_of(path).as_bytes()).is_some() || aliases.iter().any(|alias| finder.find(alias.as_bytes()).is_some());

@@ -176,7 +176,8 @@ impl Vault {
                 }
                 let entry_and_word = table.entry(candidate.id).zip(order.words.first());
                 let (class, quality) = entry_and_word.map_or((u8::MAX, 0), |(entry, word)| by_name(candidate, entry, word));
-                (class, quality, u64::from(!candidate.count), age)
+                let is_other = entry_and_word.is_none_or(|(entry, _)| !entry.is_note());
+                (class, quality * 2 + u8::from(is_other), u64::from(!candidate.count), age)
             };
             page = self.smallest(&found, page_length, &rank, after, None);
         } else {
@@ -302,8 +303,9 @@ impl Vault {
         words.append(&mut others);
         for (word, mut parts) in in_parts {
             parts.retain(|part| words.iter().any(|word| word.asked == *part));
-            if !parts.is_empty() {
-                did_you_mean.push((word, parts.join(" ")));
+            let parts = parts.join(" ");
+            if !parts.is_empty() && parts != word {
+                did_you_mean.push((word, parts));
             }
         }
         let average_length = self.index.with_table(Table::average_length);
@@ -388,6 +390,7 @@ impl Vault {
             let original = match &entry.text {
                 _ if !needs_original => None,
                 Text::Kept(kept) => Some(kept.original()),
+                Text::None | Text::NotKept { .. } => Some(String::new()),
                 _ => Some(self.text(entry).map_err(|_| Unread)?),
             };
             let found = File::new(entry, &text, original.as_deref(), &in_time).holds(conditions).map_err(|_| Unread)?;

@@ -1,0 +1,107 @@
+//! What a query asks of a file.
+
+use super::fold::fold;
+use super::pattern::Expression;
+
+/// Where a text has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// In path, tags or text.
+    Any,
+    /// In the file's name.
+    Name,
+    Path,
+    /// In the text.
+    Content,
+}
+
+/// A part of a note in which all of a condition has to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Line,
+    Block,
+    Section,
+    /// A list item with a checkbox, whatever is in it.
+    Task,
+    TaskTodo,
+    TaskDone,
+}
+
+/// A text to be found.
+#[derive(Debug)]
+pub enum Term {
+    /// Without case; folded.
+    Folded(String),
+    /// As it is.
+    Exact(String),
+    Regex(Expression),
+}
+
+/// What a file has to have.
+#[derive(Debug)]
+pub enum Condition {
+    Has(Field, Term),
+    /// A tag, or one nested below it; without its number sign, folded.
+    Tag(String),
+    /// A property, with any value or with this one; folded.
+    Property(String, Option<String>),
+    Within(Scope, Box<Condition>),
+    Not(Box<Condition>),
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+}
+
+impl Condition {
+    /// The same of tags instead of texts: `tag:(a OR b)`.
+    pub(super) fn into_tags(self) -> Condition {
+        let each = |parts: Vec<Condition>| parts.into_iter().map(Condition::into_tags).collect();
+        match self {
+            Condition::Has(_, Term::Folded(text)) => Condition::Tag(text.trim_start_matches('#').trim_end_matches('/').to_owned()),
+            Condition::Has(_, Term::Exact(text)) => Condition::Tag(fold(text.trim_start_matches('#').trim_end_matches('/'))),
+            Condition::Not(part) => Condition::Not(Box::new(part.into_tags())),
+            Condition::All(parts) => Condition::All(each(parts)),
+            Condition::Any(parts) => Condition::Any(each(parts)),
+            other => other,
+        }
+    }
+
+    /// The parts that all have to hold; parentheses around some of them change nothing.
+    pub(super) fn split(self, parts: &mut Vec<Condition>) {
+        match self {
+            Condition::All(inner) => inner.into_iter().for_each(|part| part.split(parts)),
+            part => parts.push(part),
+        }
+    }
+
+    /// The texts of which a file that fulfils this has some.
+    pub(super) fn hints(&self, found: &mut Vec<String>) {
+        match self {
+            Condition::Has(_, Term::Folded(text)) => found.push(text.clone()),
+            Condition::Has(_, Term::Exact(text)) => found.push(fold(text)),
+            Condition::Within(_, part) => part.hints(found),
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().for_each(|part| part.hints(found)),
+            Condition::Has(_, Term::Regex(_)) | Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => {}
+        }
+        found.retain(|hint| !hint.is_empty());
+    }
+
+    pub(super) fn required<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => found.push(text),
+            Condition::Has(_, Term::Regex(expression)) => found.extend(expression.required()),
+            Condition::Within(_, part) => part.required(found),
+            Condition::All(parts) => parts.iter().for_each(|part| part.required(found)),
+            Condition::Has(_, Term::Exact(_)) | Condition::Property(..) | Condition::Not(_) | Condition::Any(_) => {}
+        }
+    }
+
+    /// Whether one of its terms is of some kind.
+    pub fn any_term(&self, is_of_kind: &dyn Fn(&Term) -> bool) -> bool {
+        match self {
+            Condition::Has(_, term) => is_of_kind(term),
+            Condition::Within(_, part) | Condition::Not(part) => part.any_term(is_of_kind),
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(|part| part.any_term(is_of_kind)),
+            Condition::Tag(_) | Condition::Property(..) => false,
+        }
+    }
+}
