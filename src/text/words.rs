@@ -55,7 +55,8 @@ pub fn stem(word: &str) -> &str {
             _ => stem.len() >= 3,
         };
         if let Some(stem) = word.strip_suffix(ending).filter(fits) {
-            return undoubled(stem);
+            // A plural has the stem of its singular.
+            return if ending == "s" { self::stem(stem) } else { undoubled(stem) };
         }
     }
     word
@@ -202,6 +203,7 @@ mod tests {
             (&["run", "running", "runs"], "run"),
             (&["note", "notes"], "note"),
             (&["plugin", "plugins"], "plugin"),
+            (&["template", "templates"], "templat"),
             (&["story", "stories"], "stor"),
             (&["bus", "class", "gas"], ""),
         ] {
