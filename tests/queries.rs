@@ -57,6 +57,9 @@ fn filters_choose_notes_by_properties_tags_dates_folders_and_links() {
         // What cannot be computed is not true.
         ("number(status) > 0", &[]),
         ("price.lower() == \"x\" || status == \"done\"", &[]),
+        ("number(\"nan\") != 1 || true", &[]),
+        // As JavaScript rounds, of the number that the digits stand for.
+        ("file.name == \"Ada\" && [(10.235).toFixed(2), (0.35).toFixed(1), (2.5).toFixed(0)].join(\",\") == \"10.23,0.3,3\"", &[ada]),
     ] {
         assert_eq!(paths(&server, condition), expected, "{condition}");
     }
@@ -81,6 +84,7 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
         ("+1", &["unexpected +"]),
         ("{\"a\": 1}", &["objects"]),
         ("if(1)", &["2 to 3 arguments"]),
+        ("file.hasLink(this)", &["`this`", "needs base"]),
         (&"(".repeat(5_000), &["nested deeper"]),
         (&"!".repeat(5_000), &["nested deeper"]),
         (&"a || ".repeat(1_900), &["nested deeper"]),
@@ -154,6 +158,9 @@ fn rows_have_what_is_selected_in_the_order_that_is_asked_for() {
     assert_eq!(server.call("vault_query", json!({ "where": "(today() + \"99999999999999999999s\").format(\"ww gggg\")" }))["total"], 7);
     let grouped = server.call("vault_query", json!({ "where": "price", "group_by": "status desc", "path": "Projects" }));
     assert_eq!(grouped["groups"], json!([{ "value": "done", "count": 1 }, { "value": "active", "count": 2 }]));
+    let listed = server.call("vault_query", json!({ "where": "price", "group_by": ["status desc"], "path": "Projects" }));
+    assert_eq!(listed["groups"], grouped["groups"]);
+    assert_eq!(server.fail("vault_query", json!({ "where": "price", "group_by": ["a", "b"] }))["code"], "INVALID_ARGUMENT");
     let cells = server.call("vault_query", json!({ "where": "born", "select": ["born", "note.born", "file.links", "missing"] }));
     assert_eq!(cells["rows"][0]["missing"], Value::Null);
 }

@@ -58,6 +58,8 @@ pub enum Shape {
     Flag,
     /// Any number of values of one type.
     List(&'static Shape),
+    /// A list of names; one name alone is taken, too.
+    Names,
     /// Members with names; as a parameter it has no others.
     Object(&'static [Field]),
     /// Members of a result that stand among the others.
@@ -149,6 +151,7 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
+        Shape::Names => of_shape(&Shape::List(&ANY_TEXT)),
         Shape::Object(fields) | Shape::Inline(fields) => input(fields),
         Shape::Anything => json!({ "type": "object", "additionalProperties": true }),
     }
@@ -185,6 +188,8 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
         (Shape::Flag, Value::Bool(_)) => Ok(()),
         (Shape::Flag, _) => wrong("true or false"),
         (Shape::List(items), Value::Array(values)) => values.iter().try_for_each(|value| check(name, items, value)),
+        (Shape::Names, Value::String(_)) => Ok(()),
+        (Shape::Names, _) => check(name, &Shape::List(&ANY_TEXT), value),
         (Shape::List(_), _) => wrong("an array"),
         (Shape::Object(fields) | Shape::Inline(fields), Value::Object(members)) => {
             if let Some(unknown) = members.keys().find(|known| fields.iter().all(|field| field.name != known.as_str())) {

@@ -44,6 +44,7 @@ fn conforms(shape: &Shape, value: &Value, at: &str) {
         Shape::Object(fields) | Shape::Inline(fields) => members(fields, value, at),
         Shape::Anything => assert!(value.is_object(), "{at}"),
         Shape::List(items) => value.as_array().unwrap_or_else(|| panic!("{at}")).iter().for_each(|item| conforms(items, item, at)),
+        Shape::Names => panic!("{at}: no result has one"),
         Shape::Text { .. } => assert!(value.is_string(), "{at}: {value}"),
         Shape::OneOf(names) | Shape::Status(names) => assert!(value.as_str().is_some_and(|text| names.contains(&text)), "{at}: {value}"),
         Shape::Integer { min, .. } => assert!(value.as_i64().is_some_and(|number| number >= *min), "{at}: {value}"),

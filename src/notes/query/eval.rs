@@ -121,8 +121,8 @@ impl<'a> Evaluator<'a> {
                 Value::Null => Ok(Value::Null),
                 other => Err(format!("a {} has no negative", other.type_name())),
             },
-            Expr::All(parts) => Ok(Value::Bool(parts.iter().all(|part| self.is_true(part, row, locals)))),
-            Expr::Any(parts) => Ok(Value::Bool(parts.iter().any(|part| self.is_true(part, row, locals)))),
+            Expr::All(parts) => self.decide(false, parts, row, locals),
+            Expr::Any(parts) => self.decide(true, parts, row, locals),
             Expr::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.value(left, row, locals)?;
                 if left.is_truthy() == (*operator == "||") { Ok(left) } else { self.value(right, row, locals) }
@@ -132,6 +132,20 @@ impl<'a> Evaluator<'a> {
                 self.apply(operator, &left, &right)
             }
         }
+    }
+
+    /// Whether one of some filters is true, or (`decides` is false) all of them. One that cannot be computed is neither: where no other
+    /// one decides, it is the outcome, so that `not` does not make it true.
+    fn decide(&self, decides: bool, parts: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
+        let mut outcome = Ok(Value::Bool(!decides));
+        for part in parts {
+            match self.value(part, row, locals) {
+                Ok(value) if value.is_truthy() == decides => return Ok(Value::Bool(decides)),
+                Ok(_) => {}
+                Err(why) => outcome = Err(why),
+            }
+        }
+        outcome
     }
 
     /// Whether the value is true; one that cannot be computed is not.

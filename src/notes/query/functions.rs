@@ -313,10 +313,16 @@ fn number_of(value: &Value) -> Result<f64, String> {
     match value {
         Value::Number(number) => Ok(*number),
         Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
-        Value::Text(text) => text.trim().parse().map_err(|_| format!("{text:?} is no number")),
+        Value::Text(text) => {
+            let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+            number.ok_or_else(|| format!("{text:?} is no number"))
+        }
         other => Err(format!("a {} is no number", other.type_name())),
     }
 }
+
+/// Decimal digits behind those that are shown; a number that differs from a half differs from it in these.
+const EXACT_DIGITS: usize = 60;
 
 fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
     let digits = || if matches!(first, Value::Null) { Ok(0) } else { number_of(first).map(|digits| digits.clamp(0.0, 20.0) as usize) };
@@ -330,10 +336,11 @@ fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
             Value::Number((number * factor + 0.5).floor() / factor)
         }),
         "toFixed" => digits().map(|digits| {
-            // Halves away from zero, as JavaScript; the formatter here takes the even neighbour.
-            let scaled = number.abs() * 10_f64.powi(digits as i32);
-            let is_half = scaled.fract() == 0.5;
-            let rounded = if is_half { (scaled + 0.5).floor() / 10_f64.powi(digits as i32) * number.signum() } else { number };
+            // Halves away from zero, as JavaScript; the formatter here takes the even neighbour. A half is exact in decimal digits.
+            let exact = format!("{number:.0$}", digits + EXACT_DIGITS);
+            let is_half = exact.split_at_checked(exact.len() - EXACT_DIGITS).is_some_and(|(_, rest)| rest.trim_end_matches('0') == "5");
+            let factor = 10_f64.powi(digits as i32);
+            let rounded = if is_half { (number.abs() * factor + 0.5).floor() / factor * number.signum() } else { number };
             Value::Text(format!("{rounded:.digits$}").into())
         }),
         _ => return None,

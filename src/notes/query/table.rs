@@ -116,6 +116,11 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let names = names_of(&formulas);
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
     let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
+    let mut has_this = false;
+    condition.iter().for_each(|condition| condition.visit(&mut |part| has_this |= matches!(part, Expr::This)));
+    if has_this && query.base.is_none() {
+        return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
+    }
     let id = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
     let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
     if order.is_empty() {

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "search_vault_content",
     title: "Search note contents",
     description: "Searches the text of all notes, frontmatter included, for an exact piece of text or a regular expression; for \
-        questions and words use vault_search. Gives the notes that have it, most matches first, with a few of them in context. A long answer comes in chunks.",
+        questions and words use vault_search. Gives the notes that have it, most matches first, a few in context. A long answer comes in chunks.",
     effect: Effect::Reads,
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),

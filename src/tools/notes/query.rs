@@ -10,6 +10,7 @@ use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use serde::Serialize;
+use serde_json::Value;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_query",
@@ -30,7 +31,7 @@ pub(super) static TOOL: Tool = Tool {
         optional("path", ANY_TEXT, "Only in this folder or note"),
         optional("select", Shape::List(&ANY_TEXT), "Properties to show: status, file.mtime"),
         optional("sort", Shape::List(&ANY_TEXT), "Properties: due, file.mtime desc"),
-        optional("group_by", ANY_TEXT, "Property"),
+        optional("group_by", Shape::Names, "One property"),
         optional("count", ANY_TEXT, "Only counts: tag, property, folder, or value:status"),
         LIMIT,
         CURSOR,
@@ -70,6 +71,15 @@ fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> 
     Ok((context.path(note)?, number))
 }
 
+/// A list of one property; also the property alone.
+fn group_by(value: &Value) -> Result<Option<String>, Error> {
+    match (value, value.as_array().map(Vec::as_slice)) {
+        (Value::Null, _) | (_, Some([])) => Ok(None),
+        (Value::String(name), _) | (_, Some([Value::String(name)])) => Ok(Some(name.clone())),
+        _ => Err(Error::new(Code::InvalidArgument, "Argument group_by must be a list of one property.")),
+    }
+}
+
 #[derive(Serialize)]
 struct Page {
     #[serde(flatten)]
@@ -97,7 +107,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         path: arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?,
         select: texts("select"),
         sort: texts("sort"),
-        group_by: arguments.maybe("group_by").map(str::to_owned),
+        group_by: group_by(&arguments.read("group_by")?)?,
         count,
         limit: arguments.number(LIMIT.name),
         after,
