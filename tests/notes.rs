@@ -166,12 +166,14 @@ fn daily_notes_are_found_and_made_from_their_template() {
         (r#"{ "folder": "../../etc", "format": "[passwd]" }"#, "PATH_NOT_ALLOWED"),
         (r#"{ "folder": ".obsidian", "format": "[app]" }"#, "PATH_NOT_ALLOWED"),
         (r#"{ "format": "[../x]" }"#, "PATH_NOT_ALLOWED"),
+        (r#"{ "format": "LL" }"#, "INVALID_ARGUMENT"),
         (r#"{ "template": "../../../etc/passwd" }"#, ""),
         (r#"[ "broken" "#, ""),
     ] {
         std::fs::write(folder.vault().join(".obsidian/daily-notes.json"), settings).unwrap();
         let result = server.result("vault_insert", json!({ "path": "daily:2026-03-05", "text": "x", "create": true }));
         let result = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(result.contains("\"warning\":\"The template of the note does not exist"), settings.contains("template"), "{result}");
         assert!(if code.is_empty() { result.contains("\"2026-03-05.md\"") } else { result.contains(code) }, "{settings}: {result}");
         let _ = std::fs::remove_file(folder.vault().join("2026-03-05.md"));
     }

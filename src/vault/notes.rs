@@ -66,8 +66,8 @@ pub struct Inserted {
     pub written: Written,
     /// Where it begins, from 1.
     pub line: usize,
-    /// Whether the note is new, and its template has code of the plugin Templater, which is not run.
-    pub has_template_code: bool,
+    /// What is wrong with the template of a new note.
+    pub warning: Option<&'static str>,
 }
 
 /// A task whose status was set.
@@ -148,9 +148,9 @@ impl Vault {
         for _ in 0..limits::EDIT_RETRIES {
             match self.edit_bytes(path, if_match, &mut change) {
                 Err(Error::NotFound { .. }) if create && if_match.is_none() => {}
-                other => return Ok(Inserted { written: other?, line, has_template_code: false }),
+                other => return Ok(Inserted { written: other?, line, warning: None }),
             }
-            let first = self.first_text(named)?;
+            let (first, warning) = self.first_text(named)?;
             let made = change(first.as_bytes())?;
             self.check_new_name(path, None)?;
             match self.exchange(path, None, Some(&made)) {
@@ -159,7 +159,7 @@ impl Vault {
                 other => {
                     other?;
                     let written = Written::of(path, true, &made);
-                    return Ok(Inserted { written, line, has_template_code: first.contains("<%") });
+                    return Ok(Inserted { written, line, warning });
                 }
             }
         }

@@ -268,7 +268,8 @@ impl Vault {
             let in_quotes =
                 |range: &Range<usize>| text.get(..range.start).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
             let quoted = format!("\"{to}\"");
-            let attempts = [to, &quoted].map(|new| {
+            let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
+            let attempts = [if is_text { to } else { &quoted }, &quoted].map(|new| {
                 let ranges = frontmatter::tag_ranges(&text).into_iter();
                 let of_properties = ranges.filter_map(|range| edit(range.clone(), if in_quotes(&range) { to } else { new }));
                 of_properties.collect::<Vec<Edit>>()

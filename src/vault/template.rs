@@ -9,21 +9,23 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 impl Vault {
-    /// The text with which a named note begins: that of its template, or nothing.
+    /// The text with which a named note begins, that of its template, or nothing; and what is wrong with the template.
     ///
     /// # Errors
     /// As [`Vault::bytes`], for the template.
-    pub(super) fn first_text(&self, named: &Named) -> Result<String, Error> {
-        let Some((template, day)) = &named.template else { return Ok(String::new()) };
+    pub(super) fn first_text(&self, named: &Named) -> Result<(String, Option<&'static str>), Error> {
+        let Some((template, day)) = &named.template else { return Ok((String::new(), None)) };
         let with_ending = if is_note(template) { template.clone() } else { format!("{template}.md") };
-        let Ok(path) = VaultPath::file(&with_ending) else { return Ok(String::new()) };
-        let Some(bytes) = self.bytes_if_any(&path)? else {
-            log::warn!("the template {with_ending:?} of {} is missing", named.path.as_str());
-            return Ok(String::new());
+        let bytes = VaultPath::file(&with_ending).ok().map(|path| self.bytes_if_any(&path)).transpose()?;
+        let Some(bytes) = bytes.flatten() else {
+            return Ok((String::new(), Some("The template of the note does not exist; the note begins without it.")));
         };
         let (date_format, time_format) = self.template_formats();
         let title = named.path.name().strip_suffix(".md").unwrap_or_default();
-        Ok(fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format))
+        let text = fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format);
+        let has_code = text.contains("<%");
+        let warning = has_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");
+        Ok((text, warning))
     }
 
     /// The formats of `{{date}}` and `{{time}}` in templates.

@@ -85,7 +85,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         other => other,
     })?;
-    let Inserted { written, line, has_template_code } = inserted;
-    let warning = has_template_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");
+    let Inserted { written, line, warning } = inserted;
     Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })
 }
