@@ -8,7 +8,7 @@
 //! | [`inline`] | what stands inside of a block: code, comments, math and tags |
 //! | [`links`] | links with their targets, and the files that these mean |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
-//! | [`mod@insert`], [`joins`] | text put at one of those, and what it must not be joined with |
+//! | [`mod@insert`], `joins` | text put at one of those, and what it must not be joined with |
 //! | [`tasks`] | dates, priority and recurrence of tasks |
 //! | [`properties`] | properties set and removed |
 //! | [`quoted`], [`json`] | strings in frontmatter and canvases; values of a canvas replaced |

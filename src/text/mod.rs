@@ -6,7 +6,7 @@
 //! | [`mod@fold`] | text without case, and where it is in the original |
 //! | [`kept`] | a text that is searched without case and takes little memory |
 //! | [`pattern`] | regular expressions |
-//! | [`query`], [`condition`] | Obsidian's search language, and what it asks of a file |
+//! | [`query`], `condition` | Obsidian's search language, and what it asks of a file |
 //! | [`words`] | the words of a query, their stems and what stands in for them |
 //! | [`mod@snippet`] | the text around a match |
 

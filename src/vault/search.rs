@@ -105,7 +105,7 @@ impl Found {
     /// What [`Query::after`] takes for the results behind one.
     ///
     /// # Errors
-    /// None in practice: an [`Order`] always serializes.
+    /// None in practice: what it is made of always serializes.
     pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
     }
