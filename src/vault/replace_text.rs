@@ -17,22 +17,17 @@ pub struct Replacement<'a> {
 
 /// The bytes with all occurrences of a text replaced, and how many there are. Its line ends are those of the file.
 pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
-    let has_lone_lf = || memchr::memchr_iter(b'\n', bytes).any(|at| at == 0 || bytes.get(at - 1) != Some(&b'\r'));
-    let lines = edit.old.replace("\r\n", "\n");
-    let is_crlf = memchr::memmem::find(bytes, b"\r\n").is_some();
-    let old = match (is_crlf, is_crlf && has_lone_lf()) {
-        (_, true) => edit.old.to_owned(),
-        (true, false) => lines.replace('\n', "\r\n"),
-        (false, _) => lines,
-    };
+    let plain = Plain::of(bytes);
+    let wanted = edit.old.replace("\r\n", "\n");
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
     let new = [None, Some(false), Some(true)].map(|ends| with_line_ends(edit.new, bytes, ends));
     let (mut until, mut ends) = line_end_at(bytes, 0);
-    for at in memchr::memmem::find_iter(bytes, old.as_bytes()) {
-        made.extend_from_slice(bytes.part(from..at));
-        from = at + old.len();
-        if at > until {
-            (until, ends) = line_end_at(bytes, at);
+    for at in memchr::memmem::find_iter(&plain.bytes, wanted.as_bytes()) {
+        let range = plain.in_file(at)..plain.in_file(at + wanted.len());
+        made.extend_from_slice(bytes.part(from..range.start));
+        from = range.end;
+        if range.start > until {
+            (until, ends) = line_end_at(bytes, range.start);
         }
         let [as_it_is, lf, crlf] = &new;
         made.extend_from_slice(ends.map_or(as_it_is, |is_crlf| if is_crlf { crlf } else { lf }).as_bytes());
@@ -58,25 +53,39 @@ pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Resu
     Ok([bytes.part(..range.start), new_text.as_bytes(), bytes.part(range.end..)].concat())
 }
 
+/// The bytes of a file in which every line ends with LF.
+struct Plain {
+    bytes: Vec<u8>,
+    /// Where a line end has lost its carriage return.
+    ends: Vec<usize>,
+}
+
+impl Plain {
+    fn of(bytes: &[u8]) -> Plain {
+        let (mut plain, mut from) = (Plain { bytes: Vec::with_capacity(bytes.len()), ends: Vec::new() }, 0);
+        for at in memchr::memmem::find_iter(bytes, b"\r\n") {
+            plain.bytes.extend_from_slice(bytes.part(from..at));
+            plain.ends.push(plain.bytes.len());
+            from = at + 1;
+        }
+        plain.bytes.extend_from_slice(bytes.part(from..));
+        plain
+    }
+
+    /// An offset of these bytes in the file; that of a line end is that of the whole of it.
+    fn in_file(&self, at: usize) -> usize {
+        at + self.ends.partition_point(|&end| end < at)
+    }
+}
+
 /// Where a text stands when CR LF and LF are the same; whole line ends of the file.
 fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
-    let mut plain = Vec::with_capacity(bytes.len());
-    // Where a line end of the plain text has lost its carriage return.
-    let (mut ends, mut from) = (Vec::new(), 0);
-    for at in memchr::memmem::find_iter(bytes, b"\r\n") {
-        plain.extend_from_slice(bytes.part(from..at));
-        ends.push(plain.len());
-        from = at + 1;
-    }
-    plain.extend_from_slice(bytes.part(from..));
+    let plain = Plain::of(bytes);
     let wanted = text.replace("\r\n", "\n");
-    match occurrences(&plain, wanted.as_bytes()) {
+    match occurrences(&plain.bytes, wanted.as_bytes()) {
         None => Err(Error::TextNotFound(nearest_text(bytes, text))),
         Some((_, count)) if count > 1 => Err(Error::TextNotUnique(count)),
-        Some((at, _)) => {
-            let in_file = |plain_at: usize| plain_at + ends.partition_point(|&end| end < plain_at);
-            Ok(in_file(at)..in_file(at + wanted.len()))
-        }
+        Some((at, _)) => Ok(plain.in_file(at)..plain.in_file(at + wanted.len())),
     }
 }
 
@@ -184,6 +193,8 @@ mod tests {
         assert_eq!(all("a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n").unwrap(), ("c\r\nc\r\n".into(), 2));
         assert_eq!(all("a\nb\n", "a\r\nb", "c\r\nd").unwrap(), ("c\nd\n".into(), 1));
         assert_eq!(all("aaa", "aa", "a").unwrap(), ("aa".into(), 1));
+        assert_eq!(all("a\r\nb\nc\n", "\n", " ").unwrap(), ("a b c ".into(), 3), "whole line ends of both kinds");
+        assert_eq!(all("a\r\nb\nx\na\nb\n", "a\nb", "q").unwrap(), ("q\nx\nq\n".into(), 2));
         assert!(all("abc", "x", "y").is_err());
     }
 
