@@ -115,7 +115,10 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         let mut at = from;
         while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
             at += found;
-            let before = text.part(from..at).trim_end_matches([' ', '\t']);
+            let before = text.part(from..at).trim_end();
+            // An anchor or a tag of YAML comes before the value.
+            let mark = before.rsplit_once([' ', '\t']).filter(|(_, mark)| mark.starts_with(['&', '!']));
+            let before = mark.map_or(before, |(outer, _)| outer.trim_end());
             let string = Quoted::yaml(text, at).filter(|_| before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?']));
             // A quote in the middle of a value begins no string, and a name of a property is no link.
             let Some(string) = string.filter(|string| !text.part(string.end..end).trim_start().starts_with(':')) else {
@@ -409,6 +412,19 @@ mod tests {
         assert_eq!(targets[..4], ["Up", "a", "x%20y.md", "One"]);
         assert_eq!((targets[6], targets[8], targets[9]), ("a#b", "my note.md", "img/a%20(1).png"));
         assert!(links(text).iter().all(|link| text[link.range.clone()].starts_with('[')));
+    }
+
+    #[test]
+    fn values_of_frontmatter_that_can_be_read_are_links() {
+        for (yaml, expected) in [
+            ("l: &a \"[[A]]\"\nm: !t '[[B]]'\n", &["A", "B"][..]),
+            ("l: ['it''s # 1', '[[A]]'] # '[[C]]'\n", &["A"]),
+            ("a: [\nb: \"[[A]]\"\n", &[]),
+            ("x: \"[[A]]\": 2\ny: \"[[B]]\"\n", &[]),
+        ] {
+            let found: Vec<String> = links(&format!("---\n{yaml}---\n")).into_iter().map(|link| link.path).collect();
+            assert_eq!(found, expected, "{yaml}");
+        }
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Unknown<'_> {
             let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= MIN_LETTERS && in_common * 2 >= self.letters.len());
             // One that the word begins with is a part of it.
             let nearness = |(in_common, own, count): &(usize, &String, &usize)| {
-                (self.word.starts_with(own.as_str()), *in_common, Reverse(own.len()), **count)
+                (self.word.starts_with(own.as_str()), *in_common, **count, Reverse(own.len()))
             };
             long_enough.max_by_key(nearness).map(|(_, own, _)| own.clone())
         };
