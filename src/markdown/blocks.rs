@@ -66,6 +66,8 @@ pub fn lines(text: &str) -> Vec<Line> {
     let mut open: Option<Open> = None;
     // The column of the content of the last list item, while the list goes on.
     let mut list: Option<usize> = None;
+    // That of the outermost one.
+    let mut outermost = usize::MAX;
     let mut quotes_before = 0;
     // Whether the paragraph that goes on is a table, or HTML, which ends with the next blank line; they have no headings.
     let (mut is_table, mut is_html) = (false, false);
@@ -113,6 +115,8 @@ pub fn lines(text: &str) -> Vec<Line> {
         is_html = !trimmed.is_empty()
             && unclosed(trimmed).is_none()
             && (is_html && quotes >= quotes_before || is_shallow && begins_html(trimmed, after_blank));
+        // That of the marker, where a list item begins.
+        let mut item_width = 0;
         let kind_and_content = if trimmed.is_empty() {
             (Kind::Blank, rest)
         } else if is_html {
@@ -122,23 +126,23 @@ pub fn lines(text: &str) -> Vec<Line> {
         } else if let Some((mark, length, width)) = fence(trimmed).filter(|_| is_shallow) {
             let column = if width > 0 { indent + width } else { list.filter(|_| is_in_list).unwrap_or(0) };
             open = Some(Open::Fence { mark, length, quotes, column });
+            item_width = width;
             (Kind::Code, trimmed)
         } else if let Some(mark) = unclosed(trimmed) {
             open = Some(Open::Until { mark, quotes });
             (Kind::Hidden, trimmed)
-        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && !is_in_list && indent < 4) {
+        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && indent < outermost.min(4)) {
             (Kind::Heading(level), title)
-        } else if let Some(level) = underline(trimmed).filter(|level| {
-            let is_of_paragraph = lines.last().is_some_and(|last| last.kind == Kind::Text && !is_rule(text.part(last.range.clone())));
-            is_of_paragraph && list.is_none() && quotes + quotes_before == 0 && indent < 4 && !(is_table && *level == 2)
-        }) {
-            let is_of_it = |line: &&mut Line| line.kind == Kind::Text && !is_rule(text.part(line.range.clone()));
-            for line in lines.iter_mut().rev().take_while(is_of_it) {
-                line.kind = Kind::Setext(level);
-            }
+        } else if let Some(level) = underline(trimmed).filter(|_| list.is_none() && quotes == 0 && indent < 4 && !is_table)
+            && let above = lines.iter_mut().rev().take_while(|line| is_of_paragraph(text, line)).collect::<Vec<_>>()
+            // A line below one of a quote continues the quote.
+            && !above.is_empty()
+            && above.iter().all(|line| !text.part(line.range.clone()).trim_start().starts_with('>'))
+        {
+            above.into_iter().for_each(|line| line.kind = Kind::Setext(level));
             (Kind::Underline, trimmed)
         } else if let Some((width, status, inner)) = item(trimmed) {
-            list = Some(indent + width);
+            item_width = width;
             (Kind::Item { status }, inner)
         } else {
             (Kind::Text, trimmed)
@@ -149,12 +153,24 @@ pub fn lines(text: &str) -> Vec<Line> {
             is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
         }
         let continues = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
-        list = list.filter(|_| continues);
+        if item_width > 0 {
+            outermost = if list.is_some() && indent >= outermost { outermost } else { indent + item_width };
+            list = Some(indent + item_width);
+        }
+        let ends = matches!(kind, Kind::Heading(_)) || is_rule(trimmed) && indent < outermost;
+        list = list.filter(|_| continues && !ends);
+        outermost = if list.is_some() { outermost } else { usize::MAX };
         quotes_before = quotes;
         let opens = matches!(kind, Kind::Code | Kind::Hidden) && open.is_some();
         lines.push(Line { content: content(behind), range, kind, opens });
     }
     lines
+}
+
+/// Whether a line is of a paragraph: no thematic break, and no comment in a line of its own.
+fn is_of_paragraph(text: &str, line: &Line) -> bool {
+    let own = text.part(line.range.clone());
+    line.kind == Kind::Text && !is_rule(own) && !own.trim_start().starts_with("<!--")
 }
 
 /// Ranges of what belongs together: a paragraph, a list item with its further lines, a table, a quote, a code block, the

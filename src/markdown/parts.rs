@@ -372,6 +372,9 @@ mod tests {
             ("para\n    # no\nmore\n", &[]),
             ("- [ ] t\n\n  # no\n\n# B\n", &["B"]),
             ("***\nTitle\n---\n\n* * *\n---\n", &["Title"]),
+            ("a | b\n--|--\nc | d\n===\n> quote\nTitle\n===\n", &[]),
+            ("<!-- c -->\nTitle\n===\n", &["Title"]),
+            ("- a\n---\nTitle\n===\n\n- a\n  - b\n\n   # no\n", &["Title"]),
         ] {
             let headings: Vec<String> = Note::of(text).headings().into_iter().map(|heading| heading.text).collect();
             assert_eq!(headings, expected, "{text:?}");
