@@ -52,6 +52,8 @@ enum Open {
         length: usize,
         quotes: usize,
         column: usize,
+        /// Columns before one that closes it, at most.
+        most: usize,
     },
     Until {
         mark: &'static str,
@@ -82,12 +84,12 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let (quotes, rest) = unquoted(line);
         let content = |rest: &str| range.end - rest.len();
-        if let Some(Open::Fence { mark, length, quotes: outer, column }) = open {
+        if let Some(Open::Fence { mark, length, quotes: outer, column, most }) = open {
             // In a fence outside of quotes the marker of a quote is code.
             let inner = if outer == 0 { line } else { rest };
             let (behind, indent) = (inner.trim_start(), columns(inner));
             let run = behind.chars().take_while(|&c| c == mark).count();
-            let closes = run >= length && indent < column + 4 && behind.chars().skip(run).all(char::is_whitespace);
+            let closes = run >= length && indent <= most && behind.chars().skip(run).all(char::is_whitespace);
             // A fence ends with the quote, and with the list item, that it is in.
             if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
                 open = if closes { None } else { open };
@@ -111,7 +113,7 @@ pub fn lines(text: &str) -> Vec<Line> {
         let after_blank = lines.last().is_none_or(|last| !matches!(last.kind, Kind::Text | Kind::Item { .. }));
         let is_code = indent >= 4 && after_blank && list.is_none_or(|column| indent >= column + 4) && !trimmed.is_empty();
         let is_in_list = list.is_some_and(|column| indent >= column);
-        let is_shallow = indent < if is_in_list { list.unwrap_or(0) + 4 } else { 4 };
+        let is_shallow = indent < list.map_or(4, |column| column + 4);
         is_html = !trimmed.is_empty()
             && unclosed(trimmed).is_none()
             && (is_html && quotes >= quotes_before || is_shallow && begins_html(trimmed, after_blank));
@@ -124,8 +126,13 @@ pub fn lines(text: &str) -> Vec<Line> {
         } else if is_code {
             (Kind::Code, rest)
         } else if let Some((mark, length, width)) = fence(trimmed).filter(|_| is_shallow) {
-            let column = if width > 0 { indent + width } else { list.filter(|_| is_in_list).unwrap_or(0) };
-            open = Some(Open::Fence { mark, length, quotes, column });
+            let column = match list {
+                _ if width > 0 => indent + width,
+                Some(column) if is_in_list => column,
+                _ if indent >= outermost => outermost,
+                _ => 0,
+            };
+            open = Some(Open::Fence { mark, length, quotes, column, most: indent + width + 3 });
             item_width = width;
             (Kind::Code, trimmed)
         } else if let Some(mark) = unclosed(trimmed) {
@@ -244,8 +251,8 @@ pub(super) fn begins_html(line: &str, after_blank: bool) -> bool {
     let name = inner.strip_prefix('/').unwrap_or(inner);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
     let (name, rest) = name.split_at_checked(end).unwrap_or_default();
-    let is_block =
-        HTML_BLOCKS.contains(&name.to_ascii_lowercase().as_str()) && (rest.is_empty() || rest.starts_with([' ', '\t', '>', '/']));
+    let is_block = HTML_BLOCKS.split(' ').any(|block| block.eq_ignore_ascii_case(name))
+        && (rest.is_empty() || rest.starts_with([' ', '\t', '>', '/']));
     // Any other tag has to be whole, and alone in a line that continues no paragraph.
     let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic()) && (rest.starts_with([' ', '\t', '>']) || rest == "/>");
     let is_alone = rest.trim_end().strip_suffix('>').is_some_and(|attributes| !attributes.contains(['<', '>']));
@@ -253,70 +260,10 @@ pub(super) fn begins_html(line: &str, after_blank: bool) -> bool {
 }
 
 /// The elements of condition 6.
-const HTML_BLOCKS: [&str; 62] = [
-    "address",
-    "article",
-    "aside",
-    "base",
-    "basefont",
-    "blockquote",
-    "body",
-    "caption",
-    "center",
-    "col",
-    "colgroup",
-    "dd",
-    "details",
-    "dialog",
-    "dir",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "frame",
-    "frameset",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "head",
-    "header",
-    "hr",
-    "html",
-    "iframe",
-    "legend",
-    "li",
-    "link",
-    "main",
-    "menu",
-    "menuitem",
-    "nav",
-    "noframes",
-    "ol",
-    "optgroup",
-    "option",
-    "p",
-    "param",
-    "search",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "td",
-    "tfoot",
-    "th",
-    "thead",
-    "title",
-    "tr",
-    "track",
-    "ul",
-];
+const HTML_BLOCKS: &str = "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt \
+    fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main \
+    menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th thead title tr \
+    track ul";
 
 /// Whether a line may be the second one of a table.
 pub(super) fn is_delimiter_row(line: &str) -> bool {

@@ -374,6 +374,8 @@ mod tests {
             ("***\nTitle\n---\n\n* * *\n---\n", &["Title"]),
             ("a | b\n--|--\nc | d\n===\n> quote\nTitle\n===\n", &[]),
             ("<!-- c -->\nTitle\n===\n", &["Title"]),
+            ("- a\n\t- b\n\t\t- c\n\t```\n\t# no\n\t```\n# B\n", &["B"]),
+            ("- a\n    - b\n        - c\n        ```\n# not in it\n", &["not in it"]),
             ("- a\n---\nTitle\n===\n\n- a\n  - b\n\n   # no\n", &["Title"]),
         ] {
             let headings: Vec<String> = Note::of(text).headings().into_iter().map(|heading| heading.text).collect();
