@@ -167,6 +167,7 @@ fn daily_notes_are_found_and_made_from_their_template() {
         (r#"{ "folder": ".obsidian", "format": "[app]" }"#, "PATH_NOT_ALLOWED"),
         (r#"{ "format": "[../x]" }"#, "PATH_NOT_ALLOWED"),
         (r#"{ "format": "LL" }"#, "INVALID_ARGUMENT"),
+        (r#"{ "format": "gggg-[W]ww", "folder": "W" }"#, "W/2026-W10.md"),
         (r#"{ "template": "../../../etc/passwd" }"#, ""),
         (r#"[ "broken" "#, ""),
     ] {

@@ -58,6 +58,7 @@ fn filters_choose_notes_by_properties_tags_dates_folders_and_links() {
         ("number(status) > 0", &[]),
         ("price.lower() == \"x\" || status == \"done\"", &[]),
         ("number(\"nan\") != 1 || true", &[]),
+        ("file.name == \"Ada\" && (1 / 0).toFixed(2) == \"Infinity\" && (0 / 0).toFixed(1) == \"NaN\"", &[ada]),
         // As JavaScript rounds, of the number that the digits stand for.
         ("file.name == \"Ada\" && [(10.235).toFixed(2), (0.35).toFixed(1), (2.5).toFixed(0)].join(\",\") == \"10.23,0.3,3\"", &[ada]),
     ] {

@@ -28,7 +28,7 @@ pub enum Kind {
     },
     /// Of a code block, its fences included.
     Code,
-    /// In a comment (`<!-- -->` or `%% %%`) or in math of several lines.
+    /// In a comment (`<!-- -->` or `%% %%`), in math, or in an element for code, of several lines.
     Hidden,
 }
 
@@ -40,8 +40,10 @@ pub struct Line {
     pub kind: Kind,
     /// Where its content begins: behind quote markers, the list marker, the checkbox.
     pub content: usize,
-    /// Whether a code block, a comment or math of several lines begins here.
+    /// Whether code, or what is hidden, begins here.
     pub opens: bool,
+    /// Whether it is of a block of HTML, which ends with the next blank line and has no Markdown of its own.
+    pub is_html: bool,
 }
 
 /// A construct that continues in the next line.
@@ -66,20 +68,20 @@ pub fn lines(text: &str) -> Vec<Line> {
     let body = frontmatter::end(text);
     let mut lines: Vec<Line> = Vec::new();
     let mut open: Option<Open> = None;
-    // The column of the content of the last list item, while the list goes on.
-    let mut list: Option<usize> = None;
-    // That of the outermost one.
-    let mut outermost = usize::MAX;
-    let mut quotes_before = 0;
-    // Whether the paragraph that goes on is a table, or HTML, which ends with the next blank line; they have no headings.
-    let (mut is_table, mut is_html) = (false, false);
+    // The columns of the contents of the list items that are open, the outermost first, and in how many quotes they are.
+    let mut items: Vec<usize> = Vec::new();
+    let mut item_quotes = 0;
+    // The block of HTML that goes on: the column of the list item that it is in, and in how many quotes it is.
+    let mut html: Option<(usize, usize)> = None;
+    // Whether the paragraph that goes on is a table, and whether it has a line of a quote: no heading ends with it.
+    let (mut is_table, mut is_quoted) = (false, false);
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
         let range = start..start + line.len();
         start += whole.len();
         if range.start < body {
-            lines.push(Line { content: range.start, range, kind: Kind::Frontmatter, opens: false });
+            lines.push(Line { content: range.start, range, kind: Kind::Frontmatter, opens: false, is_html: false });
             continue;
         }
         let (quotes, rest) = unquoted(line);
@@ -93,62 +95,64 @@ pub fn lines(text: &str) -> Vec<Line> {
             // A fence ends with the quote, and with the list item, that it is in.
             if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
                 open = if closes { None } else { open };
-                lines.push(Line { content: range.start, range, kind: Kind::Code, opens: false });
+                lines.push(Line { content: range.start, range, kind: Kind::Code, opens: false, is_html: false });
                 continue;
             }
             open = None;
         }
-        // A comment in HTML and math end with the quote that they are in.
+        // All but comments of Obsidian's own end with the quote that they are in.
         open = open.filter(|open| !matches!(open, Open::Until { mark, quotes: outer } if quotes < *outer && *mark != "%%"));
         if let Some(Open::Until { mark, .. }) = open {
             let closing = line.find(mark).map(|at| at + mark.len());
             let behind = closing.and_then(|at| line.get(at..)).unwrap_or(line);
             open = if closing.is_some() { None } else { open };
             let kind = if closing.is_none() || behind.trim().is_empty() { Kind::Hidden } else { Kind::Text };
-            lines.push(Line { content: content(behind), range, kind, opens: false });
+            lines.push(Line { content: content(behind), range, kind, opens: false, is_html: false });
             continue;
         }
         let trimmed = rest.trim_start();
         let indent = columns(rest);
         let after_blank = lines.last().is_none_or(|last| !matches!(last.kind, Kind::Text | Kind::Item { .. }));
-        let is_code = indent >= 4 && after_blank && list.is_none_or(|column| indent >= column + 4) && !trimmed.is_empty();
-        let is_in_list = list.is_some_and(|column| indent >= column);
-        let is_shallow = indent < list.map_or(4, |column| column + 4);
-        is_html = !trimmed.is_empty()
-            && unclosed(trimmed).is_none()
-            && (is_html && quotes >= quotes_before || is_shallow && begins_html(trimmed, after_blank));
+        if quotes < item_quotes {
+            items.clear();
+        }
+        // The column of the innermost item that the line is in.
+        let column = items.iter().rev().copied().find(|column| *column <= indent).unwrap_or(0);
+        let is_code = after_blank && indent >= items.last().copied().unwrap_or(0) + 4 && !trimmed.is_empty();
+        let is_shallow = indent < column + 4;
+        let goes_on = html.filter(|(outer, depth)| indent >= *outer && quotes >= *depth);
+        let begins = || (is_shallow && begins_html(trimmed, after_blank)).then_some((column, quotes));
+        html = goes_on.or_else(begins).filter(|_| !trimmed.is_empty() && unclosed(trimmed).is_none());
         // That of the marker, where a list item begins.
         let mut item_width = 0;
         let kind_and_content = if trimmed.is_empty() {
             (Kind::Blank, rest)
-        } else if is_html {
+        } else if html.is_some() {
             (Kind::Text, trimmed)
         } else if is_code {
             (Kind::Code, rest)
-        } else if let Some((mark, length, width)) = fence(trimmed).filter(|_| is_shallow) {
-            let column = match list {
-                _ if width > 0 => indent + width,
-                Some(column) if is_in_list => column,
-                _ if indent >= outermost => outermost,
-                _ => 0,
-            };
+        } else if let Some((mark, length, width)) = fence(trimmed, indent).filter(|_| is_shallow) {
+            let column = if width > 0 { indent + width } else { column };
             open = Some(Open::Fence { mark, length, quotes, column, most: indent + width + 3 });
             item_width = width;
             (Kind::Code, trimmed)
         } else if let Some(mark) = unclosed(trimmed) {
             open = Some(Open::Until { mark, quotes });
             (Kind::Hidden, trimmed)
-        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && indent < outermost.min(4)) {
+        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
             (Kind::Heading(level), title)
-        } else if let Some(level) = underline(trimmed).filter(|_| list.is_none() && quotes == 0 && indent < 4 && !is_table)
-            && let above = lines.iter_mut().rev().take_while(|line| is_of_paragraph(text, line)).collect::<Vec<_>>()
-            // A line below one of a quote continues the quote.
-            && !above.is_empty()
-            && above.iter().all(|line| !text.part(line.range.clone()).trim_start().starts_with('>'))
+        } else if let Some(level) = underline(trimmed)
+            && lines.last().is_some_and(|last| is_of_paragraph(text, last))
+            && items.is_empty()
+            && quotes == 0
+            && indent < 4
+            && !(is_table || is_quoted)
         {
-            above.into_iter().for_each(|line| line.kind = Kind::Setext(level));
+            for line in lines.iter_mut().rev().take_while(|line| is_of_paragraph(text, line)) {
+                line.kind = Kind::Setext(level);
+            }
             (Kind::Underline, trimmed)
-        } else if let Some((width, status, inner)) = item(trimmed) {
+        } else if let Some((width, status, inner)) = item(trimmed, indent) {
             item_width = width;
             (Kind::Item { status }, inner)
         } else {
@@ -160,16 +164,20 @@ pub fn lines(text: &str) -> Vec<Line> {
             is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
         }
         let continues = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
-        if item_width > 0 {
-            outermost = if list.is_some() && indent >= outermost { outermost } else { indent + item_width };
-            list = Some(indent + item_width);
+        let ends = matches!(kind, Kind::Heading(_)) || is_rule(trimmed) && column == 0;
+        if ends || !continues {
+            items.clear();
         }
-        let ends = matches!(kind, Kind::Heading(_)) || is_rule(trimmed) && indent < outermost;
-        list = list.filter(|_| continues && !ends);
-        outermost = if list.is_some() { outermost } else { usize::MAX };
-        quotes_before = quotes;
+        if item_width > 0 {
+            items.retain(|column| *column <= indent);
+            item_quotes = if items.is_empty() { quotes } else { item_quotes };
+            items.push(indent + item_width);
+        }
+        is_quoted = kind == Kind::Text && (quotes > 0 || is_quoted);
         let opens = matches!(kind, Kind::Code | Kind::Hidden) && open.is_some();
-        lines.push(Line { content: content(behind), range, kind, opens });
+        let line = Line { content: content(behind), range, kind, opens, is_html: html.is_some() };
+        is_quoted &= is_of_paragraph(text, &line);
+        lines.push(line);
     }
     lines
 }
@@ -231,13 +239,19 @@ pub(super) fn unquoted(line: &str) -> (usize, &str) {
 
 /// The width of the white space that a line begins with; a tab goes on to the next multiple of four.
 pub(super) fn columns(line: &str) -> usize {
-    line.chars().take_while(|c| matches!(c, ' ' | '\t')).fold(0, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 })
+    columns_from(0, line)
+}
+
+/// The same of a part of a line, from a column on.
+fn columns_from(start: usize, part: &str) -> usize {
+    let white = part.chars().take_while(|c| matches!(c, ' ' | '\t'));
+    white.fold(start, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 }) - start
 }
 
 /// Mark and length of the fence that a line opens, and the width of the list marker before it.
-fn fence(line: &str) -> Option<(char, usize, usize)> {
+fn fence(line: &str, indent: usize) -> Option<(char, usize, usize)> {
     // A list item may begin with one.
-    let (width, line) = item(line).map_or((0, line), |(width, _, inner)| (width, inner));
+    let (width, line) = item(line, indent).map_or((0, line), |(width, _, inner)| (width, inner));
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|&c| c == mark).count();
     // What begins with three backticks and has more of them is code within a line.
@@ -246,7 +260,7 @@ fn fence(line: &str) -> Option<(char, usize, usize)> {
 }
 
 /// Whether a line begins a block of HTML that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
-pub(super) fn begins_html(line: &str, after_blank: bool) -> bool {
+fn begins_html(line: &str, after_blank: bool) -> bool {
     let Some(inner) = line.strip_prefix('<') else { return false };
     let name = inner.strip_prefix('/').unwrap_or(inner);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
@@ -282,7 +296,9 @@ fn unclosed(line: &str) -> Option<&'static str> {
     let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
     marks.into_iter().find_map(|(opening, closing)| {
         let inner = line.strip_prefix(opening)?;
-        (!inner.contains(closing)).then_some(closing)
+        // The name of an element ends there.
+        let is_whole = !opening.ends_with(char::is_alphabetic) || inner.is_empty() || inner.starts_with([' ', '\t', '>']);
+        (is_whole && !inner.contains(closing)).then_some(closing)
     })
 }
 
@@ -302,7 +318,7 @@ fn underline(line: &str) -> Option<u8> {
 }
 
 /// The width of the marker of a list item with the white space behind it, the checkbox, and what is behind that.
-fn item(line: &str) -> Option<(usize, Option<char>, &str)> {
+fn item(line: &str, indent: usize) -> Option<(usize, Option<char>, &str)> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let behind = match line.get(digits..)?.strip_prefix(['.', ')']) {
         Some(behind) if (1..=9).contains(&digits) => behind,
@@ -312,8 +328,9 @@ fn item(line: &str) -> Option<(usize, Option<char>, &str)> {
         return None;
     }
     let inner = behind.trim_start();
-    let space = columns(behind);
-    let width = line.len() - behind.len() + if inner.is_empty() || space > 4 { 1 } else { space };
+    let marker = line.len() - behind.len();
+    let space = columns_from(indent + marker, behind);
+    let width = marker + if inner.is_empty() || space > 4 { 1 } else { space };
     let mut chars = inner.chars();
     if let (Some('['), Some(status), Some(']')) = (chars.next(), chars.next(), chars.next()) {
         let rest = chars.as_str();

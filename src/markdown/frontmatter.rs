@@ -141,7 +141,10 @@ fn scalar(value: &Value) -> Option<String> {
 /// The characters outside of quotes: where each stands, the one before it, and it.
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
     let (mut quote, mut before, mut last, mut first, mut depth) = (None, ' ', ' ', true, 0_usize);
-    let mut has_closed = false;
+    // A part of a list that goes on from the line before is inside of its brackets.
+    let bare = text.trim();
+    depth += usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
+    let (mut has_closed, mut is_mark) = (false, false);
     text.char_indices().filter_map(move |(at, c)| {
         let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         // A quote in the middle of a plain value is a character of it.
@@ -158,10 +161,11 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, c
             None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
             _ => {}
         }
-        // The markers of an item and of a key come before a value.
-        first &= c.is_whitespace() || matches!(c, '-' | '?');
+        // An anchor or a tag comes before a value, as the markers of an item and of a key do.
+        is_mark = !c.is_whitespace() && (is_mark || is_start && quote.is_none() && matches!(c, '&' | '!'));
+        first &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
         has_closed = closes;
-        last = if c.is_whitespace() { last } else { c };
+        last = if c.is_whitespace() || is_mark { last } else { c };
         is_outside.then_some((at, was, c))
     })
 }
@@ -190,6 +194,9 @@ mod tests {
             ("key: \"a # b\" # c", "key: \"a # b\""),
             ("{a: 'b # c', \"d\": [\"e # f\"]} # c", "{a: 'b # c', \"d\": [\"e # f\"]}"),
             ("'' # c", "''"),
+            ("!!str \"a # b\" # c", "!!str \"a # b\""),
+            ("- &x 'a # b' # c", "- &x 'a # b'"),
+            ("  x, \"a # b\", c]", "  x, \"a # b\", c]"),
         ] {
             assert_eq!(without_comment(text).0, value, "{text}");
         }

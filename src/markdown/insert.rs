@@ -8,7 +8,7 @@ use super::properties::splice;
 use crate::slice::Part;
 use std::ops::Range;
 
-/// Text instead of a range of bytes.
+/// Text that replaces a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub range: Range<usize>,
@@ -109,9 +109,10 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         return Err(Refused::Frontmatter);
     }
     let (mut edit, line) = edit(note, &insertion, new);
-    // What begins or ends with a line of three dashes must not make properties of the text below it.
+    // What begins with a line of three dashes must not make properties of the text below it.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
-    let is_made = !has_properties(note.text) && !has_properties(new) && has_properties(&edit.apply(note.text));
+    let is_at_start = edit.range.start == 0 && !has_properties(note.text) && !has_properties(new);
+    let is_made = is_at_start && has_properties(&edit.apply(note.text));
     if is_made {
         edit.text.insert_str(0, line_end(note.text, 0));
     }
@@ -146,7 +147,7 @@ fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str
     if position != Position::Replace {
         return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
     }
-    // Nothing instead of a block leaves no id either.
+    // A block that is replaced by nothing leaves no id either.
     let stays = !new.trim().is_empty();
     let id = Some(&*block.id).filter(|_| stays && block.id_line.is_none());
     Insertion { lines: if stays { block.lines.clone() } else { with_id }, heading: None, id }
@@ -232,7 +233,7 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     };
     let parts = Note::of(&own);
     let mut whole = own.clone();
-    // A line instead of another of the same paragraph stays in it.
+    // A line that replaces another of the same paragraph stays in it.
     let replaced = Note::of(note.text.part(range.clone()));
     let is_prose = |line: usize| matches!(parts.kind(line), Some(Kind::Text)) && !parts.line(line).starts_with([' ', '\t', '|', '>']);
     let stays = start < end && insertion.heading.is_none() && (0..parts.lines.len()).all(is_prose);
@@ -298,7 +299,7 @@ mod tests {
         assert_eq!(after, "> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n> - [ ] new\n");
     }
 
-    /// What is inserted takes nothing into it, and is taken into nothing.
+    /// What is inserted takes nothing into it, and is taken into nothing; lists stay as they are.
     #[test]
     fn text_stays_apart_from_what_would_swallow_it() {
         use Position::{After, End, Start};
@@ -317,6 +318,9 @@ mod tests {
             ("# H\n| a |\n|---|\n", Target::Heading("H"), End, "| b |\n|---|", "# H\n| a |\n|---|\n\n| b |\n|---|\n"),
             ("# H\n> mine\n", Target::Heading("H"), Start, "> [!note] N\n> b", "# H\n> [!note] N\n> b\n\n> mine\n"),
             ("## H\n> quote ^x\n", Target::Heading("H"), End, "> more", "## H\n> quote ^x\n\n> more\n"),
+            ("> [!n] T\n> - a ^x\n> - b\n", Target::Block("x"), After, "> - n", "> [!n] T\n> - a ^x\n> - n\n> - b\n"),
+            ("1. a\n2. b ^x\n", Target::Block("x"), Position::Before, "5. n\n   more", "1. a\n5. n\n   more\n2. b ^x\n"),
+            ("1. a\n\n   <img src=\"x\">\n2. b\n", Target::Note, End, "3. c", "1. a\n\n   <img src=\"x\">\n2. b\n3. c\n"),
             ("Title\n===\nx\n", Target::Line(1), After, "new", "Title\n===\nnew\n\nx\n"),
             ("# H\n\ntext\n\n---\n\nmore\n", Target::Note, Start, "---", "\n---\n# H\n\ntext\n\n---\n\nmore\n"),
         ] {

@@ -1,6 +1,6 @@
 //! Whether a text and the lines around it would be read as one: then a blank line has to part them.
 
-use super::blocks::{Kind, begins_html, is_delimiter_row, unquoted};
+use super::blocks::{Kind, is_delimiter_row};
 use super::parts::Note;
 
 /// Whether a line makes a heading of the paragraph above it.
@@ -18,12 +18,12 @@ pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bo
     let is_indented = first.len() > bare.len();
     match new.kind(0) {
         _ if is_paragraph && is_underline(first) => true,
-        // Rows go on a table and lines a quote, but a callout begins a new one.
         Some(_) if is_html(note, before) => true,
+        // Rows go on a table and lines a quote, but a table and a callout begin anew.
         Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => is_delimiter_row(new.line(1)),
-        // An id ends its block.
+        // The id of a paragraph ends it.
         Some(_) if bare.starts_with('>') && above.starts_with('>') => {
-            is_callout(bare) || note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1)
+            is_callout(bare) || is_paragraph && note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1)
         }
         Some(Kind::Text) if bare.starts_with('>') => false,
         // What is indented is meant to go on the item.
@@ -45,14 +45,8 @@ fn is_callout(quote: &str) -> bool {
     quote.trim_start().strip_prefix('>').is_some_and(|inner| inner.trim_start_matches(['>', ' ']).starts_with("[!"))
 }
 
-/// Whether a line is of a block of HTML, which goes on to the next blank line.
 fn is_html(note: &Note<'_>, line: usize) -> bool {
-    let of_paragraph = (0..=line).rev().take_while(|line| note.kind(*line) == Some(Kind::Text));
-    let begins = |line: usize| {
-        let is_first = line.checked_sub(1).is_none_or(|before| note.kind(before) != Some(Kind::Text));
-        begins_html(unquoted(note.line(line)).1.trim_start(), is_first)
-    };
-    of_paragraph.into_iter().any(begins)
+    note.lines.get(line).is_some_and(|line| line.is_html)
 }
 
 /// Whether the line behind a new text would go on its last line.
@@ -72,7 +66,11 @@ pub(super) fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bo
         }
         Some(Kind::Text | Kind::Setext(_)) => true,
         // An empty item would make a heading of it.
-        Some(Kind::Item { .. }) => new.kind(last) == Some(Kind::Text) && !ends_paragraph(bare) || bare.trim_end() == "-",
+        Some(Kind::Item { .. }) => {
+            let before_text = (0..=last).rev().map(|line| new.kind(line)).find(|kind| *kind != Some(Kind::Text));
+            let is_of_item = matches!(before_text, Some(Some(Kind::Item { .. })));
+            !is_of_item && !ends_paragraph(bare) || bare.trim_end() == "-"
+        }
         Some(Kind::Code) => next.len() > bare.len(),
         _ => false,
     }

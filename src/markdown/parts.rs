@@ -180,7 +180,14 @@ impl<'a> Note<'a> {
     pub fn blocks(&self) -> Vec<Block> {
         let (text_starts, part_starts) = (self.text_starts(), self.part_starts());
         let mut blocks = Vec::new();
+        // The list items that are open: how far each is set in, and its line.
+        let mut items: Vec<(usize, usize)> = Vec::new();
         for (number, line) in self.lines.iter().enumerate() {
+            let indent = columns(self.line(number));
+            if matches!(line.kind, Kind::Item { .. }) {
+                items.retain(|(outer, _)| *outer < indent);
+                items.push((indent, number));
+            }
             if !matches!(line.kind, Kind::Text | Kind::Item { .. }) {
                 continue;
             }
@@ -194,9 +201,7 @@ impl<'a> Note<'a> {
                 let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
                 let start = part_starts.get(last).copied().unwrap_or(last);
                 // An id that is set in belongs to the item that it is set in.
-                let indent = columns(self.line(number));
-                let is_outer = |line: &usize| matches!(self.kind(*line), Some(Kind::Item { .. })) && columns(self.line(*line)) < indent;
-                let item = (start..=last).rev().find(is_outer).filter(|_| indent > 0);
+                let item = items.iter().rev().find(|(outer, item)| *outer < indent && *item >= start).map(|(_, item)| *item);
                 blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !continues {
                 let first = text_starts.get(number).copied().unwrap_or(number);
@@ -374,6 +379,10 @@ mod tests {
             ("***\nTitle\n---\n\n* * *\n---\n", &["Title"]),
             ("a | b\n--|--\nc | d\n===\n> quote\nTitle\n===\n", &[]),
             ("<!-- c -->\nTitle\n===\n", &["Title"]),
+            ("<prefix> is text\n\n# A\n<styled>\n\n# B\n", &["A", "B"]),
+            ("- a\n  <div>x</div>\n- b\n# H\n", &["H"]),
+            ("> - a\n\n  ```\n# no\n  ```\n\n# H\n", &["H"]),
+            ("-\ttext\n\t```\n\t# no\n# H\n", &["H"]),
             ("- a\n\t- b\n\t\t- c\n\t```\n\t# no\n\t```\n# B\n", &["B"]),
             ("- a\n    - b\n        - c\n        ```\n# not in it\n", &["not in it"]),
             ("- a\n---\nTitle\n===\n\n- a\n  - b\n\n   # no\n", &["Title"]),

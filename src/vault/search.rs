@@ -248,7 +248,7 @@ impl Vault {
         let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked));
         let mut corrections = 0..limits::QUERY_CORRECTIONS;
         let mut did_you_mean = Vec::new();
-        // The words that have parts, or the two words that they are made of, instead of them; and those.
+        // Words that no file has, each with its parts, or the two words that it is made of, which are looked for instead.
         let mut in_parts: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
             // A mark at the end of a word is no part of it, unless it stands so in a text.

@@ -253,7 +253,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Puts other bytes, missing folders included, or no file (`None`) instead of what the caller knows.
+    /// Replaces what the caller knows by other bytes, missing folders included, or by no file (`None`).
     ///
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
@@ -325,7 +325,7 @@ impl Vault {
         Ok((written, count))
     }
 
-    /// Puts instead of a file's bytes what `change` makes of them; made anew when another program saves the file in between.
+    /// Replaces a file's bytes by what `change` makes of them; made anew when another program saves the file in between.
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].

@@ -338,7 +338,8 @@ fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
         "toFixed" => digits().map(|digits| {
             // Halves away from zero, as JavaScript; the formatter here takes the even neighbour. A half is exact in decimal digits.
             let exact = format!("{number:.0$}", digits + EXACT_DIGITS);
-            let is_half = exact.split_at_checked(exact.len() - EXACT_DIGITS).is_some_and(|(_, rest)| rest.trim_end_matches('0') == "5");
+            let behind = exact.len().checked_sub(EXACT_DIGITS).and_then(|at| exact.get(at..));
+            let is_half = behind.is_some_and(|behind| behind.trim_end_matches('0') == "5");
             let factor = 10_f64.powi(digits as i32);
             let rounded = if is_half { (number.abs() * factor + 0.5).floor() / factor * number.signum() } else { number };
             Value::Text(format!("{rounded:.digits$}").into())
