@@ -335,6 +335,7 @@ fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
             // Halves up, as JavaScript rounds.
             Value::Number((number * factor + 0.5).floor() / factor)
         }),
+        "toFixed" if !number.is_finite() => Ok(Value::Text(Value::Number(number).text().into())),
         "toFixed" => digits().map(|digits| {
             // Halves away from zero, as JavaScript; the formatter here takes the even neighbour. A half is exact in decimal digits.
             let exact = format!("{number:.0$}", digits + EXACT_DIGITS);
