@@ -173,10 +173,9 @@ pub fn lines(text: &str) -> Vec<Line> {
             item_quotes = if items.is_empty() { quotes } else { item_quotes };
             items.push(indent + item_width);
         }
-        is_quoted = kind == Kind::Text && (quotes > 0 || is_quoted);
         let opens = matches!(kind, Kind::Code | Kind::Hidden) && open.is_some();
         let line = Line { content: content(behind), range, kind, opens, is_html: html.is_some() };
-        is_quoted &= is_of_paragraph(text, &line);
+        is_quoted = is_of_paragraph(text, &line) && (quotes > 0 || is_quoted);
         lines.push(line);
     }
     lines
@@ -311,7 +310,7 @@ fn heading(line: &str) -> Option<(u8, &str)> {
 }
 
 /// The level of the setext heading that a line may be the end of.
-fn underline(line: &str) -> Option<u8> {
+pub(super) fn underline(line: &str) -> Option<u8> {
     let line = line.trim_end();
     let all = |mark: char| line.chars().all(|c| c == mark);
     if all('=') { Some(1) } else { all('-').then_some(2) }

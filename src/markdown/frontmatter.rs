@@ -140,11 +140,11 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The characters outside of quotes: where each stands, the one before it, and it.
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
-    let (mut quote, mut before, mut last, mut first, mut depth) = (None, ' ', ' ', true, 0_usize);
+    let (mut quote, mut before, mut last) = (None, ' ', ' ');
+    let (mut first, mut has_closed, mut is_mark) = (true, false, false);
     // A part of a list that goes on from the line before is inside of its brackets.
     let bare = text.trim();
-    depth += usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
-    let (mut has_closed, mut is_mark) = (false, false);
+    let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
     text.char_indices().filter_map(move |(at, c)| {
         let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         // A quote in the middle of a plain value is a character of it.

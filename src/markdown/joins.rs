@@ -1,12 +1,11 @@
 //! Whether a text and the lines around it would be read as one: then a blank line has to part them.
 
-use super::blocks::{Kind, is_delimiter_row};
+use super::blocks::{Kind, is_delimiter_row, underline};
 use super::parts::Note;
 
 /// Whether a line makes a heading of the paragraph above it.
 pub(super) fn is_underline(line: &str) -> bool {
-    let bare = line.trim();
-    !bare.is_empty() && (bare.bytes().all(|byte| byte == b'-') || bare.bytes().all(|byte| byte == b'='))
+    !line.trim().is_empty() && underline(line.trim_start()).is_some()
 }
 
 /// Whether the first line of a new text would go on what stands in the line before it, or make a heading of it.

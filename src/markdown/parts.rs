@@ -242,7 +242,7 @@ impl<'a> Note<'a> {
             let before = number.checked_sub(1);
             let kind_before = before.and_then(|before| self.kind(before));
             let continues = |is_same: bool| starts.last().copied().filter(|_| is_same).unwrap_or(number);
-            let is_quote = text.starts_with('>');
+            let is_quote = self.is_quote(number);
             let is_lazy = line.kind == Kind::Text && matches!(kind_before, Some(Kind::Item { .. } | Kind::Text));
             let is_of_list = line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
             list = match line.kind {
@@ -252,7 +252,7 @@ impl<'a> Note<'a> {
             };
             starts.push(match (list, before) {
                 (Some(list), _) => list,
-                _ if is_quote => continues(before.is_some_and(|before| self.line(before).trim_start().starts_with('>'))),
+                _ if is_quote => continues(before.is_some_and(|before| self.is_quote(before))),
                 (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter_row(text) => header,
                 _ if kind_before == Some(Kind::Hidden) && self.closes(number) => continues(true),
                 _ => {

@@ -37,7 +37,11 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
         shown.push_str("...");
     }
     // What the line itself has in bold stays so, also where it is cut.
-    let is_bold = |from: usize, to: usize| line.part(..from).matches("**").count() % 2 == 1 && line.part(to..).contains("**");
+    let (marks_before, last_mark) = (line.part(..start).matches("**").count(), line.rfind("**"));
+    let is_bold = |from: usize, to: usize| {
+        let is_open = (marks_before + line.part(start..from).matches("**").count()) % 2 == 1;
+        is_open && last_mark.is_some_and(|last| last >= to)
+    };
     let cut_bold = |at: usize| if is_bold(at, at) { "**" } else { "" };
     shown.push_str(cut_bold(start));
     let mut at = start;

@@ -248,6 +248,9 @@ impl Vault {
         }
         // The rest of a tag behind the one that is renamed.
         let rest = |tag: &str| rest_below(&fold(tag), &wanted).map(str::to_owned);
+        // A name that is no text to YAML needs quotes, and one that is may need them where it stands.
+        let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
+        let forms: Vec<String> = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
         let look = |entry: &Arc<Entry>| {
             let text = self.text(entry).unwrap_or_default();
             let edit = |range: Range<usize>, new: &str| {
@@ -264,17 +267,14 @@ impl Vault {
             }
             let renamed = |tag: &String| rest(tag).map_or_else(|| tag.clone(), |rest| format!("{}{rest}", fold(to)));
             let expected: Option<BTreeSet<String>> = own.ok().map(|tags| tags.iter().map(renamed).collect());
-            // A name that is no text to YAML needs quotes.
             let in_quotes =
                 |range: &Range<usize>| text.get(..range.start).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
-            let quoted = format!("\"{to}\"");
-            let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
-            let attempts = [if is_text { to } else { &quoted }, &quoted].map(|new| {
+            let edits_of = |new: &String| -> Vec<Edit> {
                 let ranges = frontmatter::tag_ranges(&text).into_iter();
-                let of_properties = ranges.filter_map(|range| edit(range.clone(), if in_quotes(&range) { to } else { new }));
-                of_properties.collect::<Vec<Edit>>()
-            });
-            let attempt = attempts.into_iter().find(|edits| expected.is_some() && all(&apply_all(&text, edits)).ok() == expected);
+                ranges.filter_map(|range| edit(range.clone(), if in_quotes(&range) { to } else { new })).collect()
+            };
+            let is_right = |edits: &Vec<Edit>| expected.is_some() && all(&apply_all(&text, edits)).ok() == expected;
+            let attempt = forms.iter().map(edits_of).find(is_right);
             let is_done = attempt.is_some();
             let mut file = self.plan_file(entry, text, attempt.into_iter().flatten().chain(inline).collect());
             if !is_done {

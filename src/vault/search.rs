@@ -17,7 +17,7 @@ use super::postings::Postings;
 pub use super::rank::MatchType;
 use super::rank::{Ranker, Word, first_bits};
 use super::refresh::IndexingProgress;
-use super::table::Table;
+use super::table::{Facts, Table};
 use crate::clock::{Deadline, Now};
 use crate::limits;
 use crate::text::fold::fold;
@@ -170,14 +170,14 @@ impl Vault {
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
         if query.newest_first || is_one_text {
             let rank = |candidate: &Candidate, table: &Table| {
-                let age = !table.facts(candidate.id).modified;
+                let Facts { modified, is_note, .. } = table.facts(candidate.id);
+                let age = !modified;
                 if query.newest_first {
                     return (u8::from(!has_all(candidate)), 0, 0, age);
                 }
                 let entry_and_word = table.entry(candidate.id).zip(order.words.first());
                 let (class, quality) = entry_and_word.map_or((u8::MAX, 0), |(entry, word)| by_name(candidate, entry, word));
-                let is_other = entry_and_word.is_none_or(|(entry, _)| !entry.is_note());
-                (class, quality * 2 + u8::from(is_other), u64::from(!candidate.count), age)
+                (class, quality * 2 + u8::from(!is_note), u64::from(!candidate.count), age)
             };
             page = self.smallest(&found, page_length, &rank, after, None);
         } else {
