@@ -49,13 +49,14 @@ pub struct Parsed {
 }
 
 /// Reads a query; one that is not of the language as a whole is plain words. `is_property` says whether a note has a property of this
-/// name, folded: `[draft] plan` is a property or a word.
+/// name, folded: `[draft] plan` and `[plugin:x] failed` have a property or words.
 ///
 /// # Errors
 /// What is wrong with a `/regex/`, and where.
 pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, String> {
     let rest = query.trim();
     let mut parser = Parser {
+        length: rest.len(),
         rest,
         is_property,
         has_operator: false,
@@ -114,6 +115,8 @@ impl Parsed {
 }
 
 struct Parser<'a> {
+    /// Bytes of the query.
+    length: usize,
     rest: &'a str,
     is_property: &'a dyn Fn(&str) -> bool,
     has_operator: bool,
@@ -220,6 +223,7 @@ impl<'a> Parser<'a> {
 
     fn property(&mut self) -> Option<Condition> {
         let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
+        let is_whole = rest.is_empty() && self.rest.len() == self.length;
         let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
         let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
         let name = unquoted(name);
@@ -229,8 +233,10 @@ impl<'a> Parser<'a> {
         }
         self.rest = rest;
         self.ends_here()?;
-        if self.nested == 0 && values.is_empty() && !(self.is_property)(&name) {
-            let words = name.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
+        // A pasted line of a log has times and names in brackets.
+        if self.nested == 0 && (values.is_empty() || !is_whole) && !(self.is_property)(&name) {
+            let inside = fold(inside);
+            let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
             return Some(Condition::All(words.collect()));
         }
         let inner = values.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inner| !inner.contains(['(', ')']));
@@ -339,6 +345,7 @@ mod tests {
     fn what_is_of_the_language_is_read() {
         let parsed = parse_any(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
         assert_eq!(parsed.words, ["black tea", "brew"]);
+        assert_eq!(format!("{:?}", parse_any("[wip:x]").unwrap().conditions), "[Property(\"wip\", Some(\"x\"))]");
         assert_eq!(parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words, ["they said \"hello\" twice", "x"]);
         let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
             Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
@@ -411,6 +418,8 @@ mod tests {
             "[x] done",
             "plain words",
             "[a: [b]]",
+            "[wip:x] failed",
+            "at [wip:30:11] it stopped",
             "()",
         ];
         for query in literal {
