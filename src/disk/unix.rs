@@ -84,7 +84,7 @@ pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Renames a file to a name that nothing has; a folder also to that of an empty folder, which is gone then.
+/// Renames a file to a name that nothing has.
 ///
 /// # Errors
 /// What the disk says; `AlreadyExists`.
@@ -95,8 +95,6 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
         // A name in another case, where the file system takes both for the same.
         Err(Errno::EXIST) if is_same_file(from, to) => std::fs::rename(from, to),
-        // rename(2) of a folder replaces no folder that has anything in it.
-        Err(Errno::EXIST) if from.is_dir() && to.symlink_metadata().is_ok_and(|to| to.is_dir()) => std::fs::rename(from, to),
         other => Ok(other?),
     }
 }

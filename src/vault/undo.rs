@@ -7,8 +7,6 @@ use super::write::Written;
 use super::{Error, Vault, VaultPath};
 use crate::clock::Now;
 use std::collections::{HashMap, HashSet};
-use std::fs::DirEntry;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What was taken back, or would be, and what was not; each a line for a person.
@@ -63,14 +61,7 @@ impl View<'_> {
         let is_above =
             |(own, hash): (&String, &Option<String>)| hash.is_some() && rest_below(own, path).is_some_and(|rest| !rest.is_empty());
         let known = self.hashes.get(path).map(Option::is_some).or_else(|| self.hashes.iter().any(is_above).then_some(true));
-        // An empty folder holds nothing that a folder renamed to its path would replace.
-        let is_emptied = |folder: &Path| {
-            let is_gone =
-                |child: DirEntry| child.file_name().to_str().is_some_and(|name| self.hashes.get(&format!("{path}/{name}")) == Some(&None));
-            folder.read_dir().is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_gone)))
-        };
-        let on_disk = || self.vault.jail.existing(&self.on_disk(path)?).ok();
-        known.unwrap_or_else(|| on_disk().is_some_and(|on_disk| !is_emptied(&on_disk)))
+        known.unwrap_or_else(|| self.on_disk(path).is_some_and(|path| self.vault.jail.existing(&path).is_ok()))
     }
 
     fn rename(&mut self, from: &str, to: &str) {
