@@ -148,6 +148,29 @@ fn one_command_takes_back_all_that_a_login_has_done() {
 }
 
 #[test]
+fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
+    let kept = Kept::of(&[("F/a.md", b"a"), ("G/b.md", b"b")]);
+    std::fs::create_dir(kept.folder.vault().join("Empty")).unwrap();
+    let server = kept.serve();
+    let before = kept.files();
+    for (from, to) in [("F", "K"), ("Empty", "Still empty"), ("K", "F/K"), ("G/b.md", "F/H/b.md"), ("G", "F/G")] {
+        server.call("vault_move", json!({ "from": from, "to": to }));
+    }
+    server.call("vault_write", json!({ "path": "Empty/Deep/x.md", "content": "x" }));
+    server.call("vault_write", json!({ "path": "F/new.md", "content": "x" }));
+    let undo = |more: &[&str]| {
+        let done = kept.undo(&[&["--login", "all", "--since", "1h"], more].concat());
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let (planned, planned_lines) = undo(&["--dry-run"]);
+    let (done, lines) = undo(&[]);
+    assert_eq!((planned, done), (Some(0), Some(0)), "{planned_lines}{lines}");
+    assert_eq!(planned_lines.lines().count(), lines.lines().count(), "{planned_lines}{lines}");
+    assert_eq!(kept.files(), before, "{lines}");
+    assert!(kept.folder.vault().join("Empty").is_dir() && !kept.folder.vault().join("Still empty").exists());
+}
+
+#[test]
 fn what_was_changed_since_is_left_alone_and_named() {
     let kept = Kept::of(&[("a.md", b"a1"), ("b.md", b"b1"), ("c.md", b"[[d]]"), ("d.md", b"d"), ("e.md", b"e"), ("f.md", b"f1")]);
     let server = kept.serve();

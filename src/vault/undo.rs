@@ -1,5 +1,6 @@
 //! Kept versions listed and brought back, and all that one login did taken back.
 
+use super::jail::ResolvedPath;
 use super::journal::Step;
 use super::path::rest_below;
 use super::versions::{Caller, Did, Line, Versions, hash};
@@ -7,6 +8,7 @@ use super::write::Written;
 use super::{Error, Vault, VaultPath};
 use crate::clock::Now;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What was taken back, or would be, and what was not; each a line for a person.
@@ -57,11 +59,37 @@ impl View<'_> {
     }
 
     fn exists(&self, path: &str) -> bool {
-        // A folder exists with a file below it.
+        self.known(path).unwrap_or_else(|| self.existing(path).is_some())
+    }
+
+    /// Whether a file or folder cannot be renamed to a path because of what is there. A folder without files is no obstacle.
+    fn is_taken(&self, path: &str) -> bool {
+        let has_file = |found: ResolvedPath| !found.is_dir() || self.has_file(path, found.below());
+        self.known(path).unwrap_or_else(|| self.existing(path).is_some_and(has_file))
+    }
+
+    /// Whether a path exists, as far as the steps say. A folder exists with a file below it.
+    fn known(&self, path: &str) -> Option<bool> {
         let is_above =
             |(own, hash): (&String, &Option<String>)| hash.is_some() && rest_below(own, path).is_some_and(|rest| !rest.is_empty());
-        let known = self.hashes.get(path).map(Option::is_some).or_else(|| self.hashes.iter().any(is_above).then_some(true));
-        known.unwrap_or_else(|| self.on_disk(path).is_some_and(|path| self.vault.jail.existing(&path).is_ok()))
+        self.hashes.get(path).map(Option::is_some).or_else(|| self.hashes.iter().any(is_above).then_some(true))
+    }
+
+    fn existing(&self, path: &str) -> Option<ResolvedPath> {
+        self.vault.jail.existing(&self.on_disk(path)?).ok()
+    }
+
+    /// Whether a folder on disk has a file that is below `path` after the steps.
+    fn has_file(&self, path: &str, folder: &Path) -> bool {
+        let Ok(mut children) = self.vault.jail.root().join(folder).read_dir() else { return true };
+        children.any(|child| {
+            let Ok(child) = child else { return true };
+            let on_disk = folder.join(child.file_name());
+            let Some(name) = on_disk.to_str() else { return true };
+            let after = self.renamed.iter().fold(name.to_owned(), |name, (from, to)| moved(&name, from, to).unwrap_or(name));
+            let is_gone = rest_below(&after, path).is_none() || self.hashes.get(&after) == Some(&None);
+            !is_gone && (!child.file_type().is_ok_and(|kind| kind.is_dir()) || self.has_file(path, &on_disk))
+        })
     }
 
     fn rename(&mut self, from: &str, to: &str) {
@@ -69,6 +97,17 @@ impl View<'_> {
         self.hashes = hashes.into_iter().map(|(path, hash)| (moved(&path, from, to).unwrap_or(path), hash)).collect();
         self.renamed.push((from.to_owned(), to.to_owned()));
     }
+}
+
+/// Removes a folder with those below it, as far as they hold no file.
+fn remove_empty_folders(folder: &Path) {
+    for child in folder.read_dir().into_iter().flatten().flatten() {
+        if child.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_empty_folders(&child.path());
+        }
+    }
+    // One that holds a file stays, and the rename that follows says so.
+    let _ = std::fs::remove_dir(folder);
 }
 
 /// The steps that take back one call, and what is said of them.
@@ -174,6 +213,13 @@ impl Vault {
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
             let mut plan = take_back(&mut view, versions, lines)?;
             if let Some(transaction) = transaction.as_ref().filter(|_| !plan.steps.is_empty()) {
+                for step in &plan.steps {
+                    if let Step::Rename { to, .. } = step
+                        && let Ok(folder) = vault.jail.existing(to)
+                    {
+                        remove_empty_folders(&folder);
+                    }
+                }
                 if let Err(error) = transaction.apply(&plan.steps) {
                     plan.is_whole = false;
                     plan.left.extend(std::mem::take(&mut plan.done).into_iter().map(|what| format!("{what}: {error}")));
@@ -198,7 +244,7 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
     // Where it cannot be moved back, a move stays with everything that belongs to it.
     for line in lines {
         if let Did::Renamed { from, to } = &line.did
-            && view.exists(from)
+            && view.is_taken(from)
             && view.exists(to)
         {
             plan.leave(view, to, format!("cannot be moved back, there is another {from}"));
@@ -235,12 +281,12 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                 }
                 view.hashes.insert(path.clone(), before.clone());
             }
-            Did::Renamed { from, to } if view.exists(to) && !view.exists(from) => {
+            Did::Renamed { from, to } if view.exists(to) && !view.is_taken(from) => {
                 plan.steps.push(Step::Rename { from: VaultPath::file(to)?, to: VaultPath::file(from)? });
                 plan.done.push(format!("{from}: moved back from {to}; {when}"));
                 view.rename(to, from);
             }
-            Did::Renamed { from, to } if !view.exists(from) => {
+            Did::Renamed { from, to } if !view.is_taken(from) => {
                 plan.leave(view, to, format!("gone since {when}, cannot be moved back to {from}"))
             }
             Did::Trashed { path, trashed_to, before, .. } => {
