@@ -1,7 +1,7 @@
-//! The clocks; nothing else asks what time it is.
+//! The clocks; nothing else reads the time.
 //!
-//! Decisions take a [`Now`] as an argument, so that a test can set any time, and jumps of the clock are cases of a
-//! table. Deadlines use the monotonic clock and are not affected by jumps.
+//! Decisions take a [`Now`] as an argument, so that a test can set any time and clock jumps are plain test cases.
+//! Deadlines use the monotonic clock and are not affected by jumps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tz::UtcDateTime;
@@ -26,7 +26,7 @@ impl Now {
         Now(self.0.saturating_add(life.as_secs()))
     }
 
-    /// Seconds since an earlier moment; 0 when the clock was set back in between.
+    /// The time since an earlier moment, in whole seconds; 0 if the clock was set back in between.
     pub fn since(self, earlier: Now) -> Duration {
         Duration::from_secs(self.0.saturating_sub(earlier.0))
     }
@@ -39,7 +39,7 @@ impl Now {
     }
 }
 
-/// The day of a date (`2026-02-08`) counted from 1970-01-01; `None` for another text.
+/// The days from 1970-01-01 to a date (`2026-02-08`); `None` for any other text.
 pub fn parse_date(text: &str) -> Option<i64> {
     let mut parts = text.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
@@ -49,18 +49,18 @@ pub fn parse_date(text: &str) -> Option<i64> {
     days_of(i64::try_from(number(year)?).ok()?, number(month)?, number(day)?)
 }
 
-/// A number of digits alone, without a sign.
+/// Parses a number made of digits only, without a sign.
 pub fn number(text: &str) -> Option<u64> {
     Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
-/// The Gregorian date of a day counted from 1970-01-01; that day itself for one that is beyond all years.
+/// The Gregorian date of a day counted from 1970-01-01; 1970-01-01 itself for one out of range.
 pub fn civil(days_since_1970: i64) -> (i64, u64, u64) {
     let date = UtcDateTime::from_timespec(days_since_1970.saturating_mul(86_400), 0);
     date.map_or((1970, 1, 1), |date| (date.year().into(), date.month().into(), date.month_day().into()))
 }
 
-/// The day of a Gregorian date counted from 1970-01-01, as [`civil`]; `None` for a date that does not exist.
+/// The days from 1970-01-01 to a Gregorian date, the inverse of [`civil`]; `None` for a date that does not exist.
 pub fn days_of(year: i64, month: u64, day: u64) -> Option<i64> {
     let (year, month, day) = (year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
     UtcDateTime::new(year, month, day, 0, 0, 0, 0).ok().map(|date| date.unix_time().div_euclid(86_400))

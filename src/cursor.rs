@@ -1,5 +1,5 @@
-//! Cursors of paged lists: the last name of a page, so that a cursor stays right when files come and go, and across
-//! restarts. Base64, because cursors are opaque to clients (MCP).
+//! Cursors of paged lists: the last name of a page, so that a cursor stays valid when files are added or removed, and
+//! across restarts. Base64, because cursors are opaque to clients (MCP).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ pub fn after(last: &str) -> String {
     URL_SAFE_NO_PAD.encode(last)
 }
 
-/// The name a cursor was made of; `None` for what was never a cursor.
+/// The name that a cursor was made from; `None` for anything else.
 pub fn last(cursor: &str) -> Option<String> {
     URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }

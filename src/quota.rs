@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// How many permits there are.
+/// The limits of a quota.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// At the same time, in all.
+    /// Permits in use at the same time, in total.
     pub all: usize,
-    /// At the same time, of one owner.
+    /// Permits in use at the same time, per owner.
     pub per_owner: usize,
     /// Callers that wait for one at the same time; further ones are refused at once.
     pub waiting: usize,
@@ -32,12 +32,12 @@ struct State {
 }
 
 impl Quota {
-    /// Permits within these bounds.
+    /// A quota with these limits.
     pub fn new(bounds: Bounds) -> Arc<Quota> {
         Arc::new(Quota { bounds, state: Mutex::default(), released: Condvar::new() })
     }
 
-    /// One permit; a caller that finds it in use is refused at once.
+    /// A quota of one permit; a caller that finds it in use is refused at once.
     pub fn one() -> Arc<Quota> {
         Quota::new(Bounds { all: 1, per_owner: 1, waiting: 0 })
     }
@@ -57,7 +57,7 @@ impl Quota {
         }
         let owned = if owner.is_empty() { 0 } else { state.by_owner.get(owner).copied().unwrap_or_default() };
         if state.taken >= self.bounds.all || owned >= self.bounds.per_owner {
-            // The notification that ended the wait may be another's.
+            // Another waiter may be able to use the notification that ended this wait.
             self.released.notify_one();
             return None;
         }
@@ -88,7 +88,7 @@ impl Drop for Permit {
                 state.by_owner.remove(&self.owner);
             }
         }
-        // Without a waiter the notification would cost each request a system call.
+        // Notifying without a waiter would cost each request a system call.
         if state.waiting > 0 {
             self.quota.released.notify_one();
         }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permits_are_bounded_in_all_by_owner_and_in_waiting() {
+    fn permits_are_limited_in_total_per_owner_and_in_waiters() {
         let quota = Quota::new(Bounds { all: 3, per_owner: 2, waiting: 1 });
         let now = Duration::ZERO;
         let held = [quota.take("a", now), quota.take("a", now)];

@@ -58,13 +58,13 @@ impl SessionDir {
             let copy = Copy::make(vault, folder.join("vault"), goes_on)?;
             Ok(SessionDir { folder: folder.clone(), home, temporary, copy, _lock })
         };
-        fill().inspect_err(|_| drop(disk::remove_copy(&folder)))
+        fill().inspect_err(|_| drop(disk::remove_own_folder(&folder)))
     }
 }
 
 impl Drop for SessionDir {
     fn drop(&mut self) {
-        if let Err(error) = disk::remove_copy(&self.folder) {
+        if let Err(error) = disk::remove_own_folder(&self.folder) {
             log::warn!("agent: a session's folder could not be removed: {}", error.kind());
         }
     }
@@ -83,7 +83,7 @@ fn remove_finished(base: &Path) {
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(SESSION_DIR));
         if is_ours && is_running(&entry.path()) == Some(false) {
-            let _ = disk::remove_copy(&entry.path());
+            let _ = disk::remove_own_folder(&entry.path());
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn demo(raw: &Raw) -> u8 {
                 None => FAILED,
             };
             // The copy was made for this run, and the text above said so.
-            let _ = disk::remove_copy(&folder);
+            let _ = disk::remove_own_folder(&folder);
             code
         }
         Err(code) => code,
@@ -78,7 +78,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
             Ok((config, folder, banner))
         }
         Err(mistakes) => {
-            let _ = disk::remove_copy(&folder);
+            let _ = disk::remove_own_folder(&folder);
             Err(wrong(mistakes.iter()))
         }
     }

@@ -200,7 +200,7 @@ fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
     let opened = config.state_dir.as_deref().filter(|_| config.versions).map(Versions::open);
     let versions =
         opened.and_then(|opened| opened.inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind())).ok());
-    let vault = Arc::new(vault.keeping(versions.clone()));
+    let vault = Arc::new(vault.with_versions(versions.clone()));
     if !config.read_only {
         vault.recover();
     }

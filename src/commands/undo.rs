@@ -31,7 +31,7 @@ fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: 
     }
     let versions = Versions::open(&state_dir).map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
-    let vault = Arc::new(vault.keeping(Some(versions)));
+    let vault = Arc::new(vault.with_versions(Some(versions)));
     let now = Now::read();
     let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
     if let Some(commits) = systems::open(config, &vault).commits.filter(|_| !undone.changed.is_empty()) {

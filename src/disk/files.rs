@@ -1,4 +1,4 @@
-//! Files and folders of this program's own, and reading with a limit.
+//! This program's own files and folders, and reading with a limit.
 
 use super::system::{flush, open_folder, open_plain, with_mode};
 use std::fs::{File, OpenOptions};
@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Opens a file of our own to write at its end; one that does not exist is created, for the owner alone.
+/// Opens a file of our own for appending; a missing one is created, accessible to its owner only.
 ///
 /// # Errors
 /// What the disk says.
@@ -14,7 +14,7 @@ pub fn open_to_append(file: &Path) -> io::Result<File> {
     with_mode(OpenOptions::new().append(true).create(true), 0o600).open(file)
 }
 
-/// Adds bytes to the end of a private file, made where it is missing; with `flush` durably, otherwise so that they survive the process.
+/// Appends bytes to a private file, created if missing. With `flush` they survive a power cut, otherwise only the end of the process.
 ///
 /// # Errors
 /// What the disk says; some of the bytes may be written.
@@ -24,7 +24,7 @@ pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
     if flush { open.sync_data() } else { Ok(()) }
 }
 
-/// Reads a file of so many bytes at most; whatever its size says, no more memory is taken.
+/// Reads a file of at most `max` bytes; takes no more memory, whatever the reported size.
 ///
 /// # Errors
 /// What the disk says; `FileTooLarge` for a longer one.
@@ -32,10 +32,10 @@ pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(file)?, max)
 }
 
-/// What was found, or `None` where there is nothing.
+/// Turns [`io::ErrorKind::NotFound`] into `None`.
 ///
 /// # Errors
-/// What the disk says otherwise.
+/// Any other error.
 pub fn none_if_missing<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -48,10 +48,10 @@ pub fn discard(file: &Path) {
     let _ = std::fs::remove_file(file);
 }
 
-/// Makes a folder and flushes its parent, so that a file flushed into it later cannot lose its folder in a power cut.
+/// Creates a folder and flushes its parent, so that a file flushed into it later cannot lose its folder in a power cut.
 ///
 /// # Errors
-/// What the disk says; a folder that exists already is none.
+/// What the disk says; a folder that exists already is no error.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     match std::fs::create_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
@@ -68,7 +68,7 @@ pub fn set_aside(file: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(file, to)
 }
 
-/// Sets the time at which a file of our own was written.
+/// Sets the modification time of a file of our own.
 ///
 /// # Errors
 /// What the disk says.
@@ -76,7 +76,7 @@ pub fn set_time(file: &Path, modified: SystemTime) -> io::Result<()> {
     OpenOptions::new().write(true).open(file)?.set_modified(modified)
 }
 
-/// Removes a folder and those above it as far as they are empty, up to but without `top`.
+/// Removes a folder and its ancestors while they are empty, up to but excluding `top`.
 pub fn remove_empty_folders(path: &Path, top: &Path) {
     for folder in path.ancestors().take_while(|folder| *folder != top && folder.starts_with(top)) {
         if std::fs::remove_dir(folder).is_err() {
@@ -85,7 +85,7 @@ pub fn remove_empty_folders(path: &Path, top: &Path) {
     }
 }
 
-/// Removes a folder in which there are folders and nothing else, so many deep at most. A link to one is none.
+/// Removes the folders of a tree that contain no files, at most `depth` levels deep. Links are not followed.
 pub fn remove_folders_without_files(folder: &Path, depth: usize) {
     if depth == 0 || !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return;
@@ -98,10 +98,10 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
     let _ = std::fs::remove_dir(folder);
 }
 
-/// Reads a plain file of so many bytes at most; neither a symbolic link is followed nor a named pipe waited for.
+/// Reads a regular file of at most `max` bytes, without following a symbolic link or waiting for a named pipe.
 ///
 /// # Errors
-/// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for what is no plain file.
+/// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for anything but a regular file.
 pub fn read_plain(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(file)?;
     if !file.metadata()?.is_file() {
@@ -127,10 +127,10 @@ pub fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
     with_mode(OpenOptions::new().write(true).create_new(true), 0o600).open(file)?.write_all(bytes)
 }
 
-/// Gives a plain file a second name, in a folder of our own.
+/// Gives a regular file a second name, in a folder of our own.
 ///
 /// # Errors
-/// What the disk says, for example that the two folders are on different file systems; `InvalidInput` for what is no plain file.
+/// What the disk says, for example that the folders are on different file systems; `InvalidInput` for anything but a regular file.
 pub fn link(file: &Path, second: &Path) -> io::Result<()> {
     std::fs::hard_link(file, second)?;
     if second.symlink_metadata()?.is_file() {
@@ -140,10 +140,10 @@ pub fn link(file: &Path, second: &Path) -> io::Result<()> {
     Err(io::ErrorKind::InvalidInput.into())
 }
 
-/// Removes a folder that this run of the program made for itself.
+/// Removes a folder that this process created for itself, with its contents.
 ///
 /// # Errors
 /// What the disk says.
-pub fn remove_copy(folder: &Path) -> io::Result<()> {
+pub fn remove_own_folder(folder: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(folder)
 }

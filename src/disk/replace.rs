@@ -7,12 +7,12 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Replaces `target`, or creates it, with `bytes`. `last_check` is asked when the new bytes are safely on the disk and
-/// only the rename is missing; when it refuses, nothing has changed. From the last look to the rename the folder is
-/// locked, so that another process of this program does not come in between (unless it holds the lock for seconds, or
-/// the file system has none). With [`Mode::Like`] the two files exchange their names, where the file system can do that, and
-/// the one that was displaced is looked at once more: what another program saved in between is put back. Where that program
-/// has by then saved on top of ours, both of its texts are kept, the first as a conflict copy in the same folder.
+/// Replaces `target`, or creates it, with `bytes`. `last_check` is called when the new bytes are safely on the disk and
+/// only the rename is missing; if it refuses, nothing has changed. From the last check to the rename the folder is
+/// locked, so that no other process of this program intervenes (unless that holds the lock for seconds, or the file
+/// system has no locks). With [`Mode::Like`] the two files exchange names, where the file system can do that, and the
+/// displaced one is checked once more: what another program saved in between is put back. If that program has by then
+/// saved over our bytes, both of its texts are kept, the first as a conflict copy in the same folder.
 ///
 /// # Errors
 /// What `last_check` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken
@@ -24,19 +24,19 @@ pub fn replace<E: From<io::Error>>(
     last_check: impl Fn(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
     let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    // Opened first: what cannot be flushed afterwards is not begun.
+    // Opened first: without a folder to flush afterwards, nothing is begun.
     let open_folder = open_folder(folder)?;
-    // A link may have the name of a program's.
+    // Without an old file, a program may still replace a symbolic link.
     let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
     let (temporary, new) = write_temporary(folder, bytes, mode, target)?;
     let outcome = (|| -> Result<bool, E> {
         lock_for_a_moment(&open_folder);
         let (ours, expected) = (state(&new.metadata()?), state_at(target).ok());
-        // Closed while it still has its own name: a close under the target's is reported as the end of what another program writes.
+        // Closed while it has its temporary name: under the target's, the close would be reported as the end of another program's write.
         drop(new);
         last_check(target)?;
         if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
-            // The state first: until the file is put back, other programs read our text, and looking at all of its bytes takes longer.
+            // The state first, as it is quicker than comparing all bytes: until the file is put back, other programs read our text.
             if state_at(&temporary).ok() == expected && last_check(&temporary).is_ok() {
                 return Ok(true);
             }
@@ -61,7 +61,7 @@ pub fn replace<E: From<io::Error>>(
     Ok(())
 }
 
-/// Flushes folders after a change that is done: to say that it failed would be wrong.
+/// Flushes folders after a completed change; a failure is only logged, as the change itself has not failed.
 fn flush_or_log(change: &str, folders: &[&File]) {
     if let Err(error) = folders.iter().try_for_each(|folder| flush(folder)) {
         log::error!("a folder could not be flushed after {change}; a power cut could still undo it: {error}");
@@ -72,7 +72,7 @@ fn open_parent(of: &Path) -> io::Result<File> {
     open_folder(of.parent().ok_or(io::ErrorKind::InvalidInput)?)
 }
 
-/// What tells one state of a file from another without reading it; a rename changes it.
+/// Identifies a state of a file without reading it; a rename changes it.
 pub type Fingerprint = (State, (i64, i64));
 
 /// See [`Fingerprint`].
@@ -91,8 +91,8 @@ fn state_at(path: &Path) -> io::Result<State> {
     path.symlink_metadata().map(|found| state(&found))
 }
 
-/// Gives a displaced file its name back. Where the file that has the name is not `ours` any more, that was saved later: it keeps
-/// the name, and the displaced one becomes a conflict copy.
+/// Gives a displaced file its name back. If the file that has the name is no longer `ours`, it was saved later: it keeps the
+/// name, and the displaced one becomes a conflict copy.
 fn put_back(displaced: &Path, target: &Path, ours: State) {
     match exchange_back(displaced, target, ours) {
         Ok(true) => return,
@@ -100,7 +100,7 @@ fn put_back(displaced: &Path, target: &Path, ours: State) {
         Err(error) => log::warn!("what another program saved could not be put back: {error}"),
     }
     let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-    // The second name is for one that is too long with more words; no start of this program removes it.
+    // The second name is for when the first is too long; no start of this program removes it.
     let copies = [conflict_copy(displaced, target), displaced.with_extension("kept")];
     match copies.iter().find(|copy| rename_to_new(displaced, copy).is_ok()) {
         Some(copy) => log::warn!("{:?} was saved twice during a change; the first text is in {:?}", name(target), name(copy)),
@@ -108,25 +108,25 @@ fn put_back(displaced: &Path, target: &Path, ours: State) {
     }
 }
 
-/// `NAME (conflict ID).ENDING`, with the first digits of a temporary file's id.
+/// `NAME (conflict ID).EXTENSION`, with the first digits of a temporary file's id.
 fn conflict_copy(temporary: &Path, target: &Path) -> PathBuf {
     let id = temporary.file_name().and_then(|name| name.to_str()?.strip_prefix(TEMPORARY_PREFIX)?.get(..8)).unwrap_or_default();
     let mut name = target.file_stem().unwrap_or_default().to_owned();
     name.push(format!(" (conflict {id})"));
-    if let Some(ending) = target.extension() {
+    if let Some(extension) = target.extension() {
         name.push(".");
-        name.push(ending);
+        name.push(extension);
     }
     target.with_file_name(name)
 }
 
-/// Whether `ours` came out. Otherwise the name has one text that another program saved, and `displaced` is the other.
+/// Whether `ours` was exchanged out. Otherwise `target` has one text that another program saved, and `displaced` the other.
 fn exchange_back(displaced: &Path, target: &Path, ours: State) -> io::Result<bool> {
     match exchange(displaced, target) {
         Ok(true) if state_at(displaced)? == ours => Ok(true),
-        // What came out was saved later, and gets the name again.
+        // What was exchanged out was saved later, and gets its name back.
         Ok(true) => exchange(displaced, target).map(|_| false),
-        // A sync program moves a file away before it puts another one there, whatever has that name then.
+        // A sync program has moved the file away, and would overwrite whatever has its name with the next version.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
         Ok(false) | Err(_) => std::fs::rename(displaced, target).map(|()| true),
     }
@@ -143,7 +143,7 @@ fn lock_for_a_moment(folder: &File) {
     }
 }
 
-/// Removes a file, durably. `last_check` is asked right before, with the folder locked as in [`replace`].
+/// Removes a file, durably. `last_check` is called right before, with the folder locked as in [`replace`].
 ///
 /// # Errors
 /// What `last_check` or the disk said; then the file is still there.
@@ -157,8 +157,8 @@ pub fn remove<E: From<io::Error>>(target: &Path, last_check: impl FnOnce() -> Re
     Ok(())
 }
 
-/// Gives a file another name, durably; where something has that name already, it stays what it is. `last_check` is asked
-/// right before, with the old folder locked as in [`replace`].
+/// Renames a file, durably, and never over an existing one. `last_check` is called right before, with the old folder
+/// locked as in [`replace`].
 ///
 /// # Errors
 /// What `last_check` or the disk said; then the file has its old name.
@@ -173,8 +173,8 @@ pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_check: impl FnOnc
     Ok(())
 }
 
-/// Looks at a file, and tells whether it stayed what it was meanwhile: to read and compare a large one takes milliseconds, in
-/// which another program may save it. What is left for that are the microseconds to the system call that follows.
+/// Calls `look`, and returns whether the file stayed unchanged meanwhile: reading and comparing a large one takes milliseconds,
+/// in which another program may save it. That leaves only the microseconds until the next system call.
 pub fn with_change_check<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
     let now = || file.symlink_metadata().ok().as_ref().map(fingerprint);
     let before = now();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_or_failed_replacement_leaves_old_bytes_and_no_litter() {
+    fn a_refused_or_failed_replacement_leaves_old_bytes_and_no_temporary_file() {
         let folder = new_folder().unwrap();
         let note = folder.join("note.md");
         replace::<io::Error>(&note, b"old", Mode::New, |_| Ok(())).unwrap();
@@ -222,7 +222,7 @@ mod tests {
         files
     }
 
-    /// What a program displaced a moment ago is not lost when another text, or none, has the name by now.
+    /// A displaced text is not lost if another text, or none, has its name by now.
     #[test]
     fn a_displaced_text_that_cannot_be_put_back_becomes_a_conflict_copy() {
         for last in [Some("saved on top of ours"), None] {
@@ -244,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn writes_succeed_while_a_start_removes_what_was_left_over() {
+    fn writes_succeed_while_a_starting_process_removes_leftovers() {
         let folder = new_folder().unwrap();
         let note = folder.join("note.md");
         replace::<io::Error>(&note, b"0", Mode::New, |_| Ok(())).unwrap();
         let writes = std::sync::Arc::new(());
-        let (goes_on, cleaned) = (std::sync::Arc::downgrade(&writes), folder.clone());
+        let (is_writing, cleaned) = (std::sync::Arc::downgrade(&writes), folder.clone());
         let start = std::thread::spawn(move || {
-            while goes_on.upgrade().is_some() {
+            while is_writing.upgrade().is_some() {
                 let entries = std::fs::read_dir(&cleaned).unwrap().flatten();
                 let left = entries.filter(|entry| is_temporary(entry.file_name().to_str().unwrap()));
                 left.for_each(|entry| {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_saves_between_the_last_look_and_the_rename_is_put_back() {
+    fn what_another_program_saves_between_the_last_check_and_the_rename_is_put_back() {
         let folder = new_folder().unwrap();
         let (note, other) = (folder.join("note.md"), folder.join("other"));
         std::fs::write(&note, b"old").unwrap();

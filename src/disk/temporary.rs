@@ -13,31 +13,31 @@ pub(super) const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// What the names of all our own files in a vault have in common, as a pattern.
+/// A glob that matches the names of all our own files in a vault.
 pub const OWN_NAMES: &str = ".vault-sync-mcp*";
 
-/// Permission bits and owner of a file to be written.
+/// Permission bits, owner and time of a file to be written.
 #[derive(Debug, Clone, Copy)]
 pub enum Mode<'a> {
-    /// What the process's umask leaves of read and write for all: a new note, which replaces nothing.
+    /// Read and write for all, less the process's umask: a new note, which replaces nothing.
     New,
     /// Readable and writable by the owner alone: secrets.
     Private,
     /// Those of the file that is replaced; its owner, group and extended attributes too, as far as the system lets us.
     Like(&'a Metadata),
-    /// The same, or as a new file without one, but executable, or not, by all who may read it.
+    /// As `Like`, or `New` without an old file; but executable, or not, by all who may read it.
     Program(Option<&'a Metadata>, bool),
-    /// The same, and with a time of its own at which it was written.
+    /// As `Like`, or `New` without an old file; with this modification time.
     Dated(Option<&'a Metadata>, SystemTime),
 }
 
-/// Whether a file name is one of a temporary file of [`crate::disk::replace()`].
+/// Whether a name is that of a temporary file of [`crate::disk::replace()`].
 pub fn is_temporary(name: &str) -> bool {
     name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX)).is_some_and(|id| id.len() == 32)
 }
 
-/// Takes a file that only one process at a time may have; it is given back when dropped, or when the process ends.
-/// `None`: another one has it.
+/// Locks a file for this process alone, creating it if missing; the lock ends when the file is dropped, or with the process.
+/// `None`: another process has it.
 ///
 /// # Errors
 /// What the disk says.
@@ -51,14 +51,14 @@ pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether a file that is open still has its name.
+/// Whether an open file is still the one at `path`.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
     let same = |open: Metadata, named: Metadata| identity(&open) == identity(&named);
     file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
 }
 
-/// Makes a file that says that something is taken, as git does with `index.lock`: it must not exist. A process that sees it sees
-/// all of its words. One with the same words whose maker has died is taken over. `None`: it is taken.
+/// Creates a lock file, as git does with `index.lock`: it must not exist yet. A process that sees it sees all of its content. One
+/// with the same content whose creator has died is taken over. `None`: it is taken.
 ///
 /// # Errors
 /// What the disk says.
@@ -74,11 +74,11 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     }
     discard(&temporary);
     let made = match made.map(|()| file) {
-        // Not every file system has second names; there a crash in between leaves an empty file.
+        // Not every file system has hard links; there a crash in between leaves an empty file.
         Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) => {
             OpenOptions::new().create_new(true).write(true).open(path).and_then(|mut file| {
                 let _ = file.try_lock();
-                // Without its text its owner would be unknown, and it would stay.
+                // Without content its owner would be unknown, and it would never be removed.
                 file.write_all(words).inspect_err(|_| discard(path)).map(|()| file)
             })
         }
@@ -90,43 +90,43 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     }
 }
 
-/// Removes a file that its maker held locked, as a temporary one is while it is written, if it is not locked any more;
-/// whether it was removed.
+/// Removes a file that its creator held locked, as a temporary file is while it is written, if it is no longer locked;
+/// returns whether it was removed.
 pub fn remove_leftover(path: &Path) -> bool {
     // A file that was displaced has such a name too, while the folder is locked.
     let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else { return false };
-    // Open, and so locked, until it is gone.
+    // The file stays open, and so locked, until it is removed.
     !matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
         && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_at(&file, path) && std::fs::remove_file(path).is_ok())
 }
 
-/// Whether files can be made in a folder: one is, and removed again.
+/// Checks that files can be written in a folder, by creating one and removing it.
 ///
 /// # Errors
 /// What the disk says.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
-    // An empty file can be made on a disk that is full.
+    // Not an empty file: that can be created even on a full disk.
     let (probe, _) = write_temporary(folder, &[0; 4096], Mode::Private, folder)?;
     discard(&probe);
     Ok(())
 }
 
-/// A name for a temporary file in a folder; nothing has it yet.
+/// An unused name for a temporary file in a folder.
 pub(super) fn temporary_name(folder: &Path) -> io::Result<PathBuf> {
     let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
     Ok(folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}")))
 }
 
 /// Makes a temporary file in a folder, and locks it.
-fn new_temporary(folder: &Path, first_bits: u32) -> io::Result<(PathBuf, File)> {
+fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File)> {
     for _ in 0..limits::TEMPORARY_TRIES {
         let path = temporary_name(folder)?;
-        let file = with_mode(OpenOptions::new().write(true).create_new(true), first_bits).open(&path)?;
+        let file = with_mode(OpenOptions::new().write(true).create_new(true), initial_bits).open(&path)?;
         match file.try_lock() {
             Ok(()) if is_still_at(&file, &path) => return Ok((path, file)),
             // Not every network file system has locks; there a crash's leftover is removed by hand.
             Err(TryLockError::Error(_)) => return Ok((path, file)),
-            // Before it was locked, a start of this program took it for left over ([`remove_leftover`]).
+            // Before it was locked, a starting process took it for a leftover ([`remove_leftover`]).
             Ok(()) | Err(TryLockError::WouldBlock) => {}
         }
     }
@@ -136,11 +136,11 @@ fn new_temporary(folder: &Path, first_bits: u32) -> io::Result<(PathBuf, File)> 
 /// Writes what is to become `target` into a temporary file.
 pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<(PathBuf, File)> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
-    let first_bits = match mode {
+    let initial_bits = match mode {
         Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
         Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
     };
-    let (temporary, file) = new_temporary(folder, first_bits)?;
+    let (temporary, file) = new_temporary(folder, initial_bits)?;
     fill(&file, bytes, mode, target).inspect_err(|_| discard(&temporary))?;
     Ok((temporary, file))
 }
@@ -150,8 +150,8 @@ fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Res
     if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
         copy_metadata(file, old, target)?;
     }
-    if let Mode::Program(_, is_program) = mode {
-        set_executable(file, is_program)?;
+    if let Mode::Program(_, is_executable) = mode {
+        set_executable(file, is_executable)?;
     }
     if let Mode::Dated(_, modified) = mode {
         file.set_modified(modified)?;

@@ -49,7 +49,7 @@ impl Folder {
         Ok(Some(Folder { path: PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd())), handle: Some(handle) }))
     }
 
-    /// Whether it is held open, and not just a path that was not looked at.
+    /// Whether it is held open, and not just an unchecked path.
     pub fn is_held(&self) -> bool {
         self.handle.is_some()
     }
@@ -68,7 +68,7 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// Whether an error says that a name on the path is a link, or was replaced while it was followed.
+/// Whether an error says that a name on the path is a link, or was replaced during resolution.
 pub fn is_link_error(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::XDEV | Errno::AGAIN))
 }
@@ -84,7 +84,7 @@ pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Renames a file to a name that nothing has.
+/// Renames a file to an unused name.
 ///
 /// # Errors
 /// What the disk says; `AlreadyExists`.
@@ -93,13 +93,13 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
         // Not every file system supports NOREPLACE; there the name is checked first.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
-        // A name in another case, where the file system takes both for the same.
+        // The same name in another case, on a case-insensitive file system.
         Err(Errno::EXIST) if is_same_file(from, to) => std::fs::rename(from, to),
         other => Ok(other?),
     }
 }
 
-/// Whether two names are one file without hard links, as names in two cases are where the file system does not tell these apart.
+/// Whether two names are one file without hard links, such as names that differ in case on a case-insensitive file system.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let found = one.symlink_metadata().ok().zip(other.symlink_metadata().ok());
     found.is_some_and(|(one, other)| identity(&one) == identity(&other) && (one.is_dir() || one.nlink() == 1))
@@ -110,22 +110,22 @@ pub fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// The times of the last change of the bytes, and of anything about the file, which no program can set: nanoseconds since 1970, as
-/// far as they reach (the years 1677 to 2262).
+/// Modification time, and status change time, which no program can set: nanoseconds since 1970, saturating (the years 1677 to
+/// 2262).
 pub fn times(found: &Metadata) -> (i64, i64) {
     let of = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
     (of(found.mtime(), found.mtime_nsec()), of(found.ctime(), found.ctime_nsec()))
 }
 
-/// Has a new file get these permission bits, less the umask.
+/// Gives a new file these permission bits, less the umask.
 pub fn with_mode(options: &mut OpenOptions, bits: u32) -> &mut OpenOptions {
     options.mode(bits)
 }
 
-/// Makes a folder for secrets, mode 0700, with the folders above it.
+/// Creates a folder for secrets, mode 0700, with its missing parents.
 ///
 /// # Errors
-/// What the disk says; a folder that exists already is none.
+/// What the disk says; a folder that exists already is no error.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -138,17 +138,17 @@ pub fn set_mode(file: &Path, bits: u32) -> io::Result<()> {
     std::fs::set_permissions(file, Permissions::from_mode(bits & 0o7777))
 }
 
-/// Gives a new file, before it replaces `target`, what that has besides its bytes: owner, group, permission bits, extended attributes.
+/// Copies owner, group, permission bits and extended attributes of `target` to the new file that is to replace it.
 ///
 /// # Errors
 /// What the disk says of the permission bits.
 pub fn copy_metadata(file: &File, old: &Metadata, target: &Path) -> io::Result<()> {
-    // The sync program may run as another user, and has to be able to write its note again. Only root may give a
-    // file away; a group one is a member of may always be kept.
+    // The sync program may run as another user, and must still be able to write its note. Only root may give a file
+    // away; a group that this user is a member of can always be kept.
     let _ = fchown(file, None, Some(old.gid()));
     let _ = fchown(file, Some(old.uid()), None);
-    // The list first: the group's bits of a file that has one are the widest right in it, and without it they would let the
-    // group do what it could not.
+    // The access control list first: in a file with one, the group bits are its mask, and without it they would give the group
+    // rights that it did not have.
     let bits = if copy_attributes(target, file) { 0o7777 } else { 0o7707 };
     file.set_permissions(Permissions::from_mode(old.mode() & bits))
 }
@@ -157,33 +157,33 @@ pub fn copy_metadata(file: &File, old: &Metadata, target: &Path) -> io::Result<(
 ///
 /// # Errors
 /// What the disk says.
-pub fn set_executable(file: &File, is_program: bool) -> io::Result<()> {
+pub fn set_executable(file: &File, is_executable: bool) -> io::Result<()> {
     let bits = file.metadata()?.mode() & 0o7777;
     let runnable = (bits & 0o444) >> 2;
-    file.set_permissions(Permissions::from_mode(if is_program { bits | runnable } else { bits & !0o111 }))
+    file.set_permissions(Permissions::from_mode(if is_executable { bits | runnable } else { bits & !0o111 }))
 }
 
-/// Gives a file the extended attributes of another that people and their programs set: tags, what a sync program has noted,
-/// the access control list. Whether the list, if there is one, is among them; of the others what cannot be set stays away.
+/// Copies the extended attributes that people and their programs set: tags, the state of a sync program, the access control
+/// list. Returns whether the list, if there is one, was copied; others that cannot be set are skipped.
 fn copy_attributes(from: &Path, to: &File) -> bool {
-    const LIST: &[u8] = b"system.posix_acl_access";
+    const ACL: &[u8] = b"system.posix_acl_access";
     let mut names = vec![0; limits::ATTRIBUTE_BYTES];
     let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return true };
     let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
     let mut is_acl_copied = true;
     for name in names.part(..length).split(|&byte| byte == 0) {
-        // What a program may do by an attribute (security.capability) is not for its next version.
-        if name != LIST && name != b"security.selinux" && !name.starts_with(b"user.") {
+        // A program's capabilities (security.capability) must not pass to its next version.
+        if name != ACL && name != b"security.selinux" && !name.starts_with(b"user.") {
             continue;
         }
         let read = rustix::fs::getxattr(from, name, &mut value);
         let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.part(..length), XattrFlags::empty()));
-        is_acl_copied &= name != LIST || put.is_ok();
+        is_acl_copied &= name != ACL || put.is_ok();
     }
     is_acl_copied
 }
 
-/// Opens a file for reading; neither a symbolic link is followed nor a named pipe waited for.
+/// Opens a file for reading, without following a symbolic link or waiting for a named pipe.
 ///
 /// # Errors
 /// What the disk says.
@@ -192,7 +192,7 @@ pub fn open_plain(file: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)
 }
 
-/// Whether this process may make files in a folder, as far as permissions say.
+/// Whether permissions allow this process to create files in a folder.
 pub fn may_write_in(folder: &Path) -> bool {
     access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }

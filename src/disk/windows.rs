@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 /// Opens a link itself, CreateFileW.
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
-/// 100 nanoseconds between 1601, when Windows begins to count, and 1970.
+/// Units of 100 nanoseconds between 1601, the epoch of Windows, and 1970.
 const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
 
 /// A folder by its path: it cannot be held.
@@ -41,12 +41,12 @@ pub fn is_link_error(_: &io::Error) -> bool {
     false
 }
 
-/// Windows cannot.
+/// Not supported on Windows.
 pub fn exchange(_: &Path, _: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// By a second name, which is refused where something has it; a folder, and a name in another case, by renaming.
+/// By a hard link, which fails if the name is taken; a folder, and a change of case alone, by renaming.
 pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     if from.is_dir() || is_same_file(from, to) {
         if to.symlink_metadata().is_ok() && !is_same_file(from, to) {
@@ -58,17 +58,17 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::remove_file(from)
 }
 
-/// Whether two names are one file: resolved they have the name that is on the disk.
+/// Whether two names are one file: both resolve to the name on the disk.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
 }
 
-/// `std` does not tell what Windows calls a file; the time it was made has to do.
+/// Stable `std` does not give the file ID of Windows; the creation time has to do.
 pub fn identity(found: &Metadata) -> (u64, u64) {
     (0, found.creation_time())
 }
 
-/// Windows tells one time of a change.
+/// The last write time, used for both.
 pub fn times(found: &Metadata) -> (i64, i64) {
     let written = found.last_write_time().cast_signed().saturating_sub(TICKS_TO_1970).saturating_mul(100);
     (written, written)
@@ -78,7 +78,7 @@ pub fn with_mode(options: &mut OpenOptions, _: u32) -> &mut OpenOptions {
     options
 }
 
-/// A folder of a user's own is private by what it inherits.
+/// A user's own folder is private by inherited permissions.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)
 }
@@ -97,7 +97,7 @@ pub fn set_executable(_: &File, _: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// A link is opened itself, and is no plain file.
+/// A link is opened itself, and is not a regular file.
 pub fn open_plain(file: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(file)
 }

@@ -116,7 +116,7 @@ impl Drop for Scratch {
         // Git may have left the lock of it.
         disk::discard(&self.0.with_extension("lock"));
         if self.0.is_dir() {
-            let _ = disk::remove_copy(&self.0);
+            let _ = disk::remove_own_folder(&self.0);
         } else {
             disk::discard(&self.0);
         }

@@ -5,7 +5,7 @@ use super::resources::TEMPLATE;
 use crate::limits;
 use crate::rpc::Error;
 use crate::tools::reply::fitting;
-use crate::vault::complete::Typing;
+use crate::vault::complete::CompletionKind;
 use serde_json::{Value, json};
 
 /// `completion/complete`. A prompt, template or argument that does not exist has no completions, which is what there is
@@ -21,7 +21,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     let typing = match at("ref", "type") {
         Some("ref/resource") => {
             let uri = at("ref", "uri").ok_or_else(|| missing("ref.uri"))?;
-            (uri == TEMPLATE && argument == "path").then_some(Typing::Path)
+            (uri == TEMPLATE && argument == "path").then_some(CompletionKind::Path)
         }
         Some("ref/prompt") => {
             let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;

@@ -5,7 +5,7 @@ use crate::principal::Access;
 use crate::tools::accomplishments::overview;
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Code, Context, Error};
-use crate::vault::complete::Typing;
+use crate::vault::complete::CompletionKind;
 
 pub(super) static PROMPTS: [&Prompt; 1] = [&PLAN_PROJECT];
 
@@ -19,7 +19,7 @@ static PLAN_PROJECT: Prompt = Prompt {
         ANY_TEXT,
         "What is to be achieved; a tag or the name of a note, or words of your own. Without it the current project is reviewed",
     ),
-    typing: Typing::Topic,
+    typing: CompletionKind::Topic,
     run: plan_project,
 };
 

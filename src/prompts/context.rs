@@ -5,7 +5,7 @@ use crate::principal::Access;
 use crate::tools::context::{self, Chunk};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Context, Error};
-use crate::vault::complete::Typing;
+use crate::vault::complete::CompletionKind;
 
 pub(super) static PROMPTS: [&Prompt; 1] = [&LOAD_CONTEXT];
 
@@ -19,7 +19,7 @@ static LOAD_CONTEXT: Prompt = Prompt {
         ANY_TEXT,
         "Value of the property context, for example personal; without it the configured default context",
     ),
-    typing: Typing::Context,
+    typing: CompletionKind::Context,
     run: load_context,
 };
 

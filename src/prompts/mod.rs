@@ -10,7 +10,7 @@ mod vault;
 use crate::principal::Access;
 use crate::tools::{Arguments, Context, Error, Field, Toolset};
 use crate::vault::VaultPath;
-use crate::vault::complete::Typing;
+use crate::vault::complete::CompletionKind;
 use serde_json::{Map, Value};
 
 /// One prompt.
@@ -26,7 +26,7 @@ pub struct Prompt {
     /// Its argument: a text.
     pub argument: Field,
     /// What the argument is completed from while it is typed.
-    pub typing: Typing,
+    pub typing: CompletionKind,
     /// Its code. The argument is `None` when it is missing or blank.
     pub run: fn(&Context<'_>, Option<&str>) -> Result<Vec<Content>, Error>,
 }

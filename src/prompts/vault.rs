@@ -7,7 +7,7 @@ use crate::limits;
 use crate::principal::Access;
 use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Code, Context, Error};
-use crate::vault::complete::Typing;
+use crate::vault::complete::CompletionKind;
 use crate::vault::list::Page;
 use crate::vault::read::{Content as Read, Range};
 use crate::vault::search::Query;
@@ -24,7 +24,7 @@ static REVIEW_DAY: Prompt = Prompt {
     description: "The daily note of a day and the notes that were changed then: what was done, decided and left open",
     needs: Access::Read,
     argument: optional("date", ANY_TEXT, "The day as YYYY-MM-DD; without it the newest day that has a daily note"),
-    typing: Typing::Day,
+    typing: CompletionKind::Day,
     run: review_day,
 };
 
@@ -34,7 +34,7 @@ static GATHER_NOTES: Prompt = Prompt {
     description: "What the vault says about a topic, from the notes that match best",
     needs: Access::Read,
     argument: required("topic", ANY_TEXT, "A word, a phrase, a tag or the name of a note"),
-    typing: Typing::Topic,
+    typing: CompletionKind::Topic,
     run: gather_notes,
 };
 
@@ -44,7 +44,7 @@ static TIDY_NOTE: Prompt = Prompt {
     description: "Puts a note in order without changing what it says",
     needs: Access::Write,
     argument: required("path", ANY_TEXT, "The note, for example Projects/Idea.md"),
-    typing: Typing::Note,
+    typing: CompletionKind::Note,
     run: tidy_note,
 };
 
@@ -70,7 +70,7 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         None => {
             // Notes for days to come are no review's; a day further, because a client may be in another time zone.
             let tomorrow = Now::read().after(ONE_DAY).rfc3339();
-            let mut days = vault.complete(Typing::Day, "", usize::MAX)?.values.into_iter();
+            let mut days = vault.complete(CompletionKind::Day, "", usize::MAX)?.values.into_iter();
             let newest = days.find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
             newest.ok_or_else(|| wrong("No note is named after a day (YYYY-MM-DD); give a date."))?
         }

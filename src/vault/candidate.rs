@@ -1,4 +1,4 @@
-//! A file that may be a result of a search, and what results are sorted by.
+//! Candidates for search results, and their sort keys.
 
 use super::entry::{Entry, Id};
 use super::error::Error;
@@ -10,40 +10,39 @@ use crate::text::query::Parsed;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What sorts results, smallest first: class, quality, score (the best is smallest), modification time (the latest is smallest);
-/// then the path.
+/// Sort key of results, smallest first: class, quality, score (best is smallest), modification time (latest is smallest), path.
 pub(super) type Key = (Rank, String);
 
 /// The numbers of a [`Key`].
 pub(super) type Rank = (u8, u8, u64, i64);
 
-/// Which part of the query a text is.
+/// The part of the query that a text stands for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum QueryPart {
     /// The whole query.
     Phrase,
-    /// A word, by its number.
+    /// A word, by its index.
     Word(usize),
-    /// What forms of a word begin with.
+    /// The stem of a word, by the same index.
     Stem(usize),
 }
 
-/// What having the whole query as one text adds to the rough score: more than any words.
+/// Added to the rough score for containing the whole query as one text: more than any words add.
 pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 
-/// What the order of results depends on apart from each file by itself. It stays the same for all pages, so that a file which comes or
-/// goes between two of them moves no other. Names in JSON are short: it is a cursor.
+/// The inputs of ranking that do not come from a single file. They are fixed for all pages, so that a file added or removed between
+/// two pages moves no other. JSON names are short because this is serialized as the cursor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
     #[serde(rename = "w")]
     pub(super) words: Vec<Word>,
-    /// How many of the words, from the first on, are the query's own. The others are texts of conditions, and parts of words that no
-    /// file has; a file with only those is a partial match.
+    /// How many of the first words are the query's own. The rest are texts of conditions, and parts of words that no file has; a file
+    /// with only those is a partial match.
     #[serde(rename = "a")]
     pub(super) asked: usize,
     #[serde(rename = "l")]
     pub(super) average_length: f32,
-    /// The last file that was looked at closely, by the rough order; none if all are.
+    /// In rough order, the last file that was ranked closely; `None` if all were.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(super) close: Option<Key>,
     #[serde(rename = "k")]
@@ -53,16 +52,16 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order that a cursor of the same query names.
-    pub(super) fn of_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
+    /// The order stored in a cursor, which must belong to this query.
+    pub(super) fn from_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
         let order: Option<Order> = serde_json::from_str(cursor).ok();
         order
             .filter(|order| {
-                // A word may have lost a mark at its end, and parts of a word are added to it.
+                // A word may have been stripped of punctuation, or split into parts.
                 let is_of_query = |word: &Word| parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked));
                 order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
             })
-            .ok_or_else(|| Error::Query { why: "the cursor is of another query; repeat the search without it".into() })
+            .ok_or_else(|| Error::Query { why: "the cursor belongs to another query; repeat the search without it".into() })
     }
 }
 
@@ -70,18 +69,18 @@ impl Order {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Candidate {
     pub(super) id: Id,
-    /// The words that it has, as they were asked for.
+    /// Bit mask of the words that it has as they were asked for.
     pub(super) words: u32,
-    /// The words of which it has the stem.
+    /// Bit mask of the words whose stem it has.
     pub(super) stems: u32,
-    /// See [`Posting::fields`], of all of its words together.
+    /// The union of [`Posting::fields`] over all of its words.
     pub(super) fields: u32,
-    /// Occurrences of its words in the text, as far as postings count them.
+    /// Occurrences of its words in the text, up to the limit of each posting.
     pub(super) count: u32,
     pub(super) score: f32,
 }
 
-/// A file that fulfils the conditions, and where in its folded text, if that can be said.
+/// A file that meets the conditions, and the range of the match in its folded text, if there is one.
 pub(super) type Fulfilled = (Candidate, Option<Range<usize>>);
 
 impl Candidate {
@@ -90,7 +89,7 @@ impl Candidate {
         self.fields & field != 0
     }
 
-    /// Takes note of a text that the file has.
+    /// Records a part of the query that the file has.
     pub(super) fn add(&mut self, what: QueryPart, posting: Posting, order: &Order, table: &Table) {
         self.id = posting.id();
         match what {
@@ -114,9 +113,9 @@ pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
 }
 
-/// Where one text is in a file: in its path, also in another form, or an alias; in a tag; in its text; in its text in another form only. And
-/// how well it fits there. Smallest is best.
-pub(super) fn by_name(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
+/// Where a file has one word, then how well it matches there, smallest best: 0 in its path (in any form) or an alias, 1 in a tag, 2 in its
+/// text, 3 in its text in another form only.
+pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = word.text();
     let quality = if candidate.is_in(IN_PATH) || candidate.words == 0 {
         name_quality(entry.folded_path(), text, word.stem())

@@ -1,8 +1,8 @@
-//! What takes changed files as commits: the repository of toolset `git`, for tools that know nothing of git.
+//! Commits changed files for tools that know nothing of git; implemented by the repository of toolset `git`.
 
 use std::fmt::Debug;
 
-/// What became of files that were changed without toolset `git`.
+/// The outcome of [`Commits::commit_files`].
 #[derive(Debug, Clone, Default)]
 pub struct Committed {
     /// The commit; `None` where there was nothing to commit.
@@ -11,14 +11,14 @@ pub struct Committed {
     pub pushed: bool,
     /// What failed.
     pub trouble: Option<String>,
-    /// What is not in it, and why.
+    /// What was left out, and why.
     pub left: Vec<String>,
 }
 
-/// A history of the vault that is made of commits.
+/// A commit history of the vault.
 pub trait Commits: Debug + Send + Sync {
-    /// Commits files that are changed already, as they are on disk, and pushes them. `summary` is the first line of the message,
-    /// `login` who changed them.
+    /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first line of the message, `login` names
+    /// who changed them.
     ///
     /// # Errors
     /// Why, in words; then nothing was committed, and the files are as they were.

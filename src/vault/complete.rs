@@ -1,4 +1,4 @@
-//! Completing what a person begins to type: paths, notes, topics, days.
+//! Completes what a person has begun to enter: paths, notes, topics, contexts, days.
 
 use super::Vault;
 use super::error::Error;
@@ -7,9 +7,9 @@ use crate::text::fold::fold;
 use memchr::memmem::Finder;
 use std::collections::BTreeMap;
 
-/// What is being typed.
+/// What is being completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Typing {
+pub enum CompletionKind {
     /// The path of any file.
     Path,
     /// The path of a note.
@@ -22,7 +22,7 @@ pub enum Typing {
     Day,
 }
 
-/// What it could become.
+/// The completions of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Completions {
     /// The best of them, best first.
@@ -32,12 +32,12 @@ pub struct Completions {
 }
 
 impl Vault {
-    /// Completes what was typed, without case: what begins with it, then what has a name that does, then what has it
-    /// somewhere.
+    /// Completes `typed`, ignoring case: values that begin with it, then those with a path segment that does, then those that contain
+    /// it elsewhere.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    pub fn complete(&self, typing: Typing, typed: &str, limit: usize) -> Result<Completions, Error> {
+    pub fn complete(&self, kind: CompletionKind, typed: &str, limit: usize) -> Result<Completions, Error> {
         self.refresh()?;
         let typed = fold(typed.trim_start_matches(['/', '#']));
         let finder = Finder::new(&typed);
@@ -52,27 +52,27 @@ impl Vault {
             };
             found.entry(value.to_owned()).or_insert(quality);
         };
-        if typing == Typing::Context {
+        if kind == CompletionKind::Context {
             self.values_of("context")?.iter().for_each(|(value, _)| take(value));
         }
         self.index.read(|entries| {
             for entry in entries.values() {
                 let note = entry.name().strip_suffix(".md");
-                match (typing, note) {
-                    (Typing::Path, _) | (Typing::Note, Some(_)) => take(&entry.path),
-                    (Typing::Topic, Some(name)) => {
+                match (kind, note) {
+                    (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => take(&entry.path),
+                    (CompletionKind::Topic, Some(name)) => {
                         take(name);
                         entry.tags.iter().for_each(|tag| take(tag));
                     }
-                    (Typing::Day, Some(name)) if DateTime::of_date(name).is_some() => take(name),
-                    (Typing::Note | Typing::Topic | Typing::Day | Typing::Context, _) => {}
+                    (CompletionKind::Day, Some(name)) if DateTime::of_date(name).is_some() => take(name),
+                    (CompletionKind::Note | CompletionKind::Topic | CompletionKind::Day | CompletionKind::Context, _) => {}
                 }
             }
         });
         let total = found.len();
         let mut ranked: Vec<(u8, String)> = found.into_iter().map(|(value, quality)| (quality, value)).collect();
         ranked.sort_unstable_by(|(quality, value), (other_quality, other)| {
-            let by_value = if typing == Typing::Day { other.cmp(value) } else { value.cmp(other) };
+            let by_value = if kind == CompletionKind::Day { other.cmp(value) } else { value.cmp(other) };
             quality.cmp(other_quality).then(by_value)
         });
         Ok(Completions { values: ranked.into_iter().map(|(_, value)| value).take(limit).collect(), total })

@@ -1,4 +1,4 @@
-//! Whether a file fulfils a condition of Obsidian's search language, and where.
+//! Whether a file meets a condition of Obsidian's search language, and where.
 
 use super::entry::{Entry, name_of};
 use super::path::rest_below;
@@ -14,14 +14,14 @@ use serde_json::Value;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Where a condition is fulfilled, in [`File::text`]; `None` where no single range says it.
+/// Where a condition is met, in [`File::text`]; `None` if that is no single range.
 type Match = Option<Range<usize>>;
 
-/// A file that conditions are held against.
+/// A file against which conditions are checked.
 pub(super) struct File<'a> {
     entry: &'a Entry,
     folded: &'a str,
-    /// The text as it is, where a condition needs it.
+    /// The original text, if a condition needs it.
     original: Option<&'a str>,
     lines: OnceCell<Vec<Line>>,
     tags: OnceCell<Vec<Range<usize>>>,
@@ -38,7 +38,7 @@ impl<'a> File<'a> {
         self.original.unwrap_or(self.folded)
     }
 
-    /// Whether all of the conditions are fulfilled; then where the first is of which that can be said, in the folded text.
+    /// Whether all conditions are met; if so, the first range that one of them gives, in the folded text.
     pub(super) fn holds(&self, conditions: &[Condition]) -> Result<Option<Match>, Unfinished> {
         let found = self.all(conditions, None)?;
         let in_folded = |range: Range<usize>| {
@@ -61,7 +61,7 @@ impl<'a> File<'a> {
         Ok(Some(first))
     }
 
-    /// Whether a condition is fulfilled in a part of the text, or in the whole file.
+    /// Whether a condition is met in a part of the text, or without one in the whole file.
     fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
         Ok(match condition {
             Condition::Has(field, term) => return self.find_term(*field, term, part),
@@ -84,7 +84,7 @@ impl<'a> File<'a> {
                 None
             }
             Condition::Within(scope, condition) => {
-                // A scope inside a scope looks at all lines for each part of the outer one.
+                // A nested scope scans all lines for each part of the outer one.
                 if !(self.proceed)() {
                     return Err(Unfinished);
                 }
@@ -137,7 +137,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Where the key of a property of the note stands.
+    /// The range of a property's key in the note.
     fn find_key(&self, name: &str) -> Match {
         if self.original.is_none() {
             return properties::key_range(self.text(), name);
@@ -179,7 +179,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// Whether a note has a property, with a value where one is asked for; names and texts without case, of a list any item.
+/// Whether a note has a property and, if given, this value; names and values are compared folded, and any item of a list matches.
 fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
     entry.properties().is_some_and(|properties| {
         let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);

@@ -1,5 +1,5 @@
-//! What the vault has in place of a word that no file has: another spelling or form of it, a word that is one edit away, the two words
-//! that it is made of, or one that begins alike.
+//! Replacements for a word that no file has: another spelling or form of it, a word one edit away, the two words that it is made of,
+//! or a word with the same beginning.
 
 use super::Vault;
 use super::entry::{Entry, Id};
@@ -14,20 +14,21 @@ use std::sync::Arc;
 
 /// The fewest letters of a word that is corrected, and of a beginning that two words share.
 const MIN_LETTERS: usize = 4;
-/// Letters of each of two words that are written as one, at least.
-const HALF: usize = 3;
+/// Minimum letters of each of two words written as one.
+const MIN_HALF_LETTERS: usize = 3;
 
-/// What a word of the vault is to the one that no file has; the nearest first.
+/// How a word of the vault relates to the one that no file has, nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Relation {
-    /// The same with its accents.
+    /// The same with its accents or umlauts.
     Spelling,
     Form,
     Edit,
-    /// The one begins, or ends, with the other.
+    /// The unknown word begins with it.
     Beginning,
+    /// The unknown word ends with it.
     End,
-    /// They begin alike.
+    /// Both have the same beginning.
     Alike,
 }
 
@@ -38,11 +39,11 @@ struct Unknown<'a> {
     letters: Vec<char>,
 }
 
-/// Words of one file, or of all, that are near to one, and how often they were found.
+/// The words of one file, or of all, that are near to an unknown one, and how often they were found.
 type NearWords = BTreeMap<(Relation, String), usize>;
 
 impl Vault {
-    /// The text to look for in place of a folded word; none for a phrase. What was found is kept, unless the search is narrowed.
+    /// The text to search for instead of a folded word, if one is near; `None` for a phrase. Cached unless the search is narrowed.
     pub(super) fn correction(&self, word: &str, run: &Run<'_>) -> Result<Option<String>, Error> {
         if run.is_narrowed {
             return self.correct(word, run);
@@ -66,9 +67,9 @@ impl Vault {
         let mut near = NearWords::new();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
             let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
-            let looked_at: Vec<&Arc<Entry>> = match newer {
+            let to_scan: Vec<&Arc<Entry>> = match newer {
                 Some((lexicon, changed)) => {
-                    let ids: BTreeSet<Id> = changed.chain(lexicon.left_out.iter().copied()).collect();
+                    let ids: BTreeSet<Id> = changed.chain(lexicon.unindexed.iter().copied()).collect();
                     let is_wanted = |file: Posting| !ids.contains(&file.id()) && table.entry(file.id()).is_some_and(|entry| wanted(entry));
                     for (own, files) in lexicon.each() {
                         if let Some(relation) = unknown.relation(own).filter(|_| files.clone().any(is_wanted)) {
@@ -79,7 +80,7 @@ impl Vault {
                 }
                 None => table.all().collect(),
             };
-            looked_at.into_iter().filter(|entry| wanted(entry)).cloned().collect()
+            to_scan.into_iter().filter(|entry| wanted(entry)).cloned().collect()
         });
         let look = |entry: &Arc<Entry>| {
             let mut near = NearWords::new();
@@ -104,7 +105,7 @@ impl Unknown<'_> {
         (MIN_LETTERS..=limits::CORRECTED_LETTERS).contains(&self.letters.len())
     }
 
-    /// What a word of the vault is to this one, if it is near.
+    /// How a word of the vault relates to this one, if it is near.
     fn relation(&self, own: &str) -> Option<Relation> {
         if is_spelling(own, self.word) {
             return Some(Relation::Spelling);
@@ -117,10 +118,10 @@ impl Unknown<'_> {
         }
         let length = self.letters.len();
         let own: Vec<char> = own.chars().take(length + 2).collect();
-        // Of a short word another first letter makes another word.
+        // With another first letter, a short word is usually unrelated.
         let may_be_edit = own.len().abs_diff(length) < 2 && (length > MIN_LETTERS + 1 || own.first() == self.letters.first());
         let in_common = own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
-        let is_half = own.len() >= HALF && own.len() + HALF <= length;
+        let is_half = own.len() >= MIN_HALF_LETTERS && own.len() + MIN_HALF_LETTERS <= length;
         match in_common {
             _ if may_be_edit && is_one_edit(&own, &self.letters) => Some(Relation::Edit),
             _ if is_half && in_common == own.len() => Some(Relation::Beginning),
@@ -130,7 +131,7 @@ impl Unknown<'_> {
         }
     }
 
-    /// The word that stands in for this one, or the two words.
+    /// The replacement for this word: one word, or two.
     fn nearest(&self, near: &NearWords) -> Option<String> {
         let of = |wanted: Relation| near.iter().filter(move |((relation, _), _)| *relation == wanted);
         let most = |wanted| of(wanted).max_by_key(|(_, count)| **count).map(|((_, own), _)| own.clone());
@@ -144,7 +145,7 @@ impl Unknown<'_> {
             let begin_alike = of(Relation::Beginning).chain(of(Relation::Alike));
             let long_enough = begin_alike.map(|((_, own), count)| (in_common(own), own, count));
             let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= MIN_LETTERS && in_common * 2 >= self.letters.len());
-            // One that the word begins with is a part of it.
+            // A word that this one begins with is a part of it, and comes first.
             let nearness = |(in_common, own, count): &(usize, &String, &usize)| {
                 (self.word.starts_with(own.as_str()), *in_common, **count, Reverse(own.len()))
             };

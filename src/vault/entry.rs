@@ -13,14 +13,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The number of an entry while it is in the table: its slot.
 pub(super) type Id = u32;
 
-/// What tells one state of a file from another without reading it (rule 6 of the vault).
+/// Identifies a state of a file without reading it (rule 6 of the vault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
     /// Modification time in nanoseconds since 1970.
     mtime: i64,
-    /// The time of the last change to the file or what is known of it, which no program can set.
+    /// The time of the last change to the file or its metadata, which no program can set.
     ctime: i64,
     inode: u64,
     device: u64,
@@ -41,12 +41,12 @@ impl Stamp {
         Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
     }
 
-    /// What sorts files by modification time, the oldest first.
+    /// Sort key by modification time, oldest first.
     pub(super) fn order(&self) -> i64 {
         self.mtime
     }
 
-    /// Whether the file was written less than so long before this moment.
+    /// Whether the file was written at most `age` before `now`.
     pub(super) fn is_younger_than(&self, age: Duration, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         (now.saturating_sub(nanoseconds(age))..=now).contains(&self.mtime)
@@ -67,37 +67,37 @@ impl Stamp {
 /// One file of the vault.
 #[derive(Debug)]
 pub struct Entry {
-    /// Path below the root; the index has it as its key.
+    /// Path below the root; its key in the index.
     pub path: Arc<str>,
     /// Its state when it was read.
     pub stamp: Stamp,
     /// Tags of its frontmatter and its text, without `#`; empty for anything but Markdown.
     pub tags: Box<[Box<str>]>,
-    /// The path folded, where that changes it.
+    /// The folded path, if folding changes it.
     pub(super) folded_path: Option<Box<str>>,
-    /// The tags folded, where that changes one.
+    /// The folded tags, if folding changes any.
     pub(super) folded_tags: Option<Box<[Box<str>]>>,
     pub(super) text: Text,
-    /// The frontmatter as JSON, once it was asked for; as values it would take thirty times its text.
+    /// The frontmatter as JSON, once requested; as parsed values it would take thirty times the memory of its text.
     pub(super) properties: OnceLock<Option<Box<str>>>,
     /// Its number in the table.
     pub(super) id: Id,
     /// The stamp does not prove that the file is unchanged; look again.
     pub(super) uncertain: bool,
     /// It was read right after this program wrote it.
-    pub(super) is_ours: AtomicBool,
-    /// The version of the table with which the file last became another: one that is read again and found the same keeps it.
+    pub(super) written_by_us: AtomicBool,
+    /// The table's version at the last change of the file; reading an unchanged file again keeps it.
     pub(super) version: u64,
 }
 
 impl Entry {
-    /// The last name of the path.
+    /// The last segment of the path.
     pub fn name(&self) -> &str {
         name_of(&self.path)
     }
 
-    pub(super) fn is_ours(&self) -> bool {
-        self.is_ours.load(Ordering::Acquire)
+    pub(super) fn written_by_us(&self) -> bool {
+        self.written_by_us.load(Ordering::Acquire)
     }
 
     /// A number that changes whenever the file does.
@@ -110,13 +110,13 @@ impl Entry {
         self.folded_path.as_deref().unwrap_or(&self.path)
     }
 
-    /// The path, folded, as words are looked for in it: every note ends in .md, and only who asks for that ending means it.
+    /// The folded path in which words are searched, without `.md`: every note has that, so only a query that names it should match it.
     pub(super) fn searched_path(&self) -> &str {
         let path = self.folded_path();
         path.strip_suffix(".md").unwrap_or(path)
     }
 
-    /// The path, folded, in which a folded text is looked for.
+    /// The folded path in which to search for a folded text.
     pub(super) fn path_for(&self, wanted: &[u8]) -> &str {
         if wanted.ends_with(b".md") { self.folded_path() } else { self.searched_path() }
     }
@@ -126,13 +126,13 @@ impl Entry {
         self.folded_tags.as_deref().unwrap_or(&self.tags)
     }
 
-    /// Characters of its text, and whether a line ends at its end, where the text is kept.
+    /// Characters in its text, and whether it ends with a newline, if the text is kept.
     pub fn text_length(&self) -> Option<(usize, bool)> {
         let Text::Kept(kept) = &self.text else { return None };
         Some((kept.chars(), kept.folded().ends_with('\n')))
     }
 
-    /// Bytes of its text that a search goes through.
+    /// The cost of searching its text, in bytes of kept text.
     pub(super) fn text_bytes(&self) -> u64 {
         match &self.text {
             Text::Kept(text) => text.folded().len() as u64,
@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// The last name of a path.
+/// The last segment of a path.
 pub(super) fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
@@ -158,14 +158,14 @@ pub(super) fn name_of(path: &str) -> &str {
 pub(super) enum Text {
     /// The text.
     Kept(Kept),
-    /// Its frontmatter; the rest is read again when it is needed. For machines with little memory.
+    /// Only the frontmatter; the text is read again when it is needed. For machines with little memory.
     OnDisk {
         /// The frontmatter with its fences; empty where it is too long to be read.
         frontmatter: Box<str>,
-        /// Tells one text from another.
+        /// Of the text, to detect changes.
         hash: u64,
     },
-    /// Not text by its name: found by name only.
+    /// Not text: found by name only.
     None,
     /// Text that is too large or did not fit: found by name, tag and property, and answers say so.
     NotKept {
@@ -175,7 +175,7 @@ pub(super) enum Text {
 }
 
 impl Text {
-    /// Bytes that are kept of it, with what the index needs in addition.
+    /// Bytes that it takes in memory, with the index's overhead.
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
@@ -189,7 +189,7 @@ impl Text {
             (Text::Kept(one), Text::Kept(another)) => one == another,
             (Text::OnDisk { hash: one, .. }, Text::OnDisk { hash: another, .. }) => one == another,
             (Text::None, Text::None) => true,
-            // Of what is too much nothing is kept that tells one from another.
+            // Nothing is kept of a text that does not fit, so it cannot be compared.
             _ => false,
         }
     }

@@ -1,5 +1,5 @@
-//! Refusals and failures. `Display` is what a model may read: paths below the vault only, and what to do next. The
-//! operating system's own words go to the log, and to the model where `std` has no kind for them.
+//! Refusals and failures. `Display` is for the model: only paths below the vault, and what to do next. The operating
+//! system's own message goes to the log, and to the model only where `std` has no kind for it.
 
 use serde_json::Value;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::io;
 /// A refusal or failure of a vault operation; one variant per reaction.
 #[derive(Debug)]
 pub enum Error {
-    /// Nothing has this path. `hint` says where else to look; it may be empty.
+    /// Nothing exists at this path. `hint` says where else to look; it may be empty.
     NotFound {
         /// The path asked for.
         path: String,
@@ -50,41 +50,41 @@ pub enum Error {
         /// Its media type, as its name suggests.
         media_type: &'static str,
     },
-    /// The file or the disk must not be written.
+    /// The file or the disk is read-only.
     ReadOnly(String),
     /// The vault folder itself is not there: unmounted, renamed, or its disk is gone.
     Unavailable,
-    /// A name, heading or block of which there are several.
+    /// A name, heading or block that matches several.
     Ambiguous {
-        /// What there is, as a sentence without its end.
+        /// What is ambiguous, as a sentence without its full stop.
         what: String,
         /// Those that could be meant.
         candidates: Vec<Value>,
     },
     /// A heading, block, line or task that the note does not have.
     NoTarget {
-        /// What is missing, as a sentence without its end.
+        /// What is missing, as a sentence without its full stop.
         what: String,
         /// Those that exist.
         known: Vec<Value>,
     },
-    /// There is a file already.
+    /// The path exists already.
     Exists(String),
-    /// An argument that makes no sense; the whole message.
+    /// An invalid argument; holds the whole message.
     Invalid(String),
-    /// Frontmatter that cannot be read, or not be changed safely.
+    /// Frontmatter that cannot be read or changed safely.
     Malformed {
         /// The note.
         path: String,
         /// Why, to be read after the path and a colon.
         why: String,
     },
-    /// A query is not one.
+    /// An invalid query.
     Query {
         /// What is wrong with it.
         why: String,
     },
-    /// Too much of the same kind is in progress.
+    /// Too many searches by regular expression are in progress.
     Overloaded,
     /// The caller cancelled.
     Cancelled,
@@ -99,7 +99,7 @@ pub enum Error {
     },
 }
 
-/// The system's words for a failure. They carry no path; `std` has a kind for most, and calls the others (EIO, EMFILE)
+/// The system's description of a failure, without a path. `std` has a kind for most, and calls the others (EIO, EMFILE)
 /// "uncategorized".
 pub(super) fn words(cause: &io::Error) -> String {
     let kind = cause.kind().to_string();
@@ -117,7 +117,7 @@ impl Error {
             io::ErrorKind::NotFound => Error::NotFound { path, hint: String::new() },
             io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(path),
             _ => {
-                // Without a path it is named, and logged, by a caller that knows it.
+                // Without a path, the caller that knows it adds it and logs.
                 if !path.is_empty() {
                     log::warn!("could not {doing} {path:?}: {cause}");
                 }
@@ -160,7 +160,7 @@ impl fmt::Display for Error {
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
             Error::Ambiguous { what, .. } => write!(f, "{what}; nothing was done. Say which of the candidates is meant."),
             Error::NoTarget { what, known } if known.is_empty() => write!(f, "{what}."),
-            Error::NoTarget { what, .. } => write!(f, "{what}; candidates has what there is instead."),
+            Error::NoTarget { what, .. } => write!(f, "{what}; see candidates for what exists instead."),
             Error::Exists(path) => write!(f, "{path} exists already; nothing was changed. Choose another name, or change that file."),
             Error::Invalid(message) => f.write_str(message),
             Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),

@@ -1,11 +1,11 @@
-//! Changes on disk as Linux reports them, inotify(7): for each served folder a watch, and one queue that is read before a call
+//! Changes on disk as reported by Linux, inotify(7): one watch for each served folder, and one queue that is read before a call
 //! trusts the index.
 //!
-//! The queue says which paths have changed; what they are now is looked up on the disk. So neither the order of events nor how
-//! many of them the kernel has merged matters.
+//! The queue says only which paths have changed; their current state is read from the disk. So neither the order of events
+//! matters nor how many of them the kernel has merged.
 //!
-//! Not reported, and found by the full walk that is made every few minutes: writing through another hard link of a file, mounting
-//! something over a folder, and writing through a memory map before it is unmapped.
+//! Not reported, and found by the full walk every few minutes: writing through another hard link of a file, mounting over a
+//! folder, and writing through a memory map before it is unmapped.
 
 use super::path::{is_hidden, is_odd, range_below, rest_below};
 use crate::clock;
@@ -25,23 +25,23 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Types of file systems, statfs(2), on which every change is made through this kernel, which reports it: ext2 to ext4, XFS,
-/// Btrfs, F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not those of a
-/// network, of a virtual machine's host or of FUSE.
-const REPORTING: [u32; 12] = [
+/// File system types, statfs(2), on which every change goes through this kernel, which reports it: ext2 to ext4, XFS, Btrfs,
+/// F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not network file
+/// systems, shares of a virtual machine's host or FUSE.
+const REPORTING_FILE_SYSTEMS: [u32; 12] = [
     0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630, 0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
 ];
 
 /// What has changed since the queue was read last.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Paths of files and folders, and whether the bytes under that name may have changed without another file taking it.
+    /// Paths of files and folders, and whether the file may have been modified in place, not only replaced.
     pub(super) paths: BTreeMap<String, bool>,
-    /// Why the paths do not tell everything.
+    /// Why the paths may be incomplete.
     pub(super) incomplete: Option<&'static str>,
 }
 
-/// The watches, by both of their ends, and what the queue has said.
+/// The watches, by descriptor and by path, and what the queue has reported.
 #[derive(Debug, Default)]
 struct State {
     changed: Changed,
@@ -51,10 +51,10 @@ struct State {
     devices: HashSet<u64>,
     /// Files that a program has written to and not closed yet, with the time of the last event.
     being_written: HashMap<String, Instant>,
-    /// The mark of a file of which the first half of a rename was read, with the rename's cookie.
+    /// The cookie of a rename of which only the first half was read, and the file's time in `being_written`.
     moving: Option<(u32, Instant)>,
-    /// The name that a rename gave last, with the mark of the file that had it: where two files exchange their names, that one is
-    /// renamed next.
+    /// The last name given by a rename, and the time in `being_written` of the file that had it: when two files exchange names, that
+    /// file is renamed next.
     displaced: Option<(String, Option<Instant>)>,
 }
 
@@ -62,16 +62,16 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Events {
     queue: OwnedFd,
-    /// An eventfd, by which [`Events::wait`] is ended.
+    /// An eventfd that ends [`Events::wait`].
     woken: OwnedFd,
     state: Mutex<State>,
 }
 
 impl Events {
-    /// A queue without state.
+    /// An empty queue, without watches.
     ///
     /// # Errors
-    /// What the operating system says, for example that the user has too many of them.
+    /// What the operating system says, for example that the user has too many queues.
     pub(super) fn new() -> io::Result<Events> {
         let queue = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         Ok(Events { queue, woken: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?, state: Mutex::default() })
@@ -81,17 +81,17 @@ impl Events {
         self.state.lock().unpoisoned()
     }
 
-    /// Watches the folder `on_disk`, whose path below the root is `below`. To be called before the folder is listed: what changes
-    /// afterwards is reported.
+    /// Watches the folder `on_disk`, whose path below the root is `below`. Call it before listing the folder, so that all later
+    /// changes are reported.
     ///
     /// # Errors
-    /// Why changes in it would not be reported, in words for the log. A folder that is gone, or may not be read, is none.
+    /// Why changes in it would not be reported, as text for the log. A folder that is gone or unreadable is no error.
     pub(super) fn watch(&self, below: &str, on_disk: &Path) -> Result<(), String> {
         let Ok(device) = fs::symlink_metadata(on_disk).map(|found| found.dev()) else { return Ok(()) };
         let mut state = self.state();
         if state.devices.insert(device) {
             let kind = rustix::fs::statfs(on_disk).map_or(0, |found| found.f_type as u32);
-            if !REPORTING.contains(&kind) {
+            if !REPORTING_FILE_SYSTEMS.contains(&kind) {
                 return Err(format!("{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"));
             }
         }
@@ -139,7 +139,7 @@ impl Events {
         state.being_written.retain(|file, _| rest_below(file, path).is_none());
     }
 
-    /// What has changed since this was asked last.
+    /// What has changed since the last call.
     pub(super) fn take(&self) -> Changed {
         let mut state = self.state();
         self.read_queue(&mut state);
@@ -149,10 +149,10 @@ impl Events {
     fn read_queue(&self, state: &mut State) {
         let mut buffer = [MaybeUninit::uninit(); limits::EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(&self.queue, &mut buffer);
-        // What was read into the buffer is not read again.
+        // Events already in the buffer cannot be read again.
         while state.changed.incomplete.is_none() || !reader.is_buffer_empty() {
             match reader.next() {
-                Ok(event) => state.note(&event),
+                Ok(event) => state.record(&event),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(_) => state.changed.incomplete = Some("the queue of changes cannot be read"),
@@ -163,7 +163,7 @@ impl Events {
         }
     }
 
-    /// Whether a program has written to a file and not closed it yet. Not every change is followed by a close, truncate(2) for one:
+    /// Whether a program has written to a file and not closed it yet. Some changes, such as truncate(2), are not followed by a close:
     /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed.
     pub(super) fn is_being_written(&self, path: &str) -> bool {
         let mut state = self.state();
@@ -180,14 +180,14 @@ impl Events {
     pub(super) fn wait(&self, time: Option<Duration>) {
         let mut awaited = [&self.queue, &self.woken].map(|fd| PollFd::new(fd, PollFlags::IN));
         let time = time.and_then(|time| Timespec::try_from(time).ok());
-        // Interrupted by a signal it is called again.
+        // If a signal interrupts it, the caller just waits again.
         let _ = poll(&mut awaited, time.as_ref());
         let _ = rustix::io::read(&self.woken, &mut [0_u8; 8]);
     }
 }
 
 impl State {
-    fn note(&mut self, event: &Event<'_>) {
+    fn record(&mut self, event: &Event<'_>) {
         let changed = &mut self.changed;
         let what = event.events();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
@@ -205,7 +205,7 @@ impl State {
             return;
         }
         let Some(name) = event.file_name() else {
-            // Of any other folder the one above it reports the same.
+            // For any other folder, its parent reports the same.
             if folder.is_empty() {
                 changed.incomplete = Some("the vault's folder was changed itself");
             }
@@ -216,7 +216,7 @@ impl State {
         if path.len() > limits::PATH_BYTES {
             return;
         }
-        // A file that is renamed takes its mark along: also one that this program displaces, which then has a name of its own.
+        // A renamed file keeps its mark, also one that this program displaces to a temporary name.
         let is_written = what.contains(ReadFlags::MODIFY) || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR);
         if is_written && !disk::is_temporary(name) {
             self.being_written.insert(path.clone(), clock::instant());
@@ -224,7 +224,7 @@ impl State {
             let mark = self.being_written.remove(&path);
             if what.contains(ReadFlags::MOVED_FROM) {
                 let displaced = self.displaced.take().filter(|(displaced, _)| *displaced == path);
-                // The file that was moved to this name a moment ago may still have it.
+                // This mark is that of the file just moved to this name, which may still have it.
                 if let (Some(mark), Some(_)) = (mark, &displaced) {
                     self.being_written.insert(path.clone(), mark);
                 }
@@ -248,9 +248,9 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A file that is displaced while a program writes it is still being written, under whichever name it has.
+    /// A file that is displaced while a program writes to it still counts as being written, under either name.
     #[test]
-    fn files_that_exchange_their_names_take_along_that_they_are_being_written() {
+    fn a_file_being_written_stays_so_when_names_are_exchanged() {
         let folder = std::env::temp_dir().join(crate::secret::new_id().unwrap());
         disk::create_folder(&folder).unwrap();
         let (note, temporary) = (folder.join("note.md"), folder.join(".other.md"));
@@ -259,7 +259,7 @@ mod tests {
         events.watch("", &folder).unwrap();
         let mut open = disk::open_to_append(&note).unwrap();
         open.write_all(b"half").unwrap();
-        // Read after each exchange, and after both.
+        // The queue is read after each exchange, or only after both.
         for reads in [[true, true], [false, true]] {
             disk::exchange(&temporary, &note).unwrap();
             assert!(!reads[0] || events.is_being_written(".other.md"));
@@ -268,10 +268,10 @@ mod tests {
         }
         drop(open);
         assert!(!events.is_being_written("note.md"));
-        disk::remove_copy(&folder).unwrap();
+        disk::remove_own_folder(&folder).unwrap();
     }
 
-    /// A program that begins to write while a file is replaced is seen to write until it closes the file.
+    /// A write that begins while a file is replaced counts as in progress until the program closes the file.
     #[test]
     fn a_write_that_begins_during_a_replacement_is_seen() {
         let folder = std::env::temp_dir().join(crate::secret::new_id().unwrap());
@@ -282,7 +282,7 @@ mod tests {
         events.watch("", &folder).unwrap();
         let (before, writer) = (note.metadata().unwrap(), std::cell::Cell::new(None));
         let begin_to_write = |at: &Path| -> io::Result<()> {
-            // The old file has another name: the new one exists.
+            // Called with another name, after the exchange: the new file exists.
             if at != note {
                 let mut open = disk::open_to_append(&note)?;
                 open.write_all(b"half")?;
@@ -294,6 +294,6 @@ mod tests {
         assert!(events.is_being_written("note.md"));
         assert!(writer.take().is_some());
         assert!(!events.is_being_written("note.md"));
-        disk::remove_copy(&folder).unwrap();
+        disk::remove_own_folder(&folder).unwrap();
     }
 }

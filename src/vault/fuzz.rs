@@ -1,4 +1,4 @@
-//! What the fuzz targets (`tests/fuzz`) check of the inside of this module. Compiled for them only.
+//! Checks of this module's internals for the fuzz targets (`tests/fuzz`). Compiled for them only.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
@@ -7,7 +7,7 @@ use crate::text::fold::{Folded, fold};
 use crate::text::kept::Kept;
 use crate::text::words::indexed_words;
 
-/// Folding, and the two forms in which folded texts are kept.
+/// Checks folding, and the two forms in which folded texts are kept.
 pub fn folding(text: &str) {
     let folded = fold(text);
     let kept = Kept::of(text);
@@ -26,31 +26,31 @@ pub fn folding(text: &str) {
     let words: Vec<&str> = indexed_words(&folded).collect();
     for pair in ends.windows(5) {
         let mut parts = indexed_words(&folded[pair[0]..pair[4]]);
-        assert!(parts.all(|part| words.iter().any(|word| word.contains(part))), "the index of words misses a part of a text");
+        assert!(parts.all(|part| words.iter().any(|word| word.contains(part))), "the word index misses a part of a text");
     }
 }
 
-/// Whether the text has no characters that melt into the one before them.
+/// Whether no character of the text combines with the one before it.
 fn is_plain(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii() || c.is_alphabetic() && unicode_normalization::char::canonical_combining_class(c) == 0)
         && crate::text::fold::clusters(text).all(|(at, length)| text[at..at + length].chars().count() == 1)
 }
 
-/// One occurrence replaced.
+/// Checks the replacement of one occurrence.
 pub fn edit(text: &str, old: &str, new: &str) {
     let Ok(edited) = replace_once(text.as_bytes(), old, new) else { return };
     let edited = String::from_utf8(edited).expect("still UTF-8");
-    // Both texts get the line ends of the file, which may have several kinds.
+    // Both texts get the line endings of the file, which may mix several kinds.
     let plain = |text: &str| text.replace('\r', "");
-    // A carriage return alone may become a line end.
+    // A lone carriage return may become a line ending.
     let forms = |text: &str| [plain(text), text.replace("\r\n", "\n").replace('\r', "\n")];
     let before = plain(text);
-    let is_put = |wanted: &str, new: &str| {
+    let is_replaced = |wanted: &str, new: &str| {
         // Occurrences may overlap.
         let mut found = (0..=before.len()).filter(|&at| before.get(at..).is_some_and(|rest| rest.starts_with(wanted)));
         found.any(|at| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat())
     };
-    assert!(forms(old).iter().any(|old| forms(new).iter().any(|new| is_put(old, new))), "{text:?} became {edited:?}");
+    assert!(forms(old).iter().any(|old| forms(new).iter().any(|new| is_replaced(old, new))), "{text:?} became {edited:?}");
     let same = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| a.zip(b).take_while(|(a, b)| a == b).count();
     let outside = same(&mut text.bytes(), &mut edited.bytes()) + same(&mut text.bytes().rev(), &mut edited.bytes().rev());
     let replaced = plain(old).replace('\n', "\r\n").len() + old.matches('\r').count();

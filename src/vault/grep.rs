@@ -1,4 +1,4 @@
-//! Every occurrence of a text or a regular expression in every note.
+//! All matches of a text or a regular expression in all notes.
 
 use super::Vault;
 use super::entry::{Entry, Text};
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 pub enum Pattern {
     /// A text, in any case; folded.
     Folded(Finder<'static>),
-    /// A text as it is, and its folded form.
+    /// A case-sensitive text, and its folded form.
     Exact(Finder<'static>, String),
     /// A regular expression.
     Regex(Expression),
@@ -36,7 +36,7 @@ impl Pattern {
         })
     }
 
-    /// A text, folded, that is in the folded form of every text that has a match.
+    /// A folded text that every text with a match contains in its folded form.
     fn required(&self) -> Option<&str> {
         match self {
             Pattern::Folded(finder) => std::str::from_utf8(finder.needle()).ok(),
@@ -46,14 +46,14 @@ impl Pattern {
     }
 }
 
-/// A note that has it.
+/// A note with matches.
 #[derive(Debug)]
 pub struct Occurrences {
     /// The note.
     pub entry: Arc<Entry>,
-    /// How often.
+    /// The number of matches.
     pub count: usize,
-    /// The first occurrences: line, from 1, and the match in bold with what stands around it.
+    /// The first matches: line, from 1, and the match in bold with its context.
     pub excerpts: Vec<(usize, String)>,
 }
 
@@ -62,23 +62,23 @@ pub struct Occurrences {
 pub struct Grep {
     /// The notes, those with the most matches first.
     pub notes: Vec<Occurrences>,
-    /// Notes that could not be read, or that were not searched whole when the time was over.
+    /// Notes that could not be read, or were not fully searched when the time was up.
     pub not_searched: usize,
 }
 
 impl Vault {
-    /// Looks for a pattern in the text of all notes, for at most [`limits::SEARCH_TIME`]. `context` is the number of characters
+    /// Searches the text of all notes for a pattern, for at most [`limits::SEARCH_TIME`]. `context` is the number of characters
     /// shown on either side of a match.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many expressions are searched for.
+    /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many searches by expression are running.
     pub fn grep(&self, pattern: &Pattern, context: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
         let _permit = match pattern {
             Pattern::Regex(_) => Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
             Pattern::Folded(_) | Pattern::Exact(..) => None,
         };
         self.refresh()?;
-        // What every match has only some notes may have; the others need not be looked at.
+        // Only notes with the text that every match requires are searched.
         let lexicon = self.lexicon();
         let required: Vec<&str> = pattern.required().into_iter().collect();
         let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
@@ -98,7 +98,7 @@ impl Vault {
                 return Err(Error::Cancelled);
             }
             let (mut count, mut excerpts) = (0, Vec::new());
-            // A text without case is searched folded, and only what is shown is unfolded.
+            // A case-insensitive text is searched in the folded text; only excerpts are taken from the original.
             if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text) {
                 for at in finder.find_iter(kept.folded().as_bytes()) {
                     count += 1;
@@ -111,7 +111,7 @@ impl Vault {
                 }
                 continue;
             }
-            if !may_have(pattern, &entry) {
+            if !may_match(pattern, &entry) {
                 continue;
             }
             let mut in_time = || {
@@ -140,15 +140,15 @@ impl Vault {
     }
 }
 
-/// Whether a note that is kept can have it. Most do not, and their original text need not be made for that.
-fn may_have(pattern: &Pattern, entry: &Entry) -> bool {
+/// Whether a note can match, judging by its kept folded text: for most that do not, the original need not be restored.
+fn may_match(pattern: &Pattern, entry: &Entry) -> bool {
     match (&entry.text, pattern.required()) {
         (Text::Kept(kept), Some(required)) => memchr::memmem::find(kept.folded().as_bytes(), required.as_bytes()).is_some(),
         _ => true,
     }
 }
 
-/// Gives every match, as a range of the original text, empty ones left out; whether all of the text was searched.
+/// Calls `found` with every non-empty match, as a range of the original text; returns whether all of the text was searched.
 fn each_match(pattern: &Pattern, original: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
     match pattern {
         Pattern::Exact(finder, _) => {

@@ -1,4 +1,4 @@
-//! Results of a search as they are shown: snippets and passages.
+//! Snippets and passages of search results.
 
 use super::Vault;
 use super::entry::{Entry, Text};
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 impl Vault {
-    /// The line of a match with the match in bold, and its number. `at` is where the folded text has it.
+    /// The line of a match, with the match in bold, and the line's number. `at` is the match in the folded text.
     pub(super) fn snippet(&self, entry: &Entry, match_type: MatchType, at: Option<(usize, usize)>, words: &[Word]) -> (String, usize) {
         let needles: Vec<&str> = words.iter().map(Word::text).collect();
         match (match_type, at) {
@@ -31,17 +31,17 @@ impl Vault {
         }
     }
 
-    /// The best passages of a note; of one that matched elsewhere its beginning.
+    /// The best passages of a note; if it has none, the part around `at` or its beginning.
     pub(super) fn passages(
         &self,
         entry: &Entry,
-        close: &Relevance,
+        relevance: &Relevance,
         at: Option<(usize, usize)>,
         words: &[Word],
         read: &AtomicU64,
     ) -> Vec<Passage> {
         let Some(folded) = self.folded_text(entry, read).filter(|text| !text.is_empty()) else { return Vec::new() };
-        let mut ranges = close.passages(&folded, words);
+        let mut ranges = relevance.passages(&folded, words);
         if ranges.is_empty() {
             let start = at.map_or_else(|| frontmatter::end(&folded), |(from, _)| from);
             ranges.push(part_of(&folded, start..start));
@@ -81,7 +81,7 @@ impl Vault {
     }
 }
 
-/// The line in which a tag stands that has one of the needles: in the frontmatter from its `tags` key on, or in the text.
+/// The line of the first tag that contains one of the needles, in the frontmatter from its `tags` key on or in the text, and its number.
 fn tag_line(entry: &Entry, original: &str, needles: &[&str]) -> (String, usize) {
     let wanted: Vec<&str> = needles.iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
     let shown = |line: &str| {

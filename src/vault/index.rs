@@ -1,8 +1,8 @@
-//! What is in the vault, in memory, checked against the disk without reading what has not changed.
+//! The in-memory index of the vault, checked against the disk without reading unchanged files.
 //!
-//! Where the file system reports changes ([`Events`]), the paths that it names are looked at before each call; elsewhere the
-//! vault is walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ, so there is one function that brings
-//! an entry up to date, [`Index::look`]: it compares the file's [`Stamp`] with the one it was read at.
+//! Where the file system reports changes ([`Events`]), the reported paths are checked before each call; elsewhere the vault is
+//! walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ; in both cases [`Index::look`] brings an entry
+//! up to date: it compares the file's [`Stamp`] with the one it was read at.
 
 use super::entry::{Entry, Stamp};
 use super::error::Error;
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-/// The state of a file, or of a folder with all that is below it, as far as the index knows; to be compared only.
+/// The state of a file, or of a folder and all files below it, in the index; for comparison only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Version {
     files: usize,
@@ -43,7 +43,7 @@ pub enum Memory {
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) jail: Jail,
-    /// Which folder the root was at the last walk: device and inode.
+    /// Device and inode of the root at the last walk.
     pub(super) identity: Mutex<Option<(u64, u64)>>,
     pub(super) memory: Memory,
     pub(super) table: RwLock<Table>,
@@ -51,22 +51,22 @@ pub(super) struct Index {
     pub(super) differing: AtomicUsize,
     /// The changes that the file system reports, where it does.
     pub(super) events: RwLock<Option<Arc<Events>>>,
-    /// Links lead to files whose changes are reported under other names.
+    /// There are symbolic links: changes of their targets are reported under other paths.
     pub(super) has_links: AtomicBool,
-    /// Held from reading the queue, or walking, until all that differs was looked at.
+    /// Held from reading the queue, or walking, until all that differs has been checked.
     pub(super) refreshing: Mutex<()>,
-    /// Held while one file is looked at, so that an older state never replaces a newer one.
+    /// Held while one file is checked, so that an older state never replaces a newer one.
     pub(super) looking: Mutex<()>,
     pub(super) refresh_policy: RefreshPolicy,
-    /// For a walk in the background.
+    /// The permit for the background walk.
     pub(super) walking: Arc<Quota>,
-    /// The warnings so far, so that a log has one line for each trouble and not one for each walk.
+    /// The warnings so far, so that the log has one line per problem, not one per walk.
     warnings: Mutex<BTreeSet<String>>,
-    /// The newest index of words.
-    pub(super) words: Mutex<Option<Arc<Lexicon>>>,
-    /// For making one.
-    pub(super) making_words: Arc<Quota>,
-    /// Whether the last walk found no vault; said once when it goes and once when it is back.
+    /// The newest word index.
+    pub(super) lexicon: Mutex<Option<Arc<Lexicon>>>,
+    /// The permit for building one.
+    pub(super) lexicon_quota: Arc<Quota>,
+    /// Whether the last walk found no vault; logged once when it disappears and once when it is back.
     pub(super) gone: AtomicBool,
 }
 
@@ -86,18 +86,18 @@ impl Index {
             refresh_policy: RefreshPolicy::default(),
             walking: Quota::one(),
             warnings: Mutex::default(),
-            words: Mutex::default(),
-            making_words: Quota::one(),
+            lexicon: Mutex::default(),
+            lexicon_quota: Quota::one(),
             gone: AtomicBool::new(false),
         }
     }
 
-    /// Looks at the entries. Short: writers wait.
+    /// Reads the entries. Must be short: writers wait.
     pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Arc<str>, Arc<Entry>>) -> T) -> T {
         look(&self.table.read().unpoisoned().entries)
     }
 
-    /// Looks at the table of the entries. Short: writers wait.
+    /// Reads the table. Must be short: writers wait.
     pub(super) fn with_table<T>(&self, look: impl FnOnce(&Table) -> T) -> T {
         look(&self.table.read().unpoisoned())
     }
@@ -123,15 +123,15 @@ impl Index {
         self.events.read().unpoisoned().clone()
     }
 
-    /// Ends the use of events: from now on the vault is walked.
-    pub(super) fn end_events(&self, why: &str) {
+    /// Stops using events: from now on the vault is walked.
+    pub(super) fn disable_events(&self, why: &str) {
         if let Some(events) = self.events.write().unpoisoned().take() {
             log::warn!("{WALKS}: {why}");
             events.wake();
         }
     }
 
-    /// Does work in a thread of its own, unless it is being done already; false if no thread could be started.
+    /// Runs `work` in a thread of its own, unless it is running already; false if no thread could be started.
     pub(super) fn spawn(self: &Arc<Self>, name: &str, quota: &Arc<Quota>, work: impl FnOnce(&Index) + Send + 'static) -> bool {
         let Some(permit) = quota.take("", Duration::ZERO) else { return true };
         let index = Arc::clone(self);
@@ -142,8 +142,8 @@ impl Index {
         std::thread::Builder::new().name(name.into()).spawn(run).is_ok()
     }
 
-    /// Compares a file with its entry, and reads it again if it is another, or if it was written to and its stamp does not prove
-    /// that it stayed the same. Whether the path leads to a folder that is served.
+    /// Compares a file with its entry, and reads it again if its stamp differs, or if it was written to and its stamp does not
+    /// prove that it is unchanged. Returns whether the path is that of a served folder.
     pub(super) fn look(&self, path: &str, was_written: bool) -> bool {
         let _lock = self.looking.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
@@ -158,7 +158,7 @@ impl Index {
                 self.remove(path);
                 return false;
             }
-            // What was known of it still holds.
+            // The entry stays: this error says nothing about the file.
             Err(_) => return false,
         };
         self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
@@ -185,8 +185,8 @@ impl Index {
         }
     }
 
-    /// The entry of a file that has this stamp now; read again if that is not the one it was read at.
-    pub(super) fn look_at(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
+    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry's stamp differs.
+    pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
         let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
         known.or_else(|| {
             self.look(path.as_str(), true);
@@ -194,15 +194,15 @@ impl Index {
         })
     }
 
-    /// Takes note of a file that this program just wrote.
+    /// Records a file that this program has just written.
     pub(super) fn record_write(&self, path: &VaultPath) {
         self.look(path.as_str(), true);
         if let Some(entry) = self.get(path.as_str()) {
-            entry.is_ours.store(true, Ordering::Release);
+            entry.written_by_us.store(true, Ordering::Release);
         }
     }
 
-    /// Changes the table, and wakes who waits for a change: a client may have subscribed while its thread has not begun to wait.
+    /// Changes the table, and wakes the thread that waits for changes: a client may have subscribed before that thread waits.
     fn change(&self, change: impl FnOnce(&mut Table)) {
         change(&mut self.table.write().unpoisoned());
         self.events().into_iter().for_each(|events| events.wake());
@@ -219,8 +219,8 @@ impl Index {
         }
     }
 
-    /// Whether another program is writing a file in place, which has the name of `at` at the moment, as far as events say; `None`
-    /// where there are none.
+    /// Whether, according to events, another program is writing in place to a file that currently has the name of `at`; `None`
+    /// without events.
     pub(super) fn is_being_written(&self, on_disk: &ResolvedPath, at: &Path) -> Option<bool> {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));

@@ -1,5 +1,5 @@
-//! From a [`VaultPath`] to a path on disk that is inside the vault. The only file that decides
-//! whether a path is.
+//! Resolves a [`VaultPath`] to a path on disk inside the vault. Only this file decides whether a path
+//! is inside.
 
 use super::error::Error;
 use super::path::{VaultPath, is_hidden, text_of};
@@ -14,7 +14,7 @@ use unicode_normalization::UnicodeNormalization;
 
 const OUTSIDE: &str = "it is a symbolic link that does not end at a served path";
 
-/// The vault's root, with every symbolic link in its path resolved, and what of it exists for the caller.
+/// The vault's root, with every symbolic link in its path resolved, and the part of it that the caller may see.
 #[derive(Debug, Clone)]
 pub(super) struct Jail {
     root: PathBuf,
@@ -39,17 +39,17 @@ impl Jail {
         &self.scope
     }
 
-    /// Whether a path exists for the caller, if it does on the disk.
+    /// Whether the caller may see a path, if it exists on disk.
     pub(super) fn shows(&self, path: &str) -> bool {
         self.scope.shows(&self.root, path)
     }
 
-    /// Whether a file may be changed, or made, as far as the caller's grant says.
+    /// Whether the caller's grant allows changing or creating a file.
     pub(super) fn may_change(&self, path: &str) -> bool {
         self.scope.may_change(&self.root, path)
     }
 
-    /// Which folder the root is at the moment, whatever it is called: device and inode.
+    /// Device and inode of the folder that is currently at the root's path.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         fs::metadata(&self.root).ok().map(|found| disk::identity(&found))
     }
@@ -64,7 +64,7 @@ impl Jail {
             return Err(self.absent(path));
         }
         self.refuse_alias(path)?;
-        // Without links in it, as nearly always, the path is the resolved one.
+        // The usual case: a path without links is resolved already.
         if let Ok(on_disk) = self.on_disk(path.as_str().into())
             && on_disk.folder.is_held()
             && on_disk.symlink_metadata().is_ok_and(|found| !found.is_symlink())
@@ -89,7 +89,7 @@ impl Jail {
                 }
                 Err(self.absent(path))
             }
-            // A link that cannot be resolved, for example one of a circle, here or further up.
+            // A link that cannot be resolved, for example in a cycle, here or further up.
             Err(_) if wanted.ancestors().take_while(|above| *above != self.root).any(Path::is_symlink) => Err(outside()),
             Err(error) => Err(Error::disk("open the file", path.as_str())(error)),
         }
@@ -123,8 +123,8 @@ impl Jail {
         self.on_disk(name.into())
     }
 
-    /// Refuses a name that leads to something of another name. FAT, NTFS and SMB have such names for hidden files, too:
-    /// `OBSIDI~1` is `.obsidian`.
+    /// Refuses an alias of another name. FAT, NTFS and SMB have such short names, also for hidden files: `OBSIDI~1` is
+    /// `.obsidian`.
     fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
         let mut above = self.root.clone();
         for name in path.segments() {
@@ -139,8 +139,8 @@ impl Jail {
         Ok(())
     }
 
-    /// The path as its names are on disk: a name that exists only in another Unicode form is that name. Models
-    /// write NFC, and macOS wrote NFD; the two look the same, and a second file helps no one.
+    /// The path as spelled on disk: a name that exists only in another Unicode form gets that form. Models write
+    /// NFC, and macOS wrote NFD; the two look the same, and a second file helps no one.
     pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
         if path.as_str().is_ascii() {
             return path;
@@ -160,7 +160,7 @@ impl Jail {
         VaultPath::known(&known.join("/"))
     }
 
-    /// The resolved path of a name that something is to be moved to; its folder exists afterwards.
+    /// The resolved path of a name to move something to; creates its folder if missing.
     pub(super) fn new_name(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         let folder = match self.folder(&path.parent()) {
             Err(Error::NotFound { .. }) => self.create_folders(&path.parent())?,
@@ -169,8 +169,8 @@ impl Jail {
         Ok(folder.child(path.name()))
     }
 
-    /// The resolved path at which a file is to be written; its folder exists afterwards. With `create_folders` missing folders are
-    /// made, otherwise they are [`Error::NotFound`].
+    /// The resolved path at which to write a file. Missing folders are created with `create_folders`, otherwise they are
+    /// [`Error::NotFound`].
     pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<ResolvedPath, Error> {
         let with_file_path = |error| match error {
             Error::NotAllowed { why: "it is a file, not a folder", .. } => {
@@ -204,7 +204,7 @@ impl Jail {
         }
     }
 
-    /// Of the folders above a file, the last one that exists.
+    /// The nearest folder above a file that exists.
     pub(super) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
         while !folder.is_root() && fs::symlink_metadata(self.root.join(folder.as_str())).is_err() {
@@ -230,12 +230,12 @@ impl Jail {
         Ok(folder)
     }
 
-    /// Where a link found on a walk leads, if that is served and inside.
+    /// The target of a link found on a walk, if it is inside and served.
     pub(super) fn follow(&self, link: &Path) -> Option<PathBuf> {
         disk::canonicalize(link).ok().filter(|on_disk| self.serves(on_disk))
     }
 
-    /// Inside the root, and not hidden there either: a link must not lead into `.obsidian`.
+    /// Whether a path is inside the root and not hidden there: a link must not lead into `.obsidian`.
     fn serves(&self, on_disk: &Path) -> bool {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
         on_disk
@@ -248,7 +248,7 @@ impl Jail {
     }
 }
 
-/// Where something is, in a folder that is held open; used as a path.
+/// A resolved path, in a folder that is held open; dereferences to [`Path`].
 #[derive(Debug)]
 pub(super) struct ResolvedPath {
     path: PathBuf,
@@ -263,7 +263,7 @@ impl ResolvedPath {
         &self.below
     }
 
-    /// A name in this folder; to be used while this value lives.
+    /// The path of a name in this folder, which stays held open.
     fn child(self, name: &str) -> ResolvedPath {
         ResolvedPath { path: self.path.join(name), below: self.below.join(name), folder: self.folder }
     }
@@ -282,7 +282,7 @@ fn is_short_name(name: &str) -> bool {
     name.as_bytes().windows(2).any(|pair| matches!(pair, [b'~', b'0'..=b'9']))
 }
 
-/// A name in this folder that is the same as `wanted` in composed form.
+/// A name in this folder that equals `wanted` in composed form (NFC).
 fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
     let composed: String = wanted.nfc().collect();
     let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -7,17 +7,17 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// One file of a change; as it is written down, too, with bytes in base64.
+/// One step of a change; also its form in the journal, with bytes in base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// A new file, folders included.
+    /// A new file, with its missing folders.
     Create {
         path: VaultPath,
         #[serde(rename = "after", with = "in_base64")]
         bytes: Vec<u8>,
     },
-    /// Other bytes in a file.
+    /// New bytes for a file.
     Replace {
         path: VaultPath,
         #[serde(with = "in_base64")]
@@ -25,16 +25,16 @@ pub enum Step {
         #[serde(with = "in_base64")]
         after: Vec<u8>,
     },
-    /// Another name for a file or folder, with whatever it holds; nothing may be there yet.
+    /// Another path for a file, or a folder with all its contents; nothing may be at `to` yet.
     Rename { from: VaultPath, to: VaultPath },
-    /// A file removed for a moment: with [`Transaction::show`](super::transaction::Transaction::show) only. `mode` are its permission bits.
+    /// A file removed temporarily: only by [`Transaction::show`](super::transaction::Transaction::show). `mode` is its permission bits.
     Remove {
         path: VaultPath,
         #[serde(with = "in_base64")]
         bytes: Vec<u8>,
         mode: u32,
     },
-    /// A file put into `.trash`, where Obsidian keeps what was deleted, or a folder of which no file is left that is served.
+    /// A file, or a folder without served files, moved to `.trash`, where Obsidian keeps deleted files.
     Trash { path: VaultPath },
 }
 
@@ -61,8 +61,8 @@ pub(super) struct JournalStep {
 }
 
 impl JournalStep {
-    /// Whether this program can have written it: the name in the trash is a plain one. Another program that
-    /// writes into the vault may have put it there.
+    /// Whether this program can have written it: with a plain name in the trash for [`Step::Trash`], and none for
+    /// others. Another program that writes into the vault may have forged the journal.
     pub(super) fn is_valid(&self) -> bool {
         let is_name =
             VaultPath::file(&self.trash_name).is_ok_and(|name| name.as_str() == self.trash_name && name.name() == self.trash_name);
@@ -70,28 +70,28 @@ impl JournalStep {
     }
 }
 
-/// The file with what is being changed, format 1: one JSON object.
+/// The journal file, format 1: one JSON object.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub(super) version: u32,
-    /// Which vault on which computer: a sync program may carry the file to others, where it means nothing.
+    /// Which vault on which computer: a sync program may copy the file to others, where it does not apply.
     pub(super) vault: String,
-    /// Whether the steps are done for a moment only, see [`Transaction::show`](super::transaction::Transaction::show): then they are taken back in any case.
+    /// Whether the steps are temporary ([`Transaction::show`](super::transaction::Transaction::show)): they are always undone.
     #[serde(default)]
     pub(super) shown: bool,
     pub(super) steps: Vec<JournalStep>,
 }
 
-/// How far a step is.
+/// The state of a step on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its files are as before.
-    Open,
-    /// Its files are as it makes them.
+    /// Its files are as before the step.
+    Pending,
+    /// Its files are as after the step.
     Done,
-    /// What it made was changed since.
+    /// Its result was changed since.
     ResultChanged,
-    /// What was there before was changed since.
+    /// Its original was changed since.
     OriginalChanged,
 }
 
@@ -100,8 +100,8 @@ pub(super) fn is_disk_failure(error: &Error) -> bool {
     matches!(error, Error::Disk { .. } | Error::ReadOnly(_) | Error::Unavailable)
 }
 
-/// Whether a text that was changed since was changed from what a step made, and not from what was before: it has the
-/// pieces that the step put in, or, where it put in none, lacks those that it took out.
+/// Whether a text that was changed since derives from the result of a step, not from the original: it has the pieces
+/// that the step added, or, if it added none, lacks those that it removed.
 pub(super) fn derives_from_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
     let pieces = |text: &[u8]| -> HashSet<String> {
         let text = String::from_utf8_lossy(text).into_owned();

@@ -1,6 +1,6 @@
-//! All words of the vault with the files that have them: an inverted index. A search that finds it missing or old, and the first look
-//! at the vault, start a thread which makes it of the texts, those that are kept or those on disk. It is never changed: files that have
-//! changed since are looked at with each query, until there are so many that it is made again.
+//! The inverted word index: all words of the vault, with the files that have them. A search that finds it missing or outdated, and the
+//! first indexing of the vault, start a thread that builds it from the texts in memory or on disk. It is immutable: each query scans the
+//! files that have changed since, until there are so many that it is rebuilt.
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
@@ -17,37 +17,37 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// The index of words as of a version of the table.
+/// The word index at one version of the table.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     pub(super) version: u64,
-    /// Every word, with a line end behind it.
+    /// All words, each followed by a newline.
     text: String,
-    /// Where each word begins in that.
-    words: Vec<u32>,
-    /// Where the postings of each word begin.
-    first_postings: Vec<u32>,
-    /// See [`List::close`].
+    /// Offset of each word in `text`.
+    word_offsets: Vec<u32>,
+    /// Offset of each word's first posting in `postings`.
+    posting_offsets: Vec<u32>,
+    /// See [`PostingList::close`].
     postings: Vec<u8>,
-    /// Files with a word that is too long to be here; they are looked at.
-    pub(super) left_out: Vec<Id>,
-    /// Whether it can be used: it does not take too much memory.
-    is_whole: bool,
+    /// Files that could not be read, or have a word that is too long; each query scans them.
+    pub(super) unindexed: Vec<Id>,
+    /// False if it would take too much memory or leave out too many files.
+    is_usable: bool,
 }
 
-/// The postings of one word while the index is made.
+/// The postings of one word while the index is built.
 #[derive(Default)]
-struct List {
+struct PostingList {
     bytes: Vec<u8>,
-    /// The posting that is counted, of the file that is looked at.
+    /// The posting of the current file, still being counted.
     open: Option<Posting>,
-    /// The file of the last one in `bytes`.
+    /// The file of the last posting in `bytes`.
     last: u32,
 }
 
-impl List {
-    /// Takes note of a file; whether it is the first note of it.
-    fn note(&mut self, id: Id, what: &dyn Fn(&mut Posting)) -> bool {
+impl PostingList {
+    /// Applies `what` to the posting of a file; returns whether that posting is new.
+    fn record(&mut self, id: Id, what: &dyn Fn(&mut Posting)) -> bool {
         let is_new = self.open.is_none_or(|open| open.id() != id);
         if is_new {
             self.close();
@@ -57,8 +57,8 @@ impl List {
         is_new
     }
 
-    /// Writes the posting that is counted: the distance from the one before, times four, seven bits a byte, with the lowest two bits
-    /// saying that the text has the word once, twice, or three times and nothing else does, or that a number with the rest follows.
+    /// Encodes the open posting: the distance of its id from the previous one, times four, as a varint. The lowest two bits are 1 to 3
+    /// if the text has the word that many times and no other field has it, or 0 if a varint with the rest follows.
     fn close(&mut self) {
         let Some(posting) = self.open.take() else { return };
         let (id, rest) = (posting.id(), posting.without_id());
@@ -71,14 +71,14 @@ impl List {
     }
 }
 
-/// The postings that [`List::close`] has written.
+/// Decodes the postings written by [`PostingList::close`].
 #[derive(Clone)]
-pub(super) struct Unpacked<'a> {
+pub(super) struct PostingIter<'a> {
     bytes: &'a [u8],
     id: u32,
 }
 
-impl Iterator for Unpacked<'_> {
+impl Iterator for PostingIter<'_> {
     type Item = Posting;
 
     fn next(&mut self) -> Option<Posting> {
@@ -93,9 +93,9 @@ impl Iterator for Unpacked<'_> {
 }
 
 impl Vault {
-    /// The index of words, if there is one that is new enough. One that is missing or grows old is made in a thread of its own.
+    /// The word index, if there is one that is recent enough. A missing or outdated one is built in a thread of its own.
     pub(super) fn lexicon(&self) -> Option<Arc<Lexicon>> {
-        let newest = self.index.words.lock().unpoisoned().clone();
+        let newest = self.index.lexicon.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BEFORE_REBUILD);
         if is_old && self.index.filling().is_none() {
@@ -103,21 +103,21 @@ impl Vault {
             let build = move || {
                 let (version, entries) = vault.index.with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
                 let lexicon = vault.build_lexicon(version, &entries);
-                *vault.index.words.lock().unpoisoned() = Some(Arc::new(lexicon));
+                *vault.index.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
             };
             // Without a thread the texts are searched.
-            self.index.spawn("words", &self.index.making_words, move |_| build());
+            self.index.spawn("words", &self.index.lexicon_quota, move |_| build());
         }
-        newest.filter(|lexicon| changes.is_some() && lexicon.is_whole)
+        newest.filter(|lexicon| changes.is_some() && lexicon.is_usable)
     }
 
-    /// The index of the words of these files, as of a version of the table.
+    /// Builds the word index of these files, at a version of the table.
     fn build_lexicon(&self, version: u64, entries: &[Arc<Entry>]) -> Lexicon {
         let mut lexicon = Lexicon { version, ..Lexicon::default() };
-        let mut lists: HashMap<Box<str>, List> = HashMap::new();
+        let mut lists: HashMap<Box<str>, PostingList> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
         for entry in entries {
-            // One that cannot be read now is looked at by each query.
+            // A file that cannot be read now is scanned by each query.
             let text = self.folded_text(entry, &AtomicU64::new(0));
             let is_unread = text.is_none();
             let text = text.unwrap_or_default();
@@ -126,69 +126,69 @@ impl Vault {
             let tags = entry.folded_tags().iter().flat_map(|tag| indexed_words(tag));
             if is_unread || indexed_words(&text).chain(indexed_words(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES)
             {
-                lexicon.left_out.push(entry.id);
+                lexicon.unindexed.push(entry.id);
                 continue;
             }
-            let mut note = |word: &str, what: &dyn Fn(&mut Posting)| {
+            let mut record = |word: &str, what: &dyn Fn(&mut Posting)| {
                 if !lists.contains_key(word) {
                     cost += WORD_COST + word.len();
-                    lists.insert(word.into(), List::default());
+                    lists.insert(word.into(), PostingList::default());
                 }
-                cost += lists.get_mut(word).map_or(0, |list| usize::from(list.note(entry.id, what)) * POSTING_COST);
+                cost += lists.get_mut(word).map_or(0, |list| usize::from(list.record(entry.id, what)) * POSTING_COST);
             };
-            indexed_words(&text).for_each(|word| note(word, &Posting::count_one));
-            indexed_words(path).for_each(|word| note(word, &|posting| posting.add_fields(IN_PATH)));
+            indexed_words(&text).for_each(|word| record(word, &Posting::count_one));
+            indexed_words(path).for_each(|word| record(word, &|posting| posting.add_fields(IN_PATH)));
             let aliases = aliases(entry, &text);
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
-            names.flat_map(indexed_words).for_each(|word| note(word, &|posting| posting.add_fields(IN_NAME)));
-            tags.for_each(|word| note(word, &|posting| posting.add_fields(IN_TAG)));
+            names.flat_map(indexed_words).for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
+            tags.for_each(|word| record(word, &|posting| posting.add_fields(IN_TAG)));
         }
-        let most_left_out = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
+        let max_unindexed = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
         let most_bytes = bytes.min(bytes / 2 + limits::WORDS_BYTES) + limits::WORDS_LEAST_BYTES;
-        if cost > most_bytes || lexicon.left_out.len() > most_left_out {
+        if cost > most_bytes || lexicon.unindexed.len() > max_unindexed {
             return Lexicon { version, ..Lexicon::default() };
         }
-        lists.values_mut().for_each(List::close);
+        lists.values_mut().for_each(PostingList::close);
         lexicon.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
-            lexicon.words.push(lexicon.text.len() as u32);
+            lexicon.word_offsets.push(lexicon.text.len() as u32);
             lexicon.text.push_str(&word);
             lexicon.text.push('\n');
-            lexicon.first_postings.push(lexicon.postings.len() as u32);
+            lexicon.posting_offsets.push(lexicon.postings.len() as u32);
             lexicon.postings.append(&mut list.bytes);
         }
-        lexicon.is_whole = true;
+        lexicon.is_usable = true;
         lexicon
     }
 }
 
 impl Lexicon {
     fn word(&self, number: usize) -> &str {
-        let start = self.words.get(number).map_or(0, |start| *start as usize);
-        let end = self.words.get(number + 1).map_or(self.text.len(), |end| *end as usize);
+        let start = self.word_offsets.get(number).map_or(0, |start| *start as usize);
+        let end = self.word_offsets.get(number + 1).map_or(self.text.len(), |end| *end as usize);
         self.text.part(start..end).trim_end_matches('\n')
     }
 
-    fn files(&self, number: usize) -> Unpacked<'_> {
-        let start = self.first_postings.get(number).map_or(0, |start| *start as usize);
-        let end = self.first_postings.get(number + 1).map_or(self.postings.len(), |end| *end as usize);
-        Unpacked { bytes: self.postings.part(start..end), id: 0 }
+    fn files(&self, number: usize) -> PostingIter<'_> {
+        let start = self.posting_offsets.get(number).map_or(0, |start| *start as usize);
+        let end = self.posting_offsets.get(number + 1).map_or(self.postings.len(), |end| *end as usize);
+        PostingIter { bytes: self.postings.part(start..end), id: 0 }
     }
 
     /// All words, each with the files that have it.
-    pub(super) fn each(&self) -> impl Iterator<Item = (&str, Unpacked<'_>)> {
-        (0..self.words.len()).map(|number| (self.word(number), self.files(number)))
+    pub(super) fn each(&self) -> impl Iterator<Item = (&str, PostingIter<'_>)> {
+        (0..self.word_offsets.len()).map(|number| (self.word(number), self.files(number)))
     }
 
     /// The postings of a text that is a word or a part of one.
     pub(super) fn postings(&self, wanted: &str, table: &Table) -> Vec<Posting> {
         let finder = Finder::new(wanted);
         let stem_length = stem(wanted).len();
-        // Each word that has it, with how often at its beginning as a form of it, and how often else.
+        // The words that contain it: word, occurrences at the beginning of a form of it, other occurrences.
         let mut having: Vec<(usize, u32, u32)> = Vec::new();
         for at in finder.find_iter(self.text.as_bytes()) {
-            let number = self.words.partition_point(|&start| start as usize <= at).saturating_sub(1);
-            let is_start = self.words.get(number).is_some_and(|&start| start as usize == at);
+            let number = self.word_offsets.partition_point(|&start| start as usize <= at).saturating_sub(1);
+            let is_start = self.word_offsets.get(number).is_some_and(|&start| start as usize == at);
             let is_form = is_start && stem(self.word(number)).len() == stem_length;
             if having.last().is_none_or(|(last, ..)| *last != number) {
                 having.push((number, 0, 0));
@@ -212,7 +212,7 @@ impl Lexicon {
     }
 }
 
-/// About what a posting costs, in bytes.
+/// Approximate size of a posting, in bytes.
 const POSTING_COST: usize = 2;
-/// What a word costs in addition to its letters and its postings, in bytes.
+/// Overhead of a word in addition to its letters and postings, in bytes.
 const WORD_COST: usize = 9;

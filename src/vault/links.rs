@@ -1,5 +1,5 @@
-//! Links of the vault: which files each means, which mean a file, which mean none. The names that links have are kept by file and
-//! brought up to date with the index, so that a question looks only at links that may be meant.
+//! Links of the vault: the files that each resolves to, the backlinks of a file, unresolved links. Link paths are kept by file and
+//! updated with the index, so that a query resolves only links that may match.
 
 use super::entry::{Entry, Id, Text};
 use super::{Error, Vault, VaultPath};
@@ -15,13 +15,13 @@ use std::sync::{Arc, MutexGuard};
 /// Which links are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkFilter {
-    /// Those to a file.
+    /// Links to a file.
     Backlinks,
-    /// Those of a file.
+    /// Links in a file.
     Outgoing,
-    /// Those that mean no file.
+    /// Links that resolve to no file.
     Unresolved,
-    /// Those that may mean several.
+    /// Links that match several files.
     Ambiguous,
 }
 
@@ -31,9 +31,9 @@ pub struct VaultLink {
     pub path: String,
     /// From 1.
     pub line: usize,
-    /// The line, as far as it is shown.
+    /// The line, shortened if it is long.
     pub text: String,
-    /// As it is written.
+    /// The target, as written.
     pub target: String,
     pub resolved: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,15 +42,15 @@ pub struct VaultLink {
     pub embed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
-    /// What sorts it among all others.
+    /// Its sort key among all links.
     #[serde(skip)]
     pub key: String,
 }
 
-/// What the index of links knows of a file.
+/// What the link index knows about a file.
 #[derive(Debug)]
 struct Known {
-    /// That of the entry it was read from.
+    /// The version of the entry it was read from.
     version: u64,
     path: Arc<str>,
     /// The keys of its links, each once.
@@ -64,14 +64,14 @@ pub struct LinkIndex {
     known: HashMap<Id, Known>,
     /// Files by key, see [`key_of`].
     files: HashMap<Box<str>, FilesOfKey>,
-    /// By key.
+    /// Links by key.
     links: HashMap<Box<str>, LinksOfKey>,
 }
 
-/// Comparable paths and paths.
+/// Pairs of the comparable path and the path itself.
 type FilesOfKey = BTreeSet<(Box<str>, Arc<str>)>;
 
-/// By path as it is written, and whether it is one of a canvas: the files with such a link, once for each.
+/// By path as written, and whether it is a canvas path: the files with such a link, once for each link.
 type LinksOfKey = BTreeMap<(Box<str>, bool), Vec<Id>>;
 
 /// The folder of a path.
@@ -79,8 +79,8 @@ pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The file that a link with this path means in a file of a folder, among files with its key.
-pub(super) fn meant<'a>(
+/// Resolves the path of a link in a file in `folder`, among the files with its key.
+pub(super) fn resolve_path<'a>(
     path: &str,
     is_canvas_path: bool,
     folder: &str,
@@ -98,9 +98,9 @@ impl LinkIndex {
         self.files.get(key).into_iter().flatten().map(|(comparable, path)| (&**comparable, &**path))
     }
 
-    /// The file that a link of a file in `folder` means.
+    /// Resolves a link in a file in `folder`.
     pub(super) fn resolve(&self, link: &Link, folder: &str) -> Resolved<'_> {
-        meant(&link.path, link.syntax == Syntax::CanvasPath, folder, self.files(&key_of(&link.path)))
+        resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, self.files(&key_of(&link.path)))
     }
 
     fn forget(&mut self, id: Id) {
@@ -138,14 +138,14 @@ impl LinkIndex {
         self.known.insert(id, Known { version: entry.version, path: Arc::clone(&entry.path), keys });
     }
 
-    /// Gives each link of a key: its path, whether it is one of a canvas, and its file.
+    /// Calls `look` with each link of a key: its path, whether that is a canvas path, and the file with the link.
     pub(super) fn each_link<'a>(&'a self, key: &str, look: &mut dyn FnMut(&'a str, bool, &'a str)) {
         for ((path, is_canvas_path), ids) in self.links.get(key).into_iter().flatten() {
             ids.iter().for_each(|id| look(path, *is_canvas_path, self.path(*id)));
         }
     }
 
-    /// The file that a link with this path means in a file of a folder. Of several Obsidian takes one; here it is the first by path.
+    /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of several; here it is the first by path.
     pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
         match resolve(path, folder, self.files(&key_of(path))) {
             Resolved::One(file) => Some(file.to_owned()),
@@ -165,7 +165,7 @@ impl LinkIndex {
         found
     }
 
-    /// The files with links that mean a file.
+    /// The files with links that resolve to `file`.
     pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
         let found = self.select(Some(&key_of(file)), &mut |_, resolved| *resolved == Resolved::One(file));
         found.into_keys().map(str::to_owned).collect()
@@ -175,24 +175,24 @@ impl LinkIndex {
         self.known.get(&id).map_or("", |known| &known.path)
     }
 
-    /// The files with wanted links and how many of those each has, by path. `wanted` gets the file and what the link means; with
-    /// `key`, only links of that key are looked at.
+    /// The number of wanted links in each file that has any. `wanted` gets the file and the resolved link; with `key`, only links of
+    /// that key are checked.
     fn select(&self, key: Option<&str>, wanted: &mut dyn FnMut(&str, &Resolved<'_>) -> bool) -> BTreeMap<&str, usize> {
         let mut found = BTreeMap::new();
         let some = key.and_then(|key| self.links.get_key_value(key));
         let all = key.is_none().then_some(&self.links).into_iter().flatten();
         for (key, paths) in some.into_iter().chain(all) {
-            let is_one = self.files(key).take(2).count() == 1;
+            let is_unique = self.files(key).take(2).count() == 1;
             for ((path, is_canvas_path), ids) in paths {
-                let mut same: Option<(&str, Resolved<'_>)> = None;
+                let mut last_resolved: Option<(&str, Resolved<'_>)> = None;
                 for &id in ids {
                     let source = self.path(id);
                     let folder = folder_of(source);
-                    // A name without folders that one file has means that file from everywhere.
-                    let stays = same.as_ref().filter(|(known, _)| *known == folder || is_one && !path.contains('/'));
-                    let resolved = match stays {
+                    // A bare name that only one file has resolves to it from every folder.
+                    let reusable = last_resolved.as_ref().filter(|(known, _)| *known == folder || is_unique && !path.contains('/'));
+                    let resolved = match reusable {
                         Some((_, resolved)) => resolved,
-                        None => &same.insert((folder, meant(path, *is_canvas_path, folder, self.files(key)))).1,
+                        None => &last_resolved.insert((folder, resolve_path(path, *is_canvas_path, folder, self.files(key)))).1,
                     };
                     if wanted(source, resolved) {
                         *found.entry(source).or_default() += 1;
@@ -205,7 +205,7 @@ impl LinkIndex {
 }
 
 impl Vault {
-    /// The index of links, up to date with that of files; other calls that ask for links wait as long as it is held.
+    /// The link index, brought up to date with the file index; other calls that need it wait while it is held.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -237,7 +237,7 @@ impl Vault {
         Ok(index)
     }
 
-    /// The text of a note or canvas with its links; nothing for other files, and where it cannot be read.
+    /// The text of a note or canvas, and its links; both empty for other files, and if it cannot be read.
     pub fn links_in(&self, entry: &Entry) -> (String, Vec<Link>) {
         let has_links = entry.is_note() || entry.path.to_ascii_lowercase().ends_with(".canvas");
         if !has_links || matches!(entry.text, Text::None) {
@@ -248,7 +248,7 @@ impl Vault {
         (text, links)
     }
 
-    /// How many links of other notes and canvases mean a file.
+    /// The number of links to a file in other notes and canvases.
     ///
     /// # Errors
     /// As [`Vault::links`].
@@ -258,9 +258,8 @@ impl Vault {
         Ok(index.select(Some(&key_of(path.as_str())), &mut is_meant).values().sum())
     }
 
-    /// The links that are wanted, by file and position: how many there are, and those behind `after`, as many as a page has, with whether
-    /// more follow. Of a folder the links of all files below it; without a path those of the whole vault. With `depth` 2 also those
-    /// that are one link further away.
+    /// The wanted links, sorted by file and position: their total number, whether more follow, and the page after `after`. For a folder,
+    /// the links of all files below it; without a path, those of the whole vault. With `depth` 2, also those one link further away.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -280,7 +279,7 @@ impl Vault {
         let below = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<&str> {
             index.known.values().map(|known| &*known.path).filter(|file| wanted(file)).collect()
         };
-        // The files whose links are followed one further.
+        // The files whose links are followed one step further.
         let mut further: BTreeSet<&str> = BTreeSet::new();
         if depth > 1 && show == LinkFilter::Backlinks {
             further.extend(index.select(key.as_deref(), &mut |_, resolved| means(resolved, &in_scope)).into_keys());
@@ -333,7 +332,7 @@ impl Vault {
         Ok((total, more, page))
     }
 
-    /// The notes that no other note or canvas links to, or that have no links.
+    /// The notes that no other note or canvas links to, or, with `show_deadends`, those without links.
     ///
     /// # Errors
     /// As [`Vault::links`].
@@ -384,7 +383,7 @@ fn row(source: &str, note: &Note<'_>, link: &Link, resolved: &Resolved<'_>, key:
     }
 }
 
-/// The line in which an offset lies; of a long one the part around it.
+/// The line at an offset; of a long one, the part around it.
 pub(super) fn shown_line(note: &Note<'_>, at: usize) -> String {
     let number = note.line_at(at);
     let line = note.line(number);

@@ -1,4 +1,4 @@
-//! What is in the vault: all of it from the index, or one folder from the disk.
+//! Lists of files: all of the vault from the index, or one folder from the disk.
 
 use super::Vault;
 use super::entry::{Entry, Stamp};
@@ -15,37 +15,37 @@ use std::sync::Arc;
 /// Part of a list of all files, sorted by path.
 #[derive(Debug)]
 pub struct Page {
-    /// Files on all pages together.
+    /// The number of files on all pages.
     pub total: usize,
     /// The files of this page.
     pub files: Vec<Arc<Entry>>,
-    /// Whether files follow after the last one here.
+    /// Whether more files follow.
     pub more: bool,
 }
 
-/// The name of what is directly in a folder, and of a file its size and time.
+/// The name of a folder's child and, for a file, its stamp.
 pub type Child = (String, Option<Stamp>);
 
-/// A tag to narrow by, folded; one that says nothing narrows nothing.
+/// A tag to filter by, folded; `None` if it is empty.
 pub(super) fn wanted_tag(tag: Option<&str>) -> Option<String> {
     let tag = fold(tag?.trim().trim_start_matches('#').trim_end_matches('/'));
     Some(tag).filter(|tag| !tag.is_empty())
 }
 
 impl Vault {
-    /// At most so many files after a path, sorted by path: those below a folder, and with a tag, without `#` and in any case, or one
+    /// At most `limit` files after a path, sorted by path: those below a folder, and with a tag (in any case, `#` optional) or one
     /// nested below it.
     ///
     /// # Errors
     /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder does not exist.
     pub fn list_all(&self, below: Option<&VaultPath>, tag: Option<&str>, after: Option<&str>, limit: usize) -> Result<Page, Error> {
-        let (below, tag) = (self.narrowed(below)?, wanted_tag(tag));
+        let (below, tag) = (self.existing_folder(below)?, wanted_tag(tag));
         self.matching(after, limit, |entry| {
             below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         })
     }
 
-    /// At most so many of the files that pass after a path, sorted by path.
+    /// At most `limit` files after a path for which `passes` is true, sorted by path.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -60,8 +60,8 @@ impl Vault {
         }))
     }
 
-    /// What is directly in a folder: folders first, then files, each sorted by name. Read from the disk, so it also
-    /// shows folders without files.
+    /// The children of a folder: folders first, then files, each sorted by name. Read from the disk, so it also shows
+    /// folders without files.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a file), or the disk's.
@@ -75,7 +75,7 @@ impl Vault {
         Ok(children)
     }
 
-    /// How many files and folders are served directly in a folder. Only links are looked at: a folder may have thousands.
+    /// The number of served children of a folder. Only links are resolved: a folder may have thousands of files.
     pub fn count_children(&self, folder: &VaultPath) -> usize {
         let Ok(on_disk) = self.jail.folder(folder) else { return 0 };
         let is_served = |entry: &fs::DirEntry| {
@@ -89,8 +89,8 @@ impl Vault {
         fs::read_dir(&*on_disk).map_or(0, |entries| entries.flatten().filter(is_served).count())
     }
 
-    /// A folder that a list or search is narrowed to, as it is on disk; it has to exist.
-    pub(super) fn narrowed(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
+    /// The folder to which a list or search is limited, as spelled on disk; it must exist.
+    pub(super) fn existing_folder(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
         let Some(folder) = below else { return Ok(None) };
         let folder = self.jail.as_on_disk(folder.clone());
         self.folder_on_disk(&folder)?;
@@ -108,10 +108,10 @@ impl Vault {
         }
     }
 
-    /// What is served of a folder.
+    /// The served children of a folder.
     ///
     /// # Errors
-    /// The disk's, also when nothing at all in it could be looked at: that is not an empty folder.
+    /// The disk's, also when none of its children could be read: that is not an empty folder.
     fn served_children(&self, folder: &VaultPath, on_disk: &Path) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
         for entry in fs::read_dir(on_disk)? {

@@ -1,4 +1,4 @@
-//! A file of the vault read into an entry of the index.
+//! Reads a file of the vault into an index entry.
 
 use super::entry::{Entry, Stamp, Text};
 use super::error::words;
@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 impl Index {
-    /// Reads a file into an entry. `known` is the entry it had: what was wrong with the same file then is not logged again.
+    /// Reads a file into an entry. `known` is its previous entry: problems of an unchanged file are not logged again.
     pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath, known: Option<&Entry>) -> Option<Entry> {
         let kind = media::of(path);
         let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
@@ -31,7 +31,7 @@ impl Index {
                 properties: OnceLock::new(),
                 id: 0,
                 uncertain,
-                is_ours: AtomicBool::new(false),
+                written_by_us: AtomicBool::new(false),
                 version: 0,
             })
         };
@@ -44,20 +44,20 @@ impl Index {
             Ok(read) => read,
             Err(error) => {
                 self.warn_once(format!("{path:?} cannot be read: {}", words(&error)));
-                // Tried again each time: when the right to read is given, no stamp changes.
+                // Retried each time: granting the right to read may not change the stamp.
                 let nothing = Text::NotKept { frontmatter: Box::default() };
                 return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
         let uncertain = !stable || stamp.may_hide_a_change(seen);
-        let news = known.is_none_or(|known| known.stamp != stamp);
+        let is_changed = known.is_none_or(|known| known.stamp != stamp);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             // It begins as text, but is binary.
             Err(_) if kind.0 == Kind::Other => return entry(stamp, Vec::new(), Text::None, uncertain),
             Ok(text) => text,
             Err(error) => {
-                if whole && news {
+                if whole && is_changed {
                     log::warn!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD");
                 }
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
@@ -65,7 +65,7 @@ impl Index {
         };
         let tags = if kind.1 == "text/markdown" {
             let (tags, problem) = markdown::tags(&text);
-            if let Some(problem) = problem.filter(|_| news) {
+            if let Some(problem) = problem.filter(|_| is_changed) {
                 warn_of_frontmatter(path, &problem);
             }
             tags
@@ -75,7 +75,7 @@ impl Index {
         let kept_bytes = self.with_table(|table| table.kept_bytes);
         let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
         if !whole || !fits {
-            if !whole && news {
+            if !whole && is_changed {
                 log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
             } else if !fits {
                 let most = limits::INDEX_BYTES >> 20;
@@ -98,7 +98,7 @@ impl Index {
     }
 }
 
-/// The tags folded, where that changes one of them.
+/// The folded tags, if folding changes any.
 fn folded_tags(tags: &[String]) -> Option<Box<[Box<str>]>> {
     let folded: Box<[Box<str>]> = tags.iter().map(|tag| fold(tag).into_boxed_str()).collect();
     let same = folded.iter().zip(tags).all(|(folded, tag)| **folded == **tag);

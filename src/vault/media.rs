@@ -5,7 +5,7 @@
 pub enum Kind {
     /// Text whose words are searched.
     Text,
-    /// A picture that models can look at.
+    /// An image format that models can view.
     Image,
     /// A sound.
     Audio,
@@ -15,22 +15,22 @@ pub enum Kind {
     Other,
 }
 
-/// Whether a file is a note by its name.
+/// Whether a name is that of a note.
 pub fn is_note(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ending.eq_ignore_ascii_case("md"))
+    name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && extension.eq_ignore_ascii_case("md"))
 }
 
-/// The ending of a name in lower case, if it has one: of `v1.2` and `v1.2 plan` the last part is none.
-pub fn ending_of(name: &str) -> Option<String> {
-    let (_, ending) = name.rsplit_once('.')?;
-    let is_ending = ending.len() <= 6 && ending.chars().all(char::is_alphanumeric) && ending.chars().any(char::is_alphabetic);
-    is_ending.then(|| ending.to_lowercase())
+/// The extension of a name in lower case, if it has one; in `v1.2` and `v1.2 plan` the last part is none.
+pub fn extension_of(name: &str) -> Option<String> {
+    let (_, extension) = name.rsplit_once('.')?;
+    let is_extension = extension.len() <= 6 && extension.chars().all(char::is_alphanumeric) && extension.chars().any(char::is_alphabetic);
+    is_extension.then(|| extension.to_lowercase())
 }
 
-/// Kind and media type (RFC 6838) by the ending of a name, in any case.
+/// Kind and media type (RFC 6838) by a name's extension, ignoring case.
 pub fn of(name: &str) -> (Kind, &'static str) {
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
-    match ending.as_str() {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
+    match extension.as_str() {
         "md" | "markdown" => (Kind::Text, "text/markdown"),
         "txt" | "org" | "rst" | "tex" | "log" | "bib" | "ini" | "toml" | "sh" | "sql" | "py" | "rs" | "js" | "ts" | "css" | "c" | "h"
         | "go" => (Kind::Text, "text/plain"),

@@ -1,22 +1,23 @@
 //! The vault: a folder of notes that people, a sync program and this server all read and write. Uses `std::fs`, and system
 //! calls where that has none.
 //!
-//! [`Vault`] is the only entry. Absolute paths are handed to git and sessions only; paths come in as text and are parsed
-//! into [`VaultPath`] first. The types here are plain: how a model sees them is the business of `tools`.
+//! [`Vault`] is the only entry point. Paths come in as text and are first parsed into [`VaultPath`]; absolute paths are passed
+//! only to git and agent sessions. The types here are plain: `tools` decides how a model sees them.
 //!
 //! # Rules
 //!
 //! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is refused.
-//! 2. Hidden files and folders (any name that starts with `.`, and Syncthing's temporary files and conflict copies) are neither listed, read, searched nor written.
-//! 3. Symbolic links are followed only to what is served inside; others are as if they did not exist, and refused by name.
+//! 2. Hidden files and folders (any name that starts with `.`, and Syncthing's temporary files and conflict copies) are never listed,
+//!    read, searched or written.
+//! 3. Symbolic links are followed only to served paths inside the vault; others are not listed, and refused if named.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
-//! 5. What was not to be changed is not changed: not a byte.
+//! 5. Nothing else is changed by a write: not a byte.
 //! 6. A change on disk is seen by the next call. A file is read again only when its size, times or inode changed. Where the file
-//!    system does not report changes, the vault is walked; a walk is valid for ten times as long as the shortest of the last ones
-//!    took, and while calls keep coming it runs in the background, after a pause in front of the first one.
+//!    system does not report changes, the vault is walked; a walk is valid for ten times as long as the shortest recent one took.
+//!    While calls keep coming, walks run in the background; the first call after a pause waits for one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
-//! 8. No message has an absolute path.
-//! 9. Malformed or odd files cost a warning, never an answer.
+//! 8. No message contains an absolute path.
+//! 9. Malformed or odd files cause a warning, and never make a call fail.
 //!
 //! # Files
 //!
@@ -25,23 +26,23 @@
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
-//! | `correct` | words in place of those that no file has |
+//! | `correct` | replacements for words that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], `grep`, [`complete`], [`mod@write`], [`replace_text`] | the operations |
-//! | `names`, `obsidian` | what a tool calls a file, and what Obsidian's settings say of names and folders |
+//! | `names`, `obsidian` | how tools name a file, and what Obsidian's settings say about names and folders |
 //! | `notes` | parts of notes, tasks, properties of several notes |
 //! | `links` | which links mean which files |
 //! | `template` | the text of a new note |
-//! | `rewrite`, `move_file` | files moved with the links to them, headings and tags renamed, files deleted |
-//! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside of the vault; what one login did, taken back |
-//! | [`transaction`], [`journal`], `moves`, `recovery`, `shown` | several files changed as one, or not at all, also after a crash |
-//! | [`commits`] | what takes changed files as commits |
-//! | [`properties`] | frontmatter as values, and notes chosen by them |
-//! | [`media`] | what a file is by its name |
-//! | [`error`] | why the vault says no |
+//! | `rewrite`, `move_file` | moving files and updating the links to them, renaming headings and tags, deleting files |
+//! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside the vault; undoing what one login did |
+//! | [`transaction`], [`journal`], `moves`, `recovery`, `shown` | changing several files all together or not at all, also after a crash |
+//! | [`commits`] | committing changed files |
+//! | [`properties`] | frontmatter as values, and notes selected by them |
+//! | [`media`] | the kind of a file, by its name |
+//! | [`error`] | refusals and failures |
 //!
-//! A build without toolset `notes` has none of `notes`, `template`, `links`, `rewrite` and `move_file`, one without `context` no `grep`,
-//! one without `git` no `shown`.
+//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite` or `move_file`, without `context` no `grep`, without
+//! `git` no `shown`.
 
 mod candidate;
 pub mod commits;
@@ -126,12 +127,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use unicode_normalization::UnicodeNormalization;
 use versions::{Caller, Versions};
 
-/// One vault, shared by all threads, as one of its callers has it.
+/// One vault, shared by all threads, as one of its callers sees it.
 #[derive(Debug, Clone)]
 pub struct Vault {
     shared: Arc<Shared>,
     versions: Option<Arc<Versions>>,
-    /// On whose behalf files are changed; without one nothing is kept.
+    /// On whose behalf files are changed; without one, no old versions are kept.
     caller: Option<Arc<Caller>>,
 }
 
@@ -143,29 +144,29 @@ impl Deref for Vault {
     }
 }
 
-/// What all callers of a vault have in common.
+/// The state of a vault, or of the part that a grant covers, shared by its callers.
 #[derive(Debug)]
 pub struct Shared {
     jail: Jail,
     index: Arc<Index>,
     locks: Arc<Locks>,
-    /// Searches for regular expressions.
+    /// Permits for searches by regular expression.
     expressions: Arc<Quota>,
     /// The whole vault, where this is a part of it.
     whole: Option<Arc<Shared>>,
-    /// The parts that callers with a grant of folders have, the last used at the end.
+    /// The parts for callers whose grant is limited to folders, the last used at the end.
     parts: Mutex<Vec<Arc<Shared>>>,
     postings: postings::Cache,
     #[cfg(feature = "notes")]
     links: Mutex<links::LinkIndex>,
 }
 
-/// What the whole vault and its parts have in common.
+/// Locks shared by the whole vault and its parts.
 #[derive(Debug)]
 struct Locks {
     /// Writers of one file lock each other out; the lock is chosen by the hash of its resolved path.
     files: Vec<Mutex<()>>,
-    /// Who changes several files as one.
+    /// Held while several files are changed as one.
     transactions: Mutex<()>,
 }
 
@@ -195,7 +196,7 @@ impl Vault {
         Vault::open_with(root, Memory::Full, Arc::default())
     }
 
-    /// The same, with so much of it kept in memory, and without what its owner hides.
+    /// As [`Vault::open`], but keeps as much in memory as `memory` says, and leaves out what the owner hides.
     ///
     /// # Errors
     /// As [`Vault::open`].
@@ -208,8 +209,8 @@ impl Vault {
         Ok(Vault { shared: Arc::new(shared), versions: None, caller: None })
     }
 
-    /// The part of the vault that a grant covers, with an index of its own, so that nothing that is counted, weighed or resolved
-    /// depends on the rest.
+    /// The part of the vault that a grant covers, with an index of its own, so that no count, ranking or resolved link depends on
+    /// the rest.
     pub fn within(&self, folders: Option<&Arc<Folders>>) -> Vault {
         let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();
@@ -222,7 +223,7 @@ impl Vault {
                 Arc::new(Shared::new(jail, self.index.memory, locks, expressions, Some(Arc::clone(&self.shared))))
             }
         };
-        // One that is in use, for a call or for a client that listens, stays.
+        // A part in use, by a call or by a client that listens, stays.
         if parts.len() >= limits::VAULT_PARTS
             && let Some(idle) = parts.iter().position(|part| Arc::strong_count(part) == 1)
         {
@@ -270,12 +271,12 @@ impl Vault {
         Err(Error::NotAllowed { path: path.into(), why: "this login may not change it" })
     }
 
-    /// The same, which keeps there what is replaced and deleted.
-    pub fn keeping(self, versions: Option<Arc<Versions>>) -> Vault {
+    /// This vault, but what is replaced and deleted is kept in `versions`.
+    pub fn with_versions(self, versions: Option<Arc<Versions>>) -> Vault {
         Vault { versions, ..self }
     }
 
-    /// The vault for one call of a tool: its changes are noted in the caller, and what they replace is kept.
+    /// The vault for one tool call: its changes are recorded in the caller, and what they replace is kept.
     pub fn on_behalf_of(&self, caller: &Arc<Caller>) -> Vault {
         Vault { caller: Some(Arc::clone(caller)), ..self.clone() }
     }
@@ -300,7 +301,7 @@ impl Vault {
         self.index.wait_for_change()
     }
 
-    /// The same as [`Vault::refresh`], with a look at the disk in any case: for a change that depends on several files.
+    /// As [`Vault::refresh`], but always checks the disk: for a change that depends on several files.
     ///
     /// # Errors
     /// As [`Vault::refresh`].
@@ -308,22 +309,22 @@ impl Vault {
         self.index.take_changes(clock::instant())
     }
 
-    /// Begins to make the index of words, so that the first search has it; with little memory not before a search needs it.
+    /// Starts building the word index, so that the first search has it; with little memory, that waits for a search.
     pub fn prepare_search(&self) {
         if self.index.memory == Memory::Full {
             drop(self.lexicon());
         }
     }
 
-    /// The files below a folder whose names end like this, in any case, sorted by path, as the index has them.
-    pub fn files_below(&self, folder: &VaultPath, ending: &str) -> Vec<Arc<Entry>> {
+    /// The indexed files below a folder whose paths end with `suffix`, ignoring case, sorted by path.
+    pub fn files_below(&self, folder: &VaultPath, suffix: &str) -> Vec<Arc<Entry>> {
         let ends = |path: &str| {
-            path.len().checked_sub(ending.len()).and_then(|at| path.get(at..)).is_some_and(|found| found.eq_ignore_ascii_case(ending))
+            path.len().checked_sub(suffix.len()).and_then(|at| path.get(at..)).is_some_and(|found| found.eq_ignore_ascii_case(suffix))
         };
         self.index.below(folder, |entry| ends(&entry.path))
     }
 
-    /// A file as the index has it; the disk is not looked at.
+    /// The entry of a file, without checking the disk.
     pub fn indexed(&self, path: &str) -> Option<Arc<Entry>> {
         self.index.get(path)
     }
@@ -333,12 +334,12 @@ impl Vault {
         self.index.with_table(|table| table.version)
     }
 
-    /// The state of a file, or of a folder with all that is below it, as the index knows it at the moment.
+    /// The state of a file, or of a folder and all files below it, currently in the index.
     pub fn version(&self, path: &VaultPath) -> Version {
         self.index.version(path)
     }
 
-    /// Files in the index at the moment.
+    /// The number of files currently in the index.
     pub fn size(&self) -> usize {
         self.index.read(|entries| entries.len())
     }
@@ -348,7 +349,7 @@ impl Vault {
         self.index.with_table(|table| table.listing)
     }
 
-    /// A file as the index knows it, which first looks whether that is still so.
+    /// The entry of a file, brought up to date first.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a folder), or the disk's.
@@ -358,10 +359,10 @@ impl Vault {
         if !metadata.is_file() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
         }
-        self.index.look_at(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
+        self.index.refreshed(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
-    /// A path with its names as they are on disk: a name in another Unicode form is that name.
+    /// A path as spelled on disk, where names may have another Unicode form.
     pub fn spelled(&self, path: &VaultPath) -> VaultPath {
         self.jail.as_on_disk(path.clone())
     }
@@ -376,13 +377,13 @@ impl Vault {
         self.jail.root().join(path).display().to_string()
     }
 
-    /// A path below the root, of an absolute one that lies there by its names; `None` for any other.
+    /// The path below the root of an absolute path that begins with the root; `None` for any other.
     pub fn below_root(&self, absolute: &str) -> Option<String> {
         let below = Path::new(absolute).strip_prefix(self.jail.root()).ok()?;
         text_of(below)
     }
 
-    /// The resolved path of an existing file, and its path as it is on disk.
+    /// The path of an existing file as spelled on disk, and its resolved path.
     fn locate(&self, path: &VaultPath) -> Result<(VaultPath, ResolvedPath), Error> {
         let path = self.jail.as_on_disk(path.clone());
         match self.jail.existing(&path) {
@@ -406,7 +407,7 @@ impl Vault {
             let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);
             alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
-        // Those whose path begins as the wanted one does.
+        // First those that share the longest prefix with the wanted path.
         let shared = |found: &str| found.chars().zip(path.as_str().chars()).take_while(|(a, b)| a == b).count();
         found.sort_by_key(|found| std::cmp::Reverse(shared(found)));
         found.truncate(3);
@@ -425,7 +426,7 @@ impl Vault {
     }
 }
 
-/// Processor cores, asked for once.
+/// The number of processor cores, determined once.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))

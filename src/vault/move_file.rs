@@ -1,6 +1,6 @@
-//! Files, folders and headings that get another name, with the links that this would break.
+//! Moves files and folders, renames headings, and rewrites the links that this would break.
 
-use super::links::{LinkIndex, folder_of, meant};
+use super::links::{LinkIndex, folder_of, resolve_path};
 use super::rewrite::{Options, Plan, Rewritten};
 use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
@@ -11,16 +11,16 @@ use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What becomes of a link.
+/// What to do with a link.
 enum Decision {
     Stays,
-    /// It has to name this file.
+    /// It has to be rewritten to name this file.
     Changes(String),
-    /// It may mean a file that moves, or another.
+    /// It matches several files, one of which moves; these are their paths.
     Ambiguous(String),
 }
 
-/// Which files get another path, and what files there are afterwards.
+/// Which files get another path, and how links resolve afterwards.
 struct Moves<'a> {
     index: &'a LinkIndex,
     moved: &'a BTreeMap<String, String>,
@@ -41,17 +41,17 @@ impl<'a> Moves<'a> {
         self.moved.get(path).map_or(path, |path| path)
     }
 
-    /// What a link means after the move.
-    fn meant_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
+    /// What a link resolves to after the move.
+    fn resolve_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
         let key = key_of(path);
         let stay = self.index.files(&key).filter(|(_, file)| !self.moved.contains_key(*file));
         let new = self.new_by_key.get(&key).into_iter().flatten().map(|(own, path)| (own.as_str(), *path));
-        meant(path, is_canvas_path, folder, stay.chain(new))
+        resolve_path(path, is_canvas_path, folder, stay.chain(new))
     }
 
     fn decide(&self, path: &str, is_canvas_path: bool, source: &str) -> Decision {
         let (folder, new_folder) = (folder_of(source), folder_of(self.new_path(source)));
-        match meant(path, is_canvas_path, folder, self.index.files(&key_of(path))) {
+        match resolve_path(path, is_canvas_path, folder, self.index.files(&key_of(path))) {
             Resolved::Missing => Decision::Stays,
             Resolved::Several(files) if files.iter().any(|file| self.moved.contains_key(*file)) => Decision::Ambiguous(files.join(", ")),
             Resolved::Several(_) => Decision::Stays,
@@ -60,7 +60,7 @@ impl<'a> Moves<'a> {
                 // Other programs follow a relative path only as it is written.
                 let was_exact = !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
                 let is_broken = was_exact && !leads_to(path, new_folder, wanted);
-                if !is_broken && self.meant_after(path, is_canvas_path, new_folder) == Resolved::One(wanted) {
+                if !is_broken && self.resolve_after(path, is_canvas_path, new_folder) == Resolved::One(wanted) {
                     Decision::Stays
                 } else {
                     Decision::Changes(wanted.to_owned())
@@ -69,14 +69,14 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The path with which a link in a file, by its old path, names a file: its name, if that is enough, or as the settings say.
+    /// The path to write into a link in `source` (its old path) to name `wanted`: in the format of the settings, if that resolves.
     fn path_for(&self, link: &Link, source: &str, wanted: &str) -> String {
         if link.syntax == Syntax::CanvasPath {
             return wanted.to_owned();
         }
         let folder = folder_of(self.new_path(source));
-        let has_ending = super::media::is_note(&link.path);
-        let bare = wanted.strip_suffix(".md").filter(|_| !has_ending).unwrap_or(wanted);
+        let has_extension = super::media::is_note(&link.path);
+        let bare = wanted.strip_suffix(".md").filter(|_| !has_extension).unwrap_or(wanted);
         let near = relative(folder, bare);
         let preferred = match self.format.as_str() {
             "absolute" => Vec::new(),
@@ -85,7 +85,7 @@ impl<'a> Moves<'a> {
         };
         let is_meant = |path: &String| {
             link.write_path(path).is_some()
-                && self.meant_after(path, false, folder) == Resolved::One(wanted)
+                && self.resolve_after(path, false, folder) == Resolved::One(wanted)
                 && (self.format != "relative" || !is_relative(path) || leads_to(path, folder, wanted))
         };
         preferred.into_iter().chain([bare.to_owned()]).find(is_meant).unwrap_or_else(|| wanted.to_owned())
@@ -109,7 +109,7 @@ impl Vault {
         self.rewrite(options, &|index| self.plan_move(index, from, to, options))
     }
 
-    /// Gives a heading of a note another text, and rewrites the links to it.
+    /// Renames a heading of a note, and rewrites the links to it.
     ///
     /// # Errors
     /// As [`Vault::move_file`]; [`Error::NoTarget`], [`Error::Ambiguous`].
@@ -124,7 +124,7 @@ impl Vault {
         self.rewrite(options, &|index| self.plan_heading(index, &self.spelled(path), from, to, options))
     }
 
-    /// The steps that give a file another path and rewrite the links that would break.
+    /// The steps that move a file and rewrite the links that would break.
     ///
     /// # Errors
     /// As [`Vault::move_file`].
@@ -160,7 +160,7 @@ impl Vault {
         }
         let moved = std::mem::take(&mut plan.moved);
         let moves = Moves::of(self, index, &moved);
-        // A link can change if it has the old or the new name of a file, or if its own file moves.
+        // A link may have to change if it has the old or new name of a moved file, or if the file that contains it moves.
         let mut sources: BTreeSet<&str> = moved.keys().map(String::as_str).collect();
         let keys: BTreeSet<String> = moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
         for key in &keys {

@@ -1,4 +1,4 @@
-//! Renaming files and folders, moving them to the trash and back: the steps of a transaction that change names alone.
+//! Renames files and folders, and moves them to the trash and back: the steps of a transaction that only change names.
 
 use super::Vault;
 use super::error::Error;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub const TRASH: &str = ".trash";
 
 impl Vault {
-    /// The folder for what was deleted; made where it is missing.
+    /// The trash folder, created if missing.
     pub(super) fn trash(&self) -> Result<Folder, Error> {
         let on_disk = self.jail.hidden(TRASH).map_err(Error::disk("create the folder", TRASH))?;
         if on_disk.is_symlink() {
@@ -25,7 +25,7 @@ impl Vault {
         Folder::open(self.jail.root(), Path::new(TRASH)).map_err(Error::disk("create the folder", TRASH))
     }
 
-    /// Puts a file into the trash.
+    /// Moves a file to the trash, as a transaction of its own.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`], and those of [`Transaction::change`](super::transaction::Transaction::change).
@@ -38,13 +38,13 @@ impl Vault {
         transaction.change(&[Step::Trash { path }]).map(drop)
     }
 
-    /// A name in the trash that nothing has yet.
+    /// An unused name in the trash.
     pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[JournalStep]) -> Result<String, Error> {
         let folder = self.trash()?;
-        let (stem, ending) =
-            path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, ending)| (stem, format!(".{ending}")));
+        let (stem, extension) =
+            path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, extension)| (stem, format!(".{extension}")));
         let names =
-            std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{ending}")));
+            std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{extension}")));
         let is_taken =
             |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.trash_name == name);
         names
@@ -62,7 +62,7 @@ impl Vault {
         Ok(())
     }
 
-    /// With `known`, only a file with these bytes.
+    /// Moves a file to the trash; with `known`, only if it has these bytes.
     pub(super) fn move_to_trash(&self, path: &VaultPath, trash_name: &str, known: Option<&[u8]>) -> Result<(), Error> {
         let old = &self.movable(path)?;
         let trash = self.trash()?;
@@ -88,7 +88,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Takes note of a file, or of all files of a folder, that this program has just moved.
+    /// Records that this program has just moved a file, or all files of a folder.
     pub(super) fn record_move(&self, from: &VaultPath, to: Option<&VaultPath>) {
         let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
         for path in below.iter().chain([from]) {
@@ -100,7 +100,7 @@ impl Vault {
         }
     }
 
-    /// The resolved path of a file or folder that may be moved: its own name, and not a link to another.
+    /// The resolved path of a file or folder that may be moved: one that is neither a link nor below one.
     pub(super) fn movable(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         let (path, on_disk) = self.locate(path)?;
         self.check_grant(path.as_str())?;

@@ -1,4 +1,4 @@
-//! What a tool calls a file: its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
+//! How tools name a file: by its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
 
 use super::entry::name_of;
 use super::media::is_note;
@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A file that was named.
+/// The file that a text names.
 #[derive(Debug)]
 pub struct Named {
     pub path: VaultPath,
-    /// For a note of a day, week or month: its template, and the moment that it is about.
+    /// For a daily, weekly or monthly note: its template, and the date that it is for.
     pub template: Option<(String, DateTime)>,
 }
 
 impl Vault {
-    /// The file that a text names. A path that exists always wins. A tool that may create the file takes other texts than
-    /// wikilinks and periods for paths.
+    /// The file that a text names. A path that exists always wins. With `creates`, a text that is neither a wikilink nor a
+    /// period is a path.
     ///
     /// # Errors
     /// [`Error::Ambiguous`], [`Error::Invalid`], or those of [`VaultPath::file`].
@@ -46,7 +46,7 @@ impl Vault {
                 let path = path?;
                 let note = VaultPath::known(&format!("{}.md", path.as_str()));
                 if !is_note(path.name()) && exists(&note) {
-                    return Err(Error::Invalid(format!("There is the note {}; name it with its ending.", note.as_str())));
+                    return Err(Error::Invalid(format!("There is a note {}; include its extension.", note.as_str())));
                 }
                 return Ok(plain(path));
             }
@@ -55,11 +55,11 @@ impl Vault {
         let (target, subpath) = if wikilink.is_some() { split_subpath(target) } else { (target, None) };
         if subpath.is_some() {
             return Err(Error::Invalid(
-                "Name the note without #; a tool that takes a heading or a block has an argument for it, as vault_read_notes.".into(),
+                "Name the note without #; tools that take a heading or a block have an argument for it, such as vault_read_notes.".into(),
             ));
         }
         self.refresh()?;
-        match self.resolved(target)? {
+        match self.resolve_from_root(target)? {
             Some(path) => Ok(plain(path)),
             None if wikilink.is_some() && creates => {
                 let target = target.trim().trim_start_matches('/');
@@ -71,8 +71,8 @@ impl Vault {
         }
     }
 
-    /// The file that a link in a note of the root means.
-    fn resolved(&self, target: &str) -> Result<Option<VaultPath>, Error> {
+    /// The file that a link in a note in the root resolves to.
+    fn resolve_from_root(&self, target: &str) -> Result<Option<VaultPath>, Error> {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
         self.index.with_table(|table| {
             // A name that is not ASCII may be there in another Unicode form.
@@ -121,8 +121,8 @@ impl Vault {
         Ok(Named { path, template: template.map(|template| (template, day)) })
     }
 
-    /// Refuses a name that other systems cannot have, and one that differs from another only in case: it would be the same file
-    /// there. `instead_of` is a file that gets the new name.
+    /// Refuses a name that other systems do not allow, and one that differs from another only in case: there both would be the
+    /// same file. `instead_of` is the file that is being renamed.
     ///
     /// # Errors
     /// [`Error::Invalid`].
@@ -157,7 +157,7 @@ impl Vault {
     }
 }
 
-/// What is directly in a folder: the paths of files, and of folders that have some.
+/// The children of a folder: the paths of files, and of folders with files below them.
 fn children_of<'a>(entries: &'a BTreeMap<Arc<str>, Arc<Entry>>, folder: &str) -> impl Iterator<Item = &'a str> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let mut next = prefix.clone();

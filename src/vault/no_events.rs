@@ -1,4 +1,4 @@
-//! Instead of `events.rs` where the system is not Linux: changes are found by walks.
+//! Replaces `events.rs` on systems other than Linux: there, changes are found by walks.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ pub(super) struct Changed {
     pub(super) incomplete: Option<&'static str>,
 }
 
-/// There are none.
+/// Never constructed.
 #[derive(Debug)]
 pub(super) enum Events {}
 

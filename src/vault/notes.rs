@@ -1,4 +1,4 @@
-//! Parts of notes read and changed: text inserted, properties set in one or many notes, tasks listed and ticked.
+//! Reads and changes parts of notes: inserts text, edits several notes as one, lists and ticks tasks.
 
 use super::entry::Text;
 use super::journal::Step;
@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Which tasks are wanted. What is `None` asks for nothing.
+/// Which tasks are wanted. A field that is `None` matches every task.
 #[derive(Debug, Default)]
 pub struct TaskQuery {
     /// Only in this file or below this folder.
     pub path: Option<VaultPath>,
     pub status: Option<Status>,
-    /// Of the line, or in the frontmatter of its note; folded, without `#`.
+    /// In the task's line, or in the frontmatter of its note; folded, without `#`.
     pub tag: Option<String>,
-    /// A part of what follows the box; folded.
+    /// A part of the text after the checkbox; folded.
     pub text: Option<String>,
     /// Due before this day (`YYYY-MM-DD`).
     pub due_before: Option<String>,
@@ -54,7 +54,7 @@ pub struct VaultTask {
     /// From 1.
     pub line: usize,
     pub status: char,
-    /// What follows the box.
+    /// The text after the checkbox.
     pub text: String,
     /// The heading above it.
     pub heading: Option<String>,
@@ -64,7 +64,7 @@ pub struct VaultTask {
 #[derive(Debug)]
 pub struct Inserted {
     pub written: Written,
-    /// Where it begins, from 1.
+    /// The line where it begins, from 1.
     pub line: usize,
     /// What is wrong with the template of a new note.
     pub warning: Option<&'static str>,
@@ -79,7 +79,7 @@ pub struct TaskSet {
     pub after: String,
 }
 
-/// Why a part of a note is not the one that was named.
+/// The error for a named part of a note that is missing or ambiguous.
 pub fn target_error(what: &str, wanted: &str, error: FindError) -> Error {
     match error {
         FindError::Missing(known) if known.is_empty() => {
@@ -124,8 +124,8 @@ fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
 }
 
 impl Vault {
-    /// Puts text at a position in a note, and says in which line it begins. With `create` a missing heading is made, and a
-    /// missing note, which begins with the text of its template.
+    /// Inserts text at a position in a note. With `create`, a missing heading is created, and so is a missing note, which begins
+    /// with the text of its template.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Ambiguous`], [`Error::Invalid`], and those of [`Vault::edit`].
@@ -166,7 +166,7 @@ impl Vault {
         Err(Error::Busy)
     }
 
-    /// Changes the texts of several notes: all of them, or none. `None` for a note that stays as it is.
+    /// Changes the texts of several notes: all of them, or none. Returns `None` for a note that stays as it is.
     ///
     /// # Errors
     /// Those of `change`, and of [`super::transaction::Transaction::change`].
@@ -212,10 +212,10 @@ impl Vault {
         let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
             let folded = self.folded_text(entry, &read).unwrap_or_default();
-            // A box is a bracket, a character and a bracket.
-            let may_have = memchr::memchr_iter(b'[', folded.as_bytes())
+            // A checkbox is a bracket, one character and a bracket.
+            let may_have_tasks = memchr::memchr_iter(b'[', folded.as_bytes())
                 .any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')));
-            if !may_have { Vec::new() } else { self.tasks_of(entry, query) }
+            if !may_have_tasks { Vec::new() } else { self.tasks_of(entry, query) }
         };
         let bytes = notes.iter().map(|entry| entry.text_bytes()).sum();
         Ok(self.map_parallel(&notes, bytes, &look, proceed)?.into_iter().flatten().collect())
@@ -229,14 +229,14 @@ impl Vault {
             let own = fold(tag.trim_matches(['#', '/']));
             rest_below(&own, wanted).is_some()
         };
-        let of_note =
+        let note_has_tag =
             query.tag.as_ref().is_none_or(|wanted| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted)));
-        let of_lines = if of_note { Vec::new() } else { inline::tags(&text) };
+        let inline_tags = if note_has_tag { Vec::new() } else { inline::tags(&text) };
         let is_wanted = |task: &Task, content: &str| {
             let tagged = query.tag.as_ref().is_none_or(|wanted| {
-                let first = of_lines.partition_point(|tag| tag.start < task.content.start);
-                let inside = of_lines.iter().skip(first).take_while(|tag| tag.end <= task.content.end);
-                of_note || inside.into_iter().any(|tag| has(text.part(tag.clone()), wanted))
+                let first = inline_tags.partition_point(|tag| tag.start < task.content.start);
+                let inside = inline_tags.iter().skip(first).take_while(|tag| tag.end <= task.content.end);
+                note_has_tag || inside.into_iter().any(|tag| has(text.part(tag.clone()), wanted))
             });
             tagged
                 && query.status.is_none_or(|status| status.includes(task.status))
@@ -258,7 +258,7 @@ impl Vault {
         found.collect()
     }
 
-    /// Sets the character in the box of a task, if its line still has the text.
+    /// Sets the status character of a task, if its line still has the text.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].

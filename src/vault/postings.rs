@@ -181,8 +181,8 @@ impl Vault {
         let lexicon = lexicon.filter(|_| is_indexed_word(text))?;
         let mut found = lexicon.postings(text, table);
         let finder = Finder::new(text);
-        let left_out = lexicon.left_out.iter().filter_map(|id| table.entry(*id));
-        found.extend(left_out.filter_map(|entry| {
+        let unindexed = lexicon.unindexed.iter().filter_map(|id| table.entry(*id));
+        found.extend(unindexed.filter_map(|entry| {
             let text = self.folded_text(entry, read).unwrap_or_default();
             look_at(entry, &finder, &text, &aliases(entry, &text))
         }));
@@ -220,7 +220,7 @@ impl Vault {
                 counts.get_mut(posting.id() as usize).into_iter().for_each(|count| *count += 1);
             }
         }
-        for id in changed.chain(lexicon.left_out.iter().copied()) {
+        for id in changed.chain(lexicon.unindexed.iter().copied()) {
             counts.get_mut(id as usize).into_iter().for_each(|count| *count = words.len());
         }
         let having = counts.iter().enumerate().filter(|(_, count)| **count == words.len());

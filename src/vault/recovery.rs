@@ -47,7 +47,7 @@ impl Transaction<'_> {
         let finishes = !shown && (states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done));
         log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "taking back" });
         let outcomes: Vec<Result<(), Error>> = if finishes {
-            all.iter().filter(|(_, state)| *state == State::Open).map(|(noted, _)| self.take(noted)).collect()
+            all.iter().filter(|(_, state)| *state == State::Pending).map(|(noted, _)| self.take(noted)).collect()
         } else {
             let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
                 (State::Done, _) => self.undo(noted, true),
@@ -71,7 +71,7 @@ impl Transaction<'_> {
 
     pub(super) fn state(&self, JournalStep { step, .. }: &JournalStep) -> Result<State, Error> {
         let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
-        let either = |is_done: bool| Ok(if is_done { State::Done } else { State::Open });
+        let either = |is_done: bool| Ok(if is_done { State::Done } else { State::Pending });
         let (path, before, after) = match step {
             Step::Create { path, bytes } => (path, None, bytes),
             Step::Replace { path, before, after } => (path, Some(before), after),
@@ -83,7 +83,7 @@ impl Transaction<'_> {
             // It is something else now: a folder, a link, a huge file.
             Err(_) => State::OriginalChanged,
             // No file: it is not created, or not renamed to this path, yet.
-            Ok(here) if here.is_none() || here.as_ref() == before => State::Open,
+            Ok(here) if here.is_none() || here.as_ref() == before => State::Pending,
             Ok(Some(here)) if here == *after => State::Done,
             Ok(Some(here)) if derives_from_new(before.map(Vec::as_slice).unwrap_or_default(), after, &here) => State::ResultChanged,
             Ok(_) => State::OriginalChanged,

@@ -5,7 +5,7 @@
 //! result of the one before, by the order that the first page had: what it used of the vault is part of the cursor.
 
 use super::Vault;
-use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, by_name, score_rank};
+use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, match_rank, score_rank};
 use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
@@ -129,7 +129,7 @@ impl Vault {
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
         let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Query { why })?;
         let tag = wanted_tag(query.tag);
-        let below = self.narrowed(query.below.as_ref())?;
+        let below = self.existing_folder(query.below.as_ref())?;
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
         let wanted = |entry: &Entry| {
             !is_narrowed
@@ -141,7 +141,7 @@ impl Vault {
         let run = Run { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), proceed };
         let read = &run.read;
         let order = match query.after {
-            Some(after) => Order::of_cursor(after, &parsed)?,
+            Some(after) => Order::from_cursor(after, &parsed)?,
             None => self.order(&parsed, &run)?,
         };
         let asked = order.asked;
@@ -176,7 +176,7 @@ impl Vault {
                     return (u8::from(!has_all(candidate)), 0, 0, age);
                 }
                 let entry_and_word = table.entry(candidate.id).zip(order.words.first());
-                let (class, quality) = entry_and_word.map_or((u8::MAX, 0), |(entry, word)| by_name(candidate, entry, word));
+                let (class, quality) = entry_and_word.map_or((u8::MAX, 0), |(entry, word)| match_rank(candidate, entry, word));
                 (class, quality * 2 + u8::from(!is_note), u64::from(!candidate.count), age)
             };
             page = self.smallest(&found, page_length, &rank, after, None);
@@ -209,7 +209,7 @@ impl Vault {
         let tag_asked = parsed.conditions.iter().find_map(|condition| if let Condition::Tag(tag) = condition { Some(tag) } else { None });
         let tag_asked: Vec<Word> = tag_asked.filter(|_| order.words.is_empty()).map(|tag| Word::new(tag)).into_iter().collect();
         let is_form_in_name =
-            |candidate: &Candidate, entry: &Entry| order.words.first().is_some_and(|word| by_name(candidate, entry, word).0 == 0);
+            |candidate: &Candidate, entry: &Entry| order.words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
             let close = close(&candidate, &entry);
             let fulfilled = fulfilled_at.get(&candidate.id).copied();

@@ -60,7 +60,7 @@ impl Table {
         self.listing += u64::from(before.is_none());
         let same = before.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
         // Read again because its stamp proves nothing yet, it is still what we wrote.
-        entry.is_ours = AtomicBool::new(same.as_ref().is_some_and(|known| known.is_ours()));
+        entry.written_by_us = AtomicBool::new(same.as_ref().is_some_and(|known| known.written_by_us()));
         entry.version = same.map_or(self.version + 1, |known| known.version);
         self.kept_bytes += entry.text.kept_bytes();
         if matches!(entry.text, Text::NotKept { .. }) {

@@ -71,7 +71,7 @@ impl Walk<'_> {
                 && let Some(events) = self.index.events()
                 && let Err(why) = events.watch(&folder.below, &folder.on_disk)
             {
-                self.index.end_events(&why);
+                self.index.disable_events(&why);
             }
             let entries = match fs::read_dir(&folder.on_disk) {
                 Err(error) if folder.below.is_empty() => return Err(error),

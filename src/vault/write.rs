@@ -212,10 +212,10 @@ impl Vault {
     fn may_be_incomplete(&self, path: &VaultPath, on_disk: &Path) -> bool {
         let Ok(found) = fs::metadata(on_disk) else { return false };
         let stamp = Stamp::of(&found);
-        let is_ours = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.is_ours());
+        let written_by_us = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.written_by_us());
         let (written, changed) = disk::times(&found);
         let was_renamed = changed > written;
-        stamp.is_younger_than(limits::AT_REST, clock::system()) && !was_renamed && !is_ours()
+        stamp.is_younger_than(limits::AT_REST, clock::system()) && !was_renamed && !written_by_us()
     }
 
     /// Whether a file of this size could be written there now; nothing is made.

@@ -6,7 +6,7 @@ use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::media::{ending_of, is_note};
+use crate::vault::media::{extension_of, is_note};
 use crate::vault::notes::Inserted;
 use crate::vault::{Error as VaultError, Named, VaultPath};
 
@@ -52,7 +52,7 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
     let mut named = context.named(name, create && is_note(name))?;
     if create && !is_note(name) && context.vault.entry(&named.path).is_err() {
         named = context.named(name, true)?;
-        if ending_of(named.path.name()).is_none() {
+        if extension_of(named.path.name()).is_none() {
             named.path = VaultPath::file(&format!("{}.md", named.path.as_str()))?;
         }
     }

@@ -7,7 +7,7 @@ use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional,
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
-use crate::vault::media::{ending_of, is_note};
+use crate::vault::media::{extension_of, is_note};
 use crate::vault::rewrite::Options;
 use serde_json::{Map, json};
 
@@ -91,7 +91,7 @@ fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath
     if is_folder && folder.as_str().to_lowercase() != from.as_str().to_lowercase() {
         return Ok(folder.child(from.name())?);
     }
-    let (ending, new) = (ending_of(from.name()), ending_of(folder.name()));
+    let (ending, new) = (extension_of(from.name()), extension_of(folder.name()));
     let keeps_ending = new == ending || new.is_some() && !is_note(from.name());
     let is_file = context.vault.list(from).is_err();
     Ok(VaultPath::file(&match ending.filter(|_| is_file && !keeps_ending) {
